@@ -5,6 +5,7 @@ use bailiwick_alerts::liveness_monitor;
 use bailiwick_domain::{PageRequest, SortDirection, SystemId, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::systems::{self, Known, Ranked, StatusFilter, SystemFilter, SystemOrder};
+use bailiwick_testkit::seed::Seeded;
 
 /// Small pages, so that unsettled systems belong to several of them.
 const SIZE: u64 = 3;
@@ -92,11 +93,16 @@ api_test!(a_list_of_a_status_sees_every_change_of_its_order, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let first = made(&t, &owner, tree.customer, "system b").await;
+    t.advance(Duration::from_secs(1));
     let second = made(&t, &owner, tree.other_customer, "system c").await;
     liveness_monitor::check(&t.app).await.unwrap();
     let in_order = async |order: &str, expected: [&str; 2]| {
-        let query = format!("?search=system&status=unknown&sort_by={order}&sort_direction=asc");
-        assert_eq!(names(&get(&t, &owner, &query).await), expected, "{order}");
+        // A page of its own for each: those of one page are sorted anyway.
+        for (page, name) in (1..).zip(expected) {
+            let query = format!("?search=system&status=unknown&sort_by={order}&sort_direction=asc");
+            let page = get(&t, &owner, &format!("{query}&page_size=1&page={page}")).await;
+            assert_eq!(names(&page), [name], "{order}");
+        }
     };
     in_order("updated_at", ["system b", "system c"]).await;
     t.advance(Duration::from_secs(1));
@@ -113,4 +119,33 @@ api_test!(a_list_of_a_status_sees_every_change_of_its_order, |t| async move {
     let path = format!("/api/customers/{}", tree.customer);
     t.put(&path).bearer(&owner.token).json(json!({"name": "Zulu"})).send().await.expect(200);
     in_order("organization_name", ["system a", "system b"]).await;
+});
+
+api_test!(two_systems_that_change_places_are_listed_where_they_are, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await.id);
+    let [one, other] = [t.system(tree.customer).await, t.system(tree.customer).await];
+    let beat = async |s: &Seeded| {
+        t.post("/systems/heartbeat").basic(&s.key, &s.secret).send().await.expect(200);
+    };
+    let inactive = async || -> Vec<SystemId> {
+        let who = t.session(owner).await;
+        let data = get(&t, &who, "?search=sys&status=inactive").await.expect(200).data();
+        data["systems"].as_array().unwrap().iter().map(|row| text(row, "id").parse().unwrap()).collect()
+    };
+    let check = async |seconds: u64| {
+        t.advance(Duration::from_secs(seconds));
+        liveness_monitor::check(&t.app).await.unwrap();
+    };
+    beat(&other).await;
+    check(1300).await;
+    beat(&one).await;
+    check(1).await;
+    assert_eq!(inactive().await, [other.id]);
+    // One is about to fall silent, the other is heard again: the next check counts both, and the numbers stay the same.
+    check(1150).await;
+    assert_eq!(inactive().await, [other.id]);
+    t.advance(Duration::from_secs(90));
+    beat(&other).await;
+    check(0).await;
+    assert_eq!(inactive().await, [one.id]);
 });
