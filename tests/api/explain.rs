@@ -6,7 +6,7 @@
 
 use bailiwick_app::{App, Catalogue, bootstrap};
 use bailiwick_demo::{self as demo, Plan};
-use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, SystemId, Ts};
+use bailiwick_domain::{OrgId, OrgType, PageRequest, SortDirection, SystemId, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::{
     Db, Options,
@@ -206,11 +206,34 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
             done.push((label, PASSED_OVER));
         }
     }
+    run_ranked(db, who, scope, cutoff, done).await;
     let label = format!("systems by status for {who}");
     mark(db, &label).await;
     for _ in 0..REPEATS {
         organizations::totals(db, scope).await.unwrap();
         systems::stats::kept_totals(db, scope, cutoff).await.unwrap();
+    }
+    done.push((label, INDEX_RANGE));
+}
+
+/// A page of inactive systems that a search finds, but for what is found once.
+async fn run_ranked(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut Vec<(String, Bounds)>) {
+    let statuses = Some(vec![systems::StatusFilter::Is(SystemStatus::Inactive)]);
+    let filter = systems::SystemFilter { search: Some("srl".into()), statuses, ..Default::default() };
+    let order = (systems::SystemOrder::CreatedAt, SortDirection::Desc);
+    if !systems::is_ranked(scope, &filter, order.0) {
+        return;
+    }
+    mark(db, "what is not looked at").await;
+    let systems::Ranked::Ids(ids) = systems::ranked(db, scope, &filter, order.0, None).await.unwrap() else {
+        panic!("too many for {who}")
+    };
+    let label = format!("inactive systems that a search finds for {who}");
+    mark(db, &label).await;
+    for _ in 0..REPEATS {
+        let (_, unsettled) = systems::unsettled(db, scope, &filter, cutoff).await.unwrap().unwrap();
+        let page = systems::ranked_page(db, &ids, unsettled, order, PAGE).await.unwrap();
+        assert!(page.total <= ids.len() as u64 + 100, "{label}");
     }
     done.push((label, INDEX_RANGE));
 }
@@ -238,6 +261,16 @@ async fn run_users(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bo
                 _ => INDEX_RANGE,
             };
             done.push((label, bounds));
+            if matches!(by, Organization | SuspendedAt) {
+                continue;
+            }
+            let label = format!("users by {by:?} {} for {who}, far behind", direction.as_str());
+            mark(db, &label).await;
+            for _ in 0..REPEATS {
+                let order = users::Order { by, direction };
+                users::list(db, scope, &Default::default(), order, FAR).await.unwrap();
+            }
+            done.push((label, PASSED_OVER));
         }
     }
     let label = format!("totals of users for {who}");

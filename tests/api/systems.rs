@@ -13,6 +13,7 @@ mod legacy;
 mod lifecycle;
 mod list;
 mod pages;
+mod ranked;
 mod reachability;
 mod reassign;
 mod register;

@@ -30,16 +30,19 @@ pub enum DependsOn {
     Logins,
     /// The systems that a filter finds, apart from their statuses.
     Systems,
+    /// Organizations, and how many applications of which module they have.
+    Applications,
 }
 
 impl DependsOn {
-    const fn of(self, all: ListEpochs) -> ListEpochs {
-        let people = ListEpochs { people: all.people, figures: 0, logins: 0, systems: 0, statuses: 0 };
+    fn of(self, all: ListEpochs) -> ListEpochs {
+        let people = ListEpochs { people: all.people, ..ListEpochs::default() };
         match self {
             DependsOn::People => people,
             DependsOn::Figures => ListEpochs { figures: all.figures, ..people },
             DependsOn::Logins => ListEpochs { logins: all.logins, ..people },
             DependsOn::Systems => ListEpochs { systems: all.systems, ..people },
+            DependsOn::Applications => ListEpochs { applications: all.applications, ..people },
         }
     }
 }

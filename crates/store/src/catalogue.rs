@@ -299,6 +299,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("applications::counts::DROP_KINDS", applications::counts::DROP_KINDS),
     ("applications::counts::DROP_ASSIGNMENTS", applications::counts::DROP_ASSIGNMENTS),
     ("applications::counts::KINDS", applications::counts::KINDS),
+    ("applications::counts::MODULES", applications::counts::MODULES),
     ("applications::counts::LISTED", applications::counts::LISTED),
     ("credentials::BY_PUBLIC", credentials::BY_PUBLIC),
     ("credentials::REGISTER", credentials::REGISTER),

@@ -149,8 +149,17 @@ pub async fn by_public(on: impl Into<On<'_>>, public: &str) -> Result<Option<Cre
 /// Marks the system as registered if it still has this secret, is not registered and nothing forbids it; all in one
 /// conditional update, so that of parallel registrations exactly one succeeds. False = it did not.
 pub async fn register(tx: &mut Tx, found: &CredentialRecord, at: Ts, from: &str) -> Result<bool, StoreError> {
-    let touched =
-        Q::new(REGISTER).bind(at).bind(from).bind(at).bind(found.id).bind(&found.secret_hash).run(tx).await?;
+    let touched = Q::new(REGISTER)
+        .bind(at)
+        .bind(from)
+        .bind(at)
+        .bind(found.id)
+        .bind(&found.secret_hash)
+        .run(&mut *tx)
+        .await?;
+    if touched == 1 {
+        tx.systems_changed();
+    }
     Ok(touched == 1)
 }
 
@@ -163,5 +172,6 @@ pub async fn note_first_call(tx: &mut Tx, id: SystemId, registered_at: Ts, at: T
 /// Ends the registration and makes the secret useless; false = it was not registered any more. Whoever calls raises the
 /// auth epoch in the same transaction.
 pub async fn unregister(tx: &mut Tx, id: SystemId, at: Ts) -> Result<bool, StoreError> {
+    tx.systems_changed();
     Ok(Q::new(UNREGISTER).bind(at).bind(id).run(tx).await? == 1)
 }

@@ -160,15 +160,16 @@ impl EpochsMoved {
 impl Tx {
     /// Keeps everything.
     pub async fn commit(mut self) -> Result<(), StoreError> {
-        let ListEpochs { people, figures, logins, systems, statuses } = self.moved().lists;
-        if people + figures + logins + systems + statuses > 0 {
+        let lists = self.moved().lists;
+        if lists != ListEpochs::default() {
             if self.is_postgres() {
                 // A number that a crash takes back would be given to another state.
                 Q::new("SET LOCAL synchronous_commit = on").run(&mut self).await?;
             }
             // Last of all: who waits for this row holds nothing that the one before him still wants.
-            let q = Q::new(MOVE_LISTS).bind(people).bind(figures).bind(logins);
-            q.bind(systems).bind(statuses).run(&mut self).await?;
+            let q = Q::new(MOVE_LISTS).bind(lists.people).bind(lists.figures).bind(lists.logins);
+            let q = q.bind(lists.systems).bind(lists.statuses).bind(lists.applications);
+            q.run(&mut self).await?;
         }
         if self.moved().alert_config {
             Q::new(MOVE_ALERT_CONFIG).run(&mut self).await?;

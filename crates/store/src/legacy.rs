@@ -112,6 +112,7 @@ pub async fn issue(
     from: &str,
     now: Ts,
 ) -> Result<(), StoreError> {
+    tx.systems_changed();
     let q = Q::new(ISSUE).bind(secret_public).bind(secret_hash).bind(now).bind(from);
     q.bind(now).bind(now).bind(id).run(tx).await?;
     Ok(())
@@ -119,6 +120,7 @@ pub async fn issue(
 
 /// Marks a system as registered since `at`; one that is registered stays as it is.
 pub async fn register(tx: &mut Tx, id: SystemId, at: Ts, now: Ts) -> Result<(), StoreError> {
+    tx.systems_changed();
     Q::new(REGISTER).bind(at).bind(now).bind(id).run(tx).await?;
     Ok(())
 }

@@ -3,9 +3,9 @@
 use crate::{Db, StoreError, Tx, sql::Q};
 
 pub(crate) const LIST_EPOCHS: &str =
-    "SELECT people, figures, logins, systems, statuses FROM list_epochs WHERE id = 1";
+    "SELECT people, figures, logins, systems, statuses, applications FROM list_epochs WHERE id = 1";
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
-     logins = logins + ?, systems = systems + ?, statuses = statuses + ? WHERE id = 1";
+     logins = logins + ?, systems = systems + ?, statuses = statuses + ?, applications = applications + ? WHERE id = 1";
 
 /// Numbers that move with every commit that changes what lists show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,17 +16,20 @@ pub struct ListEpochs {
     pub figures: i64,
     /// When users last signed in.
     pub logins: i64,
-    /// Which systems a filter finds, apart from their statuses.
+    /// Which systems a filter finds, apart from their statuses, and in which order.
     pub systems: i64,
-    /// How many systems of an organization are counted as what.
+    /// Which systems are counted as what.
     pub statuses: i64,
+    /// How many applications of a module are listed, and how many of them are assigned.
+    pub applications: i64,
 }
 
 impl Db {
     /// The state of what lists show.
     pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
-        let (people, figures, logins, systems, statuses) = Q::new(LIST_EPOCHS).one(self).await?;
-        Ok(ListEpochs { people, figures, logins, systems, statuses })
+        let (people, figures, logins, systems, statuses, applications) =
+            Q::new(LIST_EPOCHS).one(self).await?;
+        Ok(ListEpochs { people, figures, logins, systems, statuses, applications })
     }
 }
 
@@ -52,7 +55,13 @@ impl Tx {
         self.moved().lists.statuses = 1;
     }
 
-    /// Called by every function that writes a column of systems that a list can be filtered by.
+    /// Called by every function that writes how many applications of a module an organization has, or how many of them
+    /// are assigned.
+    pub(crate) const fn applications_changed(&mut self) {
+        self.moved().lists.applications = 1;
+    }
+
+    /// Called by every function that writes a column of systems that a list can be filtered or ordered by.
     pub(crate) const fn systems_changed(&mut self) {
         self.moved().lists.systems = 1;
     }

@@ -66,6 +66,7 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
         assert_eq!(totals(&t.app.db, scope, cutoff).await.unwrap(), expected);
         if !matches!(scope, Scope::Organization(_)) {
             let direction = [SortDirection::Asc, SortDirection::Desc][n % 2];
+            ranked::compare(t, scope, n, cutoff, what).await;
             let listed = by_status(&t.app.db, scope, direction, cutoff).await;
             assert_eq!(listed.0, listed.1, "{scope:?} {direction:?} after {what}");
         }
@@ -193,6 +194,7 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
             assert_eq!(told[word], n, "{word} after {what}");
         }
         assert_eq!(told["total"], rows.total, "after {what}");
+        ranked::is_told(&t, &owner, &what).await;
     }
     assert!(good > 100, "the counters were good {good} times");
     // Counting anew changes nothing but what is silent, which the next check finds.

@@ -5,9 +5,13 @@ use crate::Fleet;
 use bailiwick_domain::{
     Error, Keywords, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, org::OrgRef,
 };
-use bailiwick_platform::trend::{Trend, Window};
+use bailiwick_platform::{
+    answer_cache::{self, DependsOn, Key},
+    trend::{Trend, Window},
+};
 use bailiwick_policy::{Caller, Resource, Scope, in_hierarchy, list_scope};
 use bailiwick_store::{
+    StoreError,
     applications::{
         ApplicationFilter,
         counts::{self, KindCount},
@@ -15,6 +19,7 @@ use bailiwick_store::{
     },
     organizations, systems,
 };
+use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
 
 /// Names are counted up to this length; a longer one has to be looked up.
@@ -40,15 +45,27 @@ pub struct Totals {
 /// `GET /applications/totals`.
 pub async fn totals(service: &Fleet, caller: &Caller) -> Result<Totals> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let kinds = counts::kinds(&service.db, &scope).await?;
+    let modules = modules(service, scope).await?;
     let mut totals = Totals { with_errors: counts::faulty(&service.db, &scope).await?, ..Totals::default() };
-    for kind in kinds {
-        totals.unassigned += kind.unassigned;
-        totals.assigned += kind.assigned;
-        totals.total += kind.unassigned + kind.assigned;
-        *totals.by_type.entry(kind.instance_of).or_default() += kind.unassigned + kind.assigned;
+    for (instance_of, unassigned, assigned) in modules {
+        totals.unassigned += unassigned;
+        totals.assigned += assigned;
+        totals.total += unassigned + assigned;
+        *totals.by_type.entry(instance_of).or_default() += unassigned + assigned;
     }
     Ok(totals)
+}
+
+/// The applications of each module, unassigned and assigned ones: the counters are added up once for each state of them.
+async fn modules(service: &Fleet, scope: Scope) -> Result<Vec<(String, u64, u64)>> {
+    let epochs = answer_cache::epochs(service, DependsOn::Applications).await?;
+    let key = Key { epochs, operation: "applications/modules", scope, other: String::new() };
+    let add_up = async {
+        let modules = counts::modules(&service.db, &scope).await?;
+        Ok(Bytes::from(serde_json::to_vec(&modules).map_err(|e| StoreError::Encode(e.into()))?))
+    };
+    let kept = answer_cache::value(service, key, add_up).await?;
+    serde_json::from_slice(&kept).map_err(Error::internal)
 }
 
 /// The listed applications over time. `period` as sent; none = 7.

@@ -5,6 +5,7 @@ mod export;
 mod info;
 mod issue_credentials;
 mod lifecycle;
+mod ranked;
 mod reachability;
 mod reassign;
 mod register;
@@ -53,6 +54,9 @@ pub struct SystemQuery {
 /// `GET /systems`.
 pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
     let (scope, order, cutoff) = prepare(service, caller, &query)?;
+    if let Some(page) = ranked::page(service, scope, &query, order, cutoff).await? {
+        return Ok(page.map(|record| record.system));
+    }
     let matches = matches(service, scope, &query.filter).await?;
     let known = Known {
         // Only of the unfiltered list: reading it costs others nothing.
@@ -88,15 +92,26 @@ fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
 
 /// What a filter finds whatever it says of statuses, once for all pages and orders; see [`systems::matches`].
 async fn matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
-    let lasting = SystemFilter { statuses: None, ..filter.clone() };
     if !systems::is_lasting(filter) {
         return Ok(None);
     }
-    let (epochs, other) =
-        (answer_cache::epochs(service, DependsOn::Systems).await?, answer_cache::variant(&lasting));
-    let key = Key { epochs, operation: "systems/matches", scope, other };
+    let (key, lasting) = key_of_matches(service, scope, filter).await?;
     let found = async { Ok(Bytes::from(systems::matches(&service.db, &scope, &lasting).await?.to_bytes())) };
     Ok(Matches::from_bytes(&answer_cache::value(service, key, found).await?))
+}
+
+/// The same, where it was found before.
+async fn found(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
+    let (key, _) = key_of_matches(service, scope, filter).await?;
+    Ok(service.answers.get(&key).await.and_then(|kept| Matches::from_bytes(&kept)))
+}
+
+/// Under which key the systems are kept that a filter finds, and the filter without its statuses.
+async fn key_of_matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<(Key, SystemFilter)> {
+    let lasting = SystemFilter { statuses: None, ..filter.clone() };
+    let (epochs, other) =
+        (answer_cache::epochs(service, DependsOn::Systems).await?, answer_cache::variant(&lasting));
+    Ok((Key { epochs, operation: "systems/matches", scope, other }, lasting))
 }
 
 /// Which systems the caller may ask for, in which order, and when a heartbeat is too old.

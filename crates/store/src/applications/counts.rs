@@ -28,6 +28,9 @@ pub(crate) const KINDS: &str = "SELECT c.instance_of, c.version, c.name, CAST(SU
      CAST(SUM(c.assigned) AS BIGINT) FROM application_counts c WHERE c.home_id NOT IN \
      (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL) \
      GROUP BY c.instance_of, c.version, c.name";
+pub(crate) const MODULES: &str = "SELECT c.instance_of, CAST(SUM(c.unassigned) AS BIGINT), \
+     CAST(SUM(c.assigned) AS BIGINT) FROM application_counts c WHERE c.home_id NOT IN \
+     (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL) GROUP BY c.instance_of";
 pub(crate) const LISTED: &str = "SELECT CAST(COALESCE(SUM(n.applications), 0) AS BIGINT) FROM organization_counts n \
      WHERE n.organization_id NOT IN (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
 
@@ -61,6 +64,7 @@ pub(crate) async fn unassign_below(
         let q = Q::new(&format!("{hold} [[FOR UPDATE||]]")).bind(root).bind(root);
         let _: Vec<(Uuid,)> = q.all(&mut *tx).await?;
     }
+    tx.applications_changed();
     Q::new(&format!(
         "UPDATE application_counts AS c SET unassigned = c.unassigned + v.n, assigned = c.assigned - v.n \
          FROM (SELECT a.home_id, a.instance_of, a.version, SUBSTR(COALESCE(a.name, ''), 1, {NAME_CHARS}) AS name, \
@@ -164,6 +168,9 @@ pub(super) async fn adjust(tx: &mut Tx, before: Tally, now: Tally) -> Result<(),
     for (home, by) in &homes {
         Q::new(ADD_LISTED).bind(*by).bind(*home).run(&mut *tx).await?;
     }
+    if moves_totals(&kinds) {
+        tx.applications_changed();
+    }
     write_kinds(tx, &kinds).await?;
     write_assignments(tx, &assignments).await?;
     for home in homes.into_keys() {
@@ -182,6 +189,16 @@ fn difference<K: Ord>(before: Pairs<K>, mut now: Pairs<K>) -> Pairs<K> {
     }
     now.retain(|_, by| *by != (0, 0));
     now
+}
+
+/// Whether an organization has more or fewer applications of a module; another version or name of one changes no total.
+fn moves_totals(kinds: &Pairs<Kind>) -> bool {
+    let mut modules: BTreeMap<(OrgId, &str), (i64, i64)> = BTreeMap::new();
+    for (kind, (unassigned, assigned)) in kinds {
+        let entry = modules.entry((kind.home, &kind.instance_of)).or_default();
+        *entry = (entry.0 + unassigned, entry.1 + assigned);
+    }
+    modules.values().any(|by| *by != (0, 0))
 }
 
 async fn write_kinds(tx: &mut Tx, kinds: &Pairs<Kind>) -> Result<(), StoreError> {
@@ -267,6 +284,26 @@ pub async fn kinds(db: &Db, scope: &Scope) -> Result<Vec<KindCount>, StoreError>
     Ok(rows.into_iter().map(kind).collect())
 }
 
+/// The listed applications of each module in a scope: unassigned and assigned ones. They move with the epochs of people
+/// and applications.
+pub async fn modules(db: &Db, scope: &Scope) -> Result<Vec<(String, u64, u64)>, StoreError> {
+    let q = if *scope == Scope::Everything {
+        Q::new(MODULES)
+    } else {
+        let mut q = Q::new(
+            "SELECT c.instance_of, CAST(SUM(c.unassigned) AS BIGINT), CAST(SUM(c.assigned) AS BIGINT) \
+             FROM organizations o JOIN application_counts c ON c.home_id = o.id WHERE o.eff_deleted_at IS NULL",
+        );
+        push_scope(&mut q, "o", "id", scope);
+        q.push(" GROUP BY c.instance_of");
+        q
+    };
+    let rows: Vec<(String, i64, i64)> = q.all(db).await?;
+    let module =
+        |(instance_of, unassigned, assigned)| (instance_of, unsigned(unassigned), unsigned(assigned));
+    Ok(rows.into_iter().map(module).collect())
+}
+
 /// Listed applications of a kind to add to the figures of an organization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
@@ -305,6 +342,7 @@ pub(crate) async fn add(tx: &mut Tx, rows: &[Added]) -> Result<(), StoreError> {
     for (home, by) in homes {
         Q::new(ADD_LISTED).bind(by).bind(home).run(&mut *tx).await?;
     }
+    tx.applications_changed();
     write_kinds(tx, &kinds).await?;
     write_assignments(tx, &assignments).await
 }

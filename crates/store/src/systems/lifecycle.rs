@@ -82,6 +82,7 @@ pub async fn set_secret(
     hash: &str,
     now: Ts,
 ) -> Result<(), StoreError> {
+    tx.systems_changed();
     Q::new(SET_SECRET).bind(public).bind(hash).bind(now).bind(target.id()).run(tx).await?;
     Ok(())
 }

@@ -7,6 +7,7 @@
 mod by_status;
 mod deep;
 mod matches;
+mod ranked;
 
 use super::{
     SystemRecord,
@@ -34,6 +35,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 pub use matches::{Matches, is_lasting, matches};
+pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
 
 /// What a row is read with.
 const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \

@@ -164,7 +164,7 @@ pub async fn unsettled(
 }
 
 /// Whether the systems that fall silent until `cutoff` are known.
-fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: Ts) -> bool {
+pub(super) fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: Ts) -> bool {
     silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
 }
 

@@ -63,7 +63,7 @@ pub(crate) const FORGET_MARKS: &str =
 pub(super) const MOST_UNSETTLED: i64 = 2_000;
 /// Rows of one statement.
 const ROWS: usize = 500;
-const UNHEARD: i64 = 0;
+pub(super) const UNHEARD: i64 = 0;
 pub(super) const ACTIVE: i64 = 1;
 pub(super) const SILENT: i64 = 2;
 
@@ -212,6 +212,8 @@ pub async fn settle_some(
         if due != row.counted {
             counted.entry(due).or_default().push(row.id);
             if row.shows == 1 {
+                // Even where the numbers stay the same: other systems are now counted so.
+                tx.statuses_changed();
                 let change = changes.entry(OrgId(row.organization_id)).or_default();
                 change.add(Change::of(row.counted), -1);
                 change.add(Change::of(due), 1);
@@ -228,7 +230,6 @@ pub async fn settle_some(
     }
     for (organization, change) in changes {
         if change != Change::default() {
-            tx.statuses_changed();
             change.write(&mut tx, organization).await?;
         }
     }

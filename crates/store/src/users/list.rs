@@ -5,7 +5,7 @@ use crate::{
     Db, StoreError,
     organizations::{
         list::{States, push_creators, push_order, push_search, push_states},
-        suspended::push_suspended,
+        suspended::{SUSPENDED as SUSPENDED_ORGANIZATIONS, push_suspended},
         totals,
     },
     scope::push_scope,
@@ -13,6 +13,7 @@ use crate::{
 };
 use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection};
 use bailiwick_policy::Scope;
+use std::collections::HashMap;
 use uuid::Uuid;
 
 /// Which users. Empty lists match nothing; none switches the filter off.
@@ -60,11 +61,22 @@ impl Order {
     /// Appends the organizations and ` WHERE … ORDER BY …` to a `SELECT … FROM users u `.
     pub(super) fn push(self, q: &mut Q, scope: &Scope, filter: &Filter) {
         self.by.push_organizations(q);
-        push_where(q, scope, filter);
+        push_where(q, scope, filter, true);
         if self.by == Sort::Organization {
             // The scope once more, so that the organizations of the scope are walked by name and no others.
             push_scope(q, "o", "id", scope);
         }
+        self.push_words(q);
+    }
+
+    /// The same where nothing but users is read: without the organizations, where neither the order nor the states are
+    /// theirs.
+    fn push_page(self, q: &mut Q, scope: &Scope, filter: &Filter) {
+        if filter.states.deleted || matches!(self.by, Sort::Organization | Sort::SuspendedAt) {
+            self.push(q, scope, filter);
+            return;
+        }
+        push_where(q, scope, filter, false);
         self.push_words(q);
     }
 
@@ -116,7 +128,8 @@ impl Default for Order {
     }
 }
 
-/// The states of a list. Without deleted users both marks are named apart, so that the partial indexes serve.
+/// The states of a list whose organizations are joined. Without deleted users both marks are named apart, so that the
+/// partial indexes serve.
 fn push_live(q: &mut Q, states: States) {
     if states.deleted {
         q.push(" WHERE 1 = 1");
@@ -132,8 +145,36 @@ fn push_live(q: &mut Q, states: States) {
     });
 }
 
-fn push_where(q: &mut Q, scope: &Scope, filter: &Filter) {
-    push_live(q, filter.states);
+/// The same where they are not, of a list without deleted users. The indexes of the orders hold the organization too, so
+/// that what a page passes over is read from the index alone.
+fn push_live_alone(q: &mut Q, states: States) {
+    q.push(
+        " WHERE u.deleted_at IS NULL AND u.organization_id NOT IN \
+         (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
+    );
+    match (states.enabled, states.suspended) {
+        (true, true) => {}
+        (true, false) => {
+            q.push(" AND u.suspended_at IS NULL");
+            push_suspended(q, "u.organization_id", false);
+        }
+        (false, true) => {
+            q.push(&format!(
+                " AND (u.suspended_at IS NOT NULL OR u.organization_id IN ({SUSPENDED_ORGANIZATIONS}))"
+            ));
+        }
+        (false, false) => {
+            q.push(" AND 1 = 0");
+        }
+    }
+}
+
+fn push_where(q: &mut Q, scope: &Scope, filter: &Filter, has_organizations: bool) {
+    if has_organizations {
+        push_live(q, filter.states);
+    } else {
+        push_live_alone(q, filter.states);
+    }
     push_scope(q, "u", "organization_id", scope);
     push_search(q, "u.search_key", &filter.search);
     if let Some(ids) = &filter.organizations {
@@ -158,7 +199,7 @@ pub async fn count(db: &Db, scope: &Scope, filter: &Filter) -> Result<u64, Store
     let mut q = Q::new(
         "SELECT CAST(COUNT(*) AS BIGINT) FROM users u JOIN organizations o ON o.id = u.organization_id",
     );
-    push_where(&mut q, scope, filter);
+    push_where(&mut q, scope, filter, true);
     q.count(db).await
 }
 
@@ -190,17 +231,22 @@ pub async fn page_of(
         let rows = by_suspension(db, scope, order.direction, page, total).await?;
         return Ok(Page { rows, total, request: page });
     }
-    // The ids of the page first: no row in front of it is read whole.
-    let mut q = Q::new(concat!("SELECT ", columns!(), " FROM (SELECT u.id AS page_id FROM users u "));
-    order.push(&mut q, scope, filter);
+    // The ids of the page first: no row in front of it is read whole. Its rows by their ids, which PostgreSQL plans once
+    // instead of once for each order and page.
+    let mut q = Q::new("SELECT u.id FROM users u ");
+    order.push_page(&mut q, scope, filter);
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
-    q.push(
-        ") page [[JOIN||CROSS JOIN]] users u ON u.id = page.page_id \
-         JOIN organizations o ON o.id = u.organization_id",
-    );
-    q.push(CREATORS);
-    order.push_words(&mut q);
-    Ok(Page { rows: placed(q, db).await?, total, request: page })
+    let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
+    let mut q = Q::new(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM users u JOIN organizations o ON o.id = u.organization_id"
+    ));
+    q.push(CREATORS).push(" WHERE ").one_of(db, "u.id", &ids);
+    let rows: Vec<Row> = q.all(db).await?;
+    let mut rows: HashMap<Uuid, Row> = rows.into_iter().map(|row| (row.id, row)).collect();
+    let rows = ids.iter().filter_map(|id| rows.remove(id)).map(Row::into_placed).collect::<Result<_, _>>()?;
+    Ok(Page { rows, total, request: page })
 }
 
 async fn placed(q: Q, db: &Db) -> Result<Vec<Placed>, StoreError> {
@@ -239,7 +285,7 @@ async fn by_suspension(
         }
         let mut q = select(Sort::SuspendedAt);
         let states = States { enabled: !is_suspended, suspended: is_suspended, deleted: false };
-        push_where(&mut q, scope, &Filter { states, ..Filter::default() });
+        push_where(&mut q, scope, &Filter { states, ..Filter::default() }, true);
         let column = if is_suspended { SUSPENDED } else { "u.id" };
         if is_suspended {
             push_marked(&mut q, scope);

@@ -1,0 +1,242 @@
+//! Lists that ask for statuses and for something else as well: all that they show, in order, found once.
+//!
+//! A heartbeat changes no row of a list, so what was found by heartbeats would never last. What systems are counted as
+//! does ([`counted`]): the ids that are found by it are good until a system changes or is counted as something else. The
+//! few unsettled systems are taken out of them, looked at for each page, and put back where they belong.
+
+use super::{Known, Matches, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
+use crate::{
+    Db, ListEpochs, StoreError,
+    filters::expand,
+    sql::Q,
+    systems::{
+        SystemRecord,
+        filter::{StatusFilter, condition, distinct},
+        stats::covers,
+        status_counts::{ACTIVE, MOST_UNSETTLED, SILENT, UNHEARD},
+    },
+    time::TsCodec,
+};
+use bailiwick_domain::{Page, PageRequest, SortDirection, SystemStatus, Ts};
+use bailiwick_policy::Scope;
+use std::collections::HashSet;
+use uuid::Uuid;
+
+/// So many ids are kept for one list at most. Of longer lists a page is found among the rows without passing over many.
+const MOST: usize = 50_000;
+/// What [`Ranked::to_bytes`] makes of too many: no number of ids is as long.
+const TOO_MANY: [u8; 1] = [0];
+
+/// The systems that a list shows by what they are counted as, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ranked {
+    /// All of them.
+    Ids(Vec<Uuid>),
+    /// Too many to be kept.
+    TooMany,
+}
+
+impl Ranked {
+    /// For [`Ranked::from_bytes`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Ranked::Ids(ids) => ids.iter().flat_map(|id| id.into_bytes()).collect(),
+            Ranked::TooMany => TOO_MANY.to_vec(),
+        }
+    }
+
+    /// What [`Ranked::to_bytes`] made; too many for anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Ranked {
+        match bytes.as_chunks() {
+            (ids, []) => Ranked::Ids(ids.iter().map(|id| Uuid::from_bytes(*id)).collect()),
+            _ => Ranked::TooMany,
+        }
+    }
+}
+
+/// The unsettled systems at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsettled {
+    /// All of them.
+    all: HashSet<Uuid>,
+    /// Those that the list shows.
+    shown: Vec<Uuid>,
+}
+
+/// Whether a list is found by [`ranked`] and [`unsettled`]: one of a large scope, whose statuses are told by heartbeats
+/// and marks, and whose order is one for all of them.
+pub fn is_ranked(scope: &Scope, filter: &SystemFilter, order: SystemOrder) -> bool {
+    let statuses = distinct(filter.statuses.as_deref().unwrap_or_default());
+    let is_told = |s: &StatusFilter| matches!(s, StatusFilter::Is(s) if *s != SystemStatus::Deleted);
+    matches!(scope, Scope::Everything | Scope::Subtree { .. })
+        && !statuses.is_empty()
+        && statuses.iter().all(is_told)
+        && (order != SystemOrder::Status || statuses.len() == 1)
+        && is_lasting(filter)
+}
+
+/// What a list shows by what systems are counted as, one that [`is_ranked`]. It moves with the epochs of people, figures,
+/// systems and statuses. `matches`: what the filter finds, where that is known.
+///
+/// # Errors
+/// The database's.
+pub async fn ranked(
+    db: &Db,
+    scope: &Scope,
+    filter: &SystemFilter,
+    order: SystemOrder,
+    matches: Option<&Matches>,
+) -> Result<Ranked, StoreError> {
+    let statuses = distinct(filter.statuses.as_deref().unwrap_or_default());
+    let filter = SystemFilter { statuses: None, ..filter.clone() };
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let (direction, known) = (SortDirection::Asc, Known { matches, ..Known::default() });
+    let spec = Spec {
+        db,
+        scope,
+        filter: &filter,
+        expanded: &expanded,
+        order,
+        direction,
+        cutoff: Ts(0),
+        budget: None,
+        known,
+    };
+    let mut q = Q::new("SELECT s.id FROM systems s");
+    if spec.few().is_none() {
+        q.push(spec.by_search());
+    }
+    spec.push_ordered_by(&mut q);
+    q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
+    spec.push_where(&mut q, None, None);
+    for (i, status) in statuses.iter().enumerate() {
+        q.push(if i == 0 { " AND ((" } else { ") OR (" }).push(&counted_as(*status));
+    }
+    q.push("))");
+    // What is found is sorted: SQLite would look for it in the order of the rows otherwise.
+    spec.push_order(&mut q, direction, "[[||+]]");
+    q.push(" LIMIT ?").arg(MOST as u64 + 1);
+    let ids: Vec<(Uuid,)> = q.all(db).await?;
+    Ok(match ids.len() {
+        0..=MOST => Ranked::Ids(ids.into_iter().map(|(id,)| id).collect()),
+        _ => Ranked::TooMany,
+    })
+}
+
+/// The condition of a status by what a system is counted as; it is not deleted.
+fn counted_as(status: StatusFilter) -> String {
+    let counted = match status {
+        StatusFilter::Is(SystemStatus::Active) => ACTIVE,
+        StatusFilter::Is(SystemStatus::Inactive) => SILENT,
+        StatusFilter::Is(SystemStatus::Unknown) => UNHEARD,
+        _ => return condition(status, true),
+    };
+    let suspended = condition(StatusFilter::Is(SystemStatus::Suspended), true);
+    format!("NOT {suspended} AND COALESCE(a.counted, 0) = {counted}")
+}
+
+/// The unsettled systems, and the epochs of that moment. None where what systems are counted as is for another time
+/// ([`counted`](crate::systems::counted)), or too many are unsettled.
+///
+/// # Errors
+/// The database's.
+pub async fn unsettled(
+    db: &Db,
+    scope: &Scope,
+    filter: &SystemFilter,
+    cutoff: Ts,
+) -> Result<Option<(ListEpochs, Unsettled)>, StoreError> {
+    type Found = (i64, i64, i64, i64, Option<TsCodec>, Option<TsCodec>, Option<Uuid>, i64);
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let spec = Spec {
+        db,
+        scope,
+        filter,
+        expanded: &expanded,
+        order: SystemOrder::CreatedAt,
+        direction: SortDirection::Asc,
+        cutoff,
+        budget: None,
+        known: Known::default(),
+    };
+    // One look for each, whatever the engine believes of their number.
+    let mut q = Q::new(
+        "SELECT e.people, e.figures, e.systems, e.statuses, m.silent_to, m.watched_to, w.system_id, \
+         CAST(COALESCE((SELECT 1 FROM systems s",
+    );
+    spec.push_where(&mut q, None, None);
+    q.push(
+        " AND s.id = w.system_id), 0) AS BIGINT) FROM list_epochs e JOIN system_figures m ON m.id = 1 \
+         LEFT JOIN (SELECT u.system_id FROM system_unsettled u LIMIT ?) w ON 1 = 1 WHERE e.id = 1",
+    );
+    q.arg(MOST_UNSETTLED + 1);
+    let rows: Vec<Found> = q.all(db).await?;
+    let (mut unsettled, mut epochs) = (Unsettled::default(), None);
+    for (people, figures, systems, statuses, silent_to, watched_to, id, is_shown) in rows {
+        if !covers((silent_to, watched_to), cutoff) {
+            return Ok(None);
+        }
+        epochs = Some(ListEpochs { people, figures, systems, statuses, ..ListEpochs::default() });
+        unsettled.all.extend(id);
+        unsettled.shown.extend(id.filter(|_| is_shown == 1));
+    }
+    let are_few = unsettled.all.len() as i64 <= MOST_UNSETTLED;
+    Ok(epochs.filter(|_| are_few).map(|epochs| (epochs, unsettled)))
+}
+
+/// A page of what is [`ranked`], as it is at the moment of `unsettled`.
+///
+/// # Errors
+/// The database's.
+pub async fn ranked_page(
+    db: &Db,
+    ranked: &[Uuid],
+    unsettled: Unsettled,
+    (order, direction): (SystemOrder, SortDirection),
+    request: PageRequest,
+) -> Result<Page<SystemRecord>, StoreError> {
+    let Unsettled { all, shown } = unsettled;
+    let mut ids: Vec<Uuid> = ranked.iter().copied().filter(|id| !all.contains(id)).collect();
+    let total = (ids.len() + shown.len()) as u64;
+    if request.offset() >= total {
+        return Ok(Page { rows: Vec::new(), total, request });
+    }
+    if direction == SortDirection::Desc {
+        ids.reverse();
+    }
+    // Each of the others has its place at most so many rows further back.
+    let (offset, more) = (request.offset(), shown.len() as u64);
+    let (from, end) = (offset.saturating_sub(more), offset.saturating_add(request.page_size));
+    let nth = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let mut near: Vec<Uuid> = ids.into_iter().take(nth(end)).skip(nth(from)).collect();
+    near.extend(shown);
+    let spec = Spec {
+        db,
+        scope: &Scope::Everything,
+        filter: &SystemFilter::default(),
+        expanded: &[],
+        order,
+        direction,
+        cutoff: Ts(0),
+        budget: None,
+        known: Known::default(),
+    };
+    let walk = Walk { direction, offset: offset - from, limit: request.page_size };
+    let mut q = Q::new("SELECT s.id AS page_id FROM systems s");
+    spec.push_ordered_by(&mut q);
+    q.push(" WHERE ").one_of(db, "s.id", &near);
+    spec.push_order(&mut q, direction, "[[||+]]");
+    q.push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
+    let rows = spec.read(db, (q, walk), &[]).await?;
+    let rows = rows.into_iter().map(SystemRecord::try_from).collect::<Result<Vec<_>, _>>()?;
+    Ok(Page { rows, total, request })
+}
+
+impl Spec<'_> {
+    /// Appends the organizations, behind `systems s`, where the order is theirs.
+    fn push_ordered_by(&self, q: &mut Q) {
+        if self.is_by_organization(None) {
+            q.push(" JOIN organizations o ON o.id = s.organization_id");
+        }
+    }
+}
