@@ -141,7 +141,8 @@ api_test!(every_wrong_field_has_its_error, |t| async move {
     assert!(events(&t, &owner).await.is_empty());
 });
 
-api_test!(scenario_08_a_key_lives_as_long_as_asked, |t| async move {
+// Proves spec: acceptance#scenarios 8.
+api_test!(a_key_lives_as_long_as_asked, |t| async move {
     let owner = t.owner().await;
     for (days, expected) in [(None, 90), (Some(1), 1), (Some(365), 365)] {
         let mut body = wanted("x", "read");
@@ -159,7 +160,8 @@ api_test!(an_account_without_password_has_no_keys, |t| async move {
     refused.expect_message(403, "api keys are not available for this account");
 });
 
-api_test!(scenario_08_five_keys_can_be_used_at_a_time, |t| async move {
+// Proves spec: acceptance#scenarios 8.
+api_test!(five_keys_can_be_used_at_a_time, |t| async move {
     let owner = t.owner().await;
     let (first, _) = made(&t, &owner, "read").await;
     t.advance(MINUTE);
@@ -193,7 +195,8 @@ api_test!(parallel_creations_do_not_pass_the_limit_together, |t| async move {
     assert_eq!(events(&t, &owner).await.len(), 5);
 });
 
-api_test!(rule_01_17_the_step_up_shares_the_limit_on_wrong_passwords, |t| async move {
+// Proves spec: guarantees#identity 17.
+api_test!(the_step_up_shares_the_limit_on_wrong_passwords, |t| async move {
     let owner = t.owner().await;
     let wrong = || create(&t, &owner, json!({"name": "x", "mode": "read", "password": "wrong"}));
     for _ in 0..10 {

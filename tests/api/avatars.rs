@@ -53,7 +53,8 @@ async fn shown(t: &Test, id: impl std::fmt::Display) -> DynamicImage {
     image::load_from_memory_with_format(&reply.body, ImageFormat::Png).unwrap()
 }
 
-api_test!(scenario_08_a_picture_is_uploaded_seen_and_removed, |t| async move {
+// Proves spec: acceptance#scenarios 8.
+api_test!(a_picture_is_uploaded_seen_and_removed, |t| async move {
     let owner = t.owner().await;
     get(&t, owner.id).send().await.expect_message(404, "avatar not found");
     let reply = put(&t, &owner, &png(40, 20)).await;

@@ -50,7 +50,8 @@ api_test!(answers_say_what_browsers_may_do_with_them, |t| async move {
     assert_eq!(reply.header("strict-transport-security"), Some("max-age=31536000"));
 });
 
-api_test!(clients_02_files_of_the_interface_whoever_asks, |t| async move {
+// Proves spec: clients#checklist 2.
+api_test!(files_of_the_interface_whoever_asks, |t| async move {
     let site = tempfile::tempdir().unwrap();
     let root = site.path().join("site");
     std::fs::create_dir_all(root.join("assets")).unwrap();
@@ -122,7 +123,8 @@ api_test!(clients_02_files_of_the_interface_whoever_asks, |t| async move {
 
 // Where people sign in is where the interface may send forms, ask for keys and load pictures from (spec:
 // conventions#headers).
-api_test!(clients_02_the_policy_of_pages_names_the_origin_of_the_issuer, |t| async move {
+// Proves spec: clients#checklist 2.
+api_test!(the_policy_of_pages_names_the_origin_of_the_issuer, |t| async move {
     let site = tempfile::tempdir().unwrap();
     std::fs::write(site.path().join("index.html"), "page").unwrap();
     let issuer = |path: &str| Issuer::new(&format!("http://127.0.0.1:1{path}"), "bailiwick");
@@ -205,7 +207,8 @@ api_test!(bodies_are_json_whatever_their_type_says_and_bounded, |t| async move {
 });
 
 api_test!(
-    rule_01_17_the_client_is_the_nearest_address_that_no_trusted_proxy_has,
+    // Proves spec: guarantees#identity 17.
+    the_client_is_the_nearest_address_that_no_trusted_proxy_has,
     |settings| {
         settings.trusted_proxies =
             vec![bailiwick_settings::Network { address: [10, 0, 0, 0].into(), bits: 8 }];

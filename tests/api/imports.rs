@@ -230,7 +230,8 @@ api_test!(of_several_confirmations_one_wins, |t| async move {
     assert_eq!(list["pagination"]["total_count"], 5);
 });
 
-api_test!(rule_02_08_a_confirmation_asks_for_every_right_again, |t| async move {
+// Proves spec: guarantees#organizations 8.
+api_test!(a_confirmation_asks_for_every_right_again, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

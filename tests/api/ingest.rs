@@ -108,7 +108,8 @@ api_test!(an_unregistered_system_is_a_wrong_credential, |t| async move {
     info(&t, key, secret).send().await.expect(200);
 });
 
-api_test!(rule_05_16_the_very_next_call_sees_every_change, |t| async move {
+// Proves spec: authorization#guarantees 16.
+api_test!(the_very_next_call_sees_every_change, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     // Another process with its own memory, where the engine allows one.
@@ -274,7 +275,8 @@ api_test!(info_tells_the_system_about_itself, |t| async move {
     assert_eq!(reply.data(), expected);
 });
 
-api_test!(rule_03_44_a_lone_heartbeat_waits_for_no_tick, |t| async move {
+// Proves spec: guarantees#systems 44.
+api_test!(a_lone_heartbeat_waits_for_no_tick, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     beat(&t, &s).send().await.expect(200);

@@ -295,7 +295,8 @@ async fn count(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona) {
     assert_eq!(names(&filters, "organizations"), homes);
 }
 
-api_test!(rule_02_02_rule_02_25_no_answer_tells_of_another_branch, |t| async move {
+// Proves spec: guarantees#organizations 2 25.
+api_test!(no_answer_tells_of_another_branch, |t| async move {
     let mut dice = Dice(0x5851_f42d_4c95_7f2d);
     for _ in 0..2 {
         let tree = grow(&t, &mut dice).await;

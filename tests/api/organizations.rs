@@ -96,7 +96,8 @@ api_test!(who_may_create_what, |t| async move {
     }
 });
 
-api_test!(rule_02_10_all_field_errors_come_together, |t| async move {
+// Proves spec: guarantees#organizations 10.
+api_test!(all_field_errors_come_together, |t| async move {
     let owner = t.owner().await;
     let send = async |body: Value| post(&t, &owner, "/api/customers", body).await;
     send(json!({})).await.expect_fields(&[("name", "cannot_be_empty"), ("custom_data.vat", "required")]);
@@ -143,7 +144,8 @@ api_test!(rule_02_10_all_field_errors_come_together, |t| async move {
     send(json!({"name": growing, "description": growing, "custom_data": {"vat": growing}})).await.expect(201);
 });
 
-api_test!(scenario_14_rule_02_11_rule_02_12_vat_numbers_are_unique_in_their_level, |t| async move {
+// Proves spec: acceptance#scenarios 14, guarantees#organizations 11 12.
+api_test!(vat_numbers_are_unique_in_their_level, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let body = |vat: &str| json!({"name": "N", "custom_data": {"vat": vat}});
@@ -219,7 +221,8 @@ api_test!(attribution, |t| async move {
     send(&owner, "customers", json!(tree.other_reseller)).await.expect_message(403, reach);
 });
 
-api_test!(scenario_10_rule_01_04_rule_02_03_what_is_out_of_reach_is_not_found, |t| async move {
+// Proves spec: acceptance#scenarios 10, guarantees#identity 4, guarantees#organizations 3.
+api_test!(what_is_out_of_reach_is_not_found, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -257,7 +260,8 @@ api_test!(scenario_10_rule_01_04_rule_02_03_what_is_out_of_reach_is_not_found, |
     put(&t, &owner, &path, json!({"name": "x"})).await.expect_message(404, "customer not found");
 });
 
-api_test!(rule_02_01_rule_05_05_a_put_merges_and_never_touches_what_the_server_owns, |t| async move {
+// Proves spec: guarantees#organizations 1, authorization#guarantees 5.
+api_test!(a_put_merges_and_never_touches_what_the_server_owns, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let path = format!("/api/customers/{}", tree.customer);

@@ -121,7 +121,8 @@ api_test!(a_product_keeps_its_time_when_its_name_changes, |t| async move {
     assert_eq!(second["products"][0]["created_at"], first["products"][1]["created_at"]);
 });
 
-api_test!(scenario_36_rebranding_is_turned_on_filled_and_turned_off, |t| async move {
+// Proves spec: acceptance#scenarios 36.
+api_test!(rebranding_is_turned_on_filled_and_turned_off, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let early = put(&t, &owner, tree.distributor, "ns8", &[("product_name", None, b"Cloud")]).await;
@@ -196,7 +197,8 @@ api_test!(what_does_not_exist_is_told_in_order, |t| async move {
     off.expect_message(403, "rebranding is not enabled for this organization");
 });
 
-api_test!(rule_04_31_readers_and_customers_neither_upload_nor_delete, |t| async move {
+// Proves spec: alert-guarantees#guarantees 31.
+api_test!(readers_and_customers_neither_upload_nor_delete, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for org in [tree.distributor, tree.customer] {
@@ -267,7 +269,8 @@ api_test!(
     }
 );
 
-api_test!(rule_04_34_rule_05_36_deleting_tells_whether_something_was_there, |t| async move {
+// Proves spec: alert-guarantees#guarantees 34, authorization#guarantees 36.
+api_test!(deleting_tells_whether_something_was_there, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     enable(&t, &owner, tree.reseller).await;

@@ -186,8 +186,9 @@ fn the_older_of_two_spellings_is_deprecated() {
 
 /// See spec: acceptance#guarantees rule 14: whoever may choose an order or turn pages is told of the one that he gets
 /// without. The order itself is looked at in each answer that any test gets.
+// Proves spec: acceptance#guarantees 14.
 #[test]
-fn rule_06_14_every_list_tells_its_usual_order() {
+fn every_list_tells_its_usual_order() {
     let mut told = 0;
     for (what, operation) in operations() {
         let has = |name: &str| {

@@ -1,9 +1,8 @@
-//! The rules that must hold, by the numbers of the specification's areas: 01 (spec: guarantees#identity), 02
-//! (spec: guarantees#organizations), 03 (spec: guarantees#systems), 04 (spec: alert-guarantees), 05
-//! (spec: authorization#guarantees) and 06 (spec: clients). The test of rule NN of area D carries `rule_0D_NN` in its
-//! name, wherever it stands; likewise `clients_NN` for a row of the checklist (spec: clients#checklist) and
-//! `scenario_NN` for an acceptance scenario (spec: acceptance#scenarios). Those that belong to no single area stand
-//! here.
+//! The rules that must hold: every row of the numbered lists of the specification has a test.
+//!
+//! A comment above a test names the rows that the test proves, wherever the test stands: `Proves`, then a citation of
+//! the section with the row's number (`spec: guarantees#identity 9 17`). [`list`] names all rows. Tests of rules that
+//! belong to no single area stand here.
 
 pub(crate) mod faults;
 mod gates;
@@ -21,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A list by its word, and a number in it: `("rule_01", 17)`, `("scenario", 4)`.
+/// A section of the specification with a list, and a number in it: `("guarantees#identity", 17)`.
 type Row = (String, u8);
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -38,40 +37,35 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Names of tests in a source: `fn name`, `api_test!(name`, whatever the macro is called, and `mod name` of both
-/// engines.
-fn names(text: &str) -> impl Iterator<Item = &str> {
-    let starts = ["fn ", "mod ", "!("].into_iter().flat_map(|start| text.match_indices(start));
-    starts.map(|(at, start)| {
-        let rest = text[at + start.len()..].trim_start();
-        &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]
-    })
-}
+/// Begins a comment that names the rules that the test below it proves.
+const PROVES: &str = "// Proves spec: ";
 
-/// Keywords before a number.
-const WORDS: [&str; 3] = ["rule_", "clients_", "scenario_"];
-
-/// `NN_` at the beginning.
-fn number(text: &str) -> Option<u8> {
-    let digits = text.get(..3)?.strip_suffix('_')?;
-    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
-}
-
-/// `rule_01_17_scenario_18_…` proves two; none when a part has another form.
-fn proven(name: &str) -> Option<Vec<Row>> {
+/// The rows that a line proves, `guarantees#identity 9 17, acceptance#scenarios 31.` behind [`PROVES`]; none when a part
+/// has another form.
+fn proven(line: &str) -> Option<Vec<Row>> {
     let mut rows = Vec::new();
-    for (at, word) in WORDS.iter().flat_map(|word| name.match_indices(word)) {
-        let rest = &name[at + word.len()..];
-        if word == "rule_" {
-            rows.push((format!("rule_{:02}", number(rest)?), number(&rest[3..])?));
-        } else if rest.starts_with(|c: char| c.is_ascii_digit()) {
-            rows.push((word.trim_end_matches('_').to_owned(), number(rest)?));
+    for item in line.strip_suffix('.')?.split(", ") {
+        let (section, numbers) = item.split_once(' ')?;
+        for number in numbers.split(' ') {
+            rows.push((section.to_owned(), number.parse().ok()?));
         }
     }
     Some(rows)
 }
 
-/// The tests of each row.
+/// Whether a line declares a test, or names it in a macro that does: `fn name`, `api_test!(name`, `mod name` of both
+/// engines, or the name alone.
+fn declares(line: &str) -> bool {
+    let line = line.trim();
+    let is_name = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+        end > 0 && text[end..].chars().next().is_none_or(|c| "(,{ ".contains(c))
+    };
+    let macro_call = line.split_once("!(").is_some_and(|(name, _)| is_name(name));
+    macro_call || ["fn ", "async fn ", "mod "].iter().any(|start| line.starts_with(start)) || is_name(line)
+}
+
+/// The places where each row is proven.
 fn tests() -> BTreeMap<Row, Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
@@ -81,10 +75,14 @@ fn tests() -> BTreeMap<Row, Vec<String>> {
     let mut tests: BTreeMap<Row, Vec<String>> = BTreeMap::new();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
-        for name in names(&text).filter(|name| WORDS.iter().any(|word| name.starts_with(word))) {
-            let rows = proven(name).unwrap_or_else(|| panic!("{}: {name}", file.display()));
-            for row in rows {
-                tests.entry(row).or_default().push(name.to_owned());
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let Some(list) = line.trim().strip_prefix(PROVES) else { continue };
+            let place = format!("{}:{}", file.display(), at + 1);
+            let below = lines[at + 1..].iter().find(|line| !line.trim().starts_with(['#', '/']));
+            assert!(below.is_some_and(|line| declares(line)), "{place}: no test below");
+            for row in proven(list).unwrap_or_else(|| panic!("{place}: {line}")) {
+                tests.entry(row).or_default().push(place.clone());
             }
         }
     }
@@ -92,7 +90,7 @@ fn tests() -> BTreeMap<Row, Vec<String>> {
 }
 
 #[test]
-fn each_rule_has_a_test_named_after_its_number() {
+fn each_rule_has_a_test() {
     let tests = tests();
     let rows = |list: &str, numbers: &mut dyn Iterator<Item = u8>| -> Vec<Row> {
         numbers.map(|n| (list.to_owned(), n)).collect()
@@ -106,7 +104,7 @@ fn each_rule_has_a_test_named_after_its_number() {
     let word = |(name, number): &Row| {
         let list = LISTS.iter().find(|(list, _)| list == name).map_or(&[][..], |(_, list)| list);
         let words = usize::from(*number).checked_sub(1).and_then(|at| list.get(at));
-        format!("{name}_{number:02} ({})", words.unwrap_or(&"no such row"))
+        format!("{name} {number} ({})", words.unwrap_or(&"no such row"))
     };
     let told = |rows: Vec<&Row>| rows.into_iter().map(word).collect::<Vec<_>>();
     let unproven = known.iter().filter(|r| !tests.contains_key(r) && !not_yet.contains(r)).collect();
@@ -118,16 +116,25 @@ fn each_rule_has_a_test_named_after_its_number() {
 }
 
 #[test]
-fn names_are_read_as_they_are_meant() {
-    let text = "api_test!(\n    rule_01_17_a_rule_05_18_b,\n fn rule_02_03() { // rule_01_01_nothing\n";
-    assert_eq!(names(text).collect::<Vec<_>>(), ["rule_02_03", "rule_01_17_a_rule_05_18_b"]);
+fn rules_are_read_from_the_comments_of_tests() {
     let row = |list: &str, n: u8| (list.to_owned(), n);
-    assert_eq!(proven("rule_01_17_a_rule_05_18_b"), Some(vec![row("rule_01", 17), row("rule_05", 18)]));
-    let mixed = "clients_04_rule_06_12_scenario_31_what_clients_call_a_scenario";
-    assert_eq!(proven(mixed), Some(vec![row("rule_06", 12), row("clients", 4), row("scenario", 31)]));
-    assert_eq!(proven("clients_are_not_numbered"), Some(vec![]));
-    for wrong in ["rule_9_is_no_number", "rule_1_17_is_short", "scenario_1_is_short", "clients_+1_is_a_sign"]
+    assert_eq!(
+        proven("guarantees#identity 9 17, acceptance#scenarios 4."),
+        Some(vec![
+            row("guarantees#identity", 9),
+            row("guarantees#identity", 17),
+            row("acceptance#scenarios", 4)
+        ])
+    );
+    for wrong in ["guarantees#identity 9", "guarantees#identity.", "guarantees#identity nine.", "a 1,b 2."] {
+        assert_eq!(proven(wrong), None, "{wrong}");
+    }
+    for line in
+        ["fn a() {", "    async fn a() {", "api_test!(a, |t| async {", "    a,", "mod a {", "api_test!("]
     {
-        assert_eq!(proven(wrong), if wrong.contains('+') { Some(vec![]) } else { None }, "{wrong}");
+        assert!(declares(line), "{line}");
+    }
+    for line in ["let a = 1;", "}", "", "\"text\","] {
+        assert!(!declares(line), "{line}");
     }
 }

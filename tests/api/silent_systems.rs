@@ -106,7 +106,8 @@ api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
     assert_eq!(firing(&t, &silent).await, Vec::<Value>::new());
 });
 
-api_test!(rule_03_36_a_heartbeat_makes_a_system_active_in_the_next_read, |t| async move {
+// Proves spec: guarantees#systems 36.
+api_test!(a_heartbeat_makes_a_system_active_in_the_next_read, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let status = async || {
@@ -122,7 +123,8 @@ api_test!(rule_03_36_a_heartbeat_makes_a_system_active_in_the_next_read, |t| asy
     assert_eq!(status().await, "active");
 });
 
-api_test!(rule_03_37_an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_system, |t| async move {
+// Proves spec: guarantees#systems 37.
+api_test!(an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_system, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let mut systems = Vec::new();

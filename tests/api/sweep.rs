@@ -124,7 +124,8 @@ async fn persona_sweep(t: &Test, persona: &Persona, role: &str) {
     }
 }
 
-api_test!(rule_05_38_every_role_at_every_level_meets_exactly_its_gates, |t| async move {
+// Proves spec: authorization#guarantees 38.
+api_test!(every_role_at_every_level_meets_exactly_its_gates, |t| async move {
     let tree = t.tree().await;
     for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {
         for role in ["super", "admin", "backoffice", "support", "reader"] {
@@ -179,7 +180,8 @@ async fn key_sweep(t: &Test, persona: &Persona, role: &str, mode: KeyMode) {
 }
 
 api_test!(
-    rule_05_38_rule_05_40_an_api_key_meets_its_masked_gates_on_every_route,
+    // Proves spec: authorization#guarantees 38 40.
+    an_api_key_meets_its_masked_gates_on_every_route,
     |settings| {
         all(settings);
         settings.limits.api_key_request_burst = 1_000;
@@ -201,7 +203,8 @@ api_test!(
     }
 );
 
-api_test!(rule_05_39_unknown_paths_and_methods_are_one_404, |t| async move {
+// Proves spec: authorization#guarantees 39.
+api_test!(unknown_paths_and_methods_are_one_404, |t| async move {
     for (method, path) in [
         ("GET", "/api/nope"),
         ("PATCH", "/api/users"),

@@ -64,7 +64,8 @@ async fn change(t: &Test, q: Q) {
     tx.commit().await.unwrap();
 }
 
-api_test!(rule_03_05_a_new_system_shows_its_key_and_secret_once, |t| async move {
+// Proves spec: guarantees#systems 5.
+api_test!(a_new_system_shows_its_key_and_secret_once, |t| async move {
     let tree = t.tree().await;
     let r = t.user(tree.reseller, &["admin"]).await;
     let sent = json!({
@@ -107,7 +108,8 @@ api_test!(rule_03_05_a_new_system_shows_its_key_and_secret_once, |t| async move 
     assert!(stored.len() == 97 && !stored.contains(hidden));
 });
 
-api_test!(rule_03_07_wrong_fields_of_a_new_system, |t| async move {
+// Proves spec: guarantees#systems 7.
+api_test!(wrong_fields_of_a_new_system, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     post(&t, &owner, json!({})).await.expect_fields(&[("name", "required"), ("organization_id", "required")]);
@@ -196,7 +198,8 @@ api_test!(attribution_and_times_are_for_owners_and_distributors, |t| async move 
     t.get("/systems/info").basic(text(&born, "system_key"), secret).send().await.expect(200);
 });
 
-api_test!(rule_01_04_rule_03_08_rule_05_26_foreign_and_absent_are_the_same_bytes, |t| async move {
+// Proves spec: guarantees#identity 4, guarantees#systems 8, authorization#guarantees 26.
+api_test!(foreign_and_absent_are_the_same_bytes, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let foreign = made(&t, &owner, tree.other_customer, "foreign").await;
@@ -217,7 +220,8 @@ api_test!(rule_01_04_rule_03_08_rule_05_26_foreign_and_absent_are_the_same_bytes
     put(&t, &reader, text(&foreign, "id"), json!({})).await.expect_message(403, "insufficient permissions");
 });
 
-api_test!(scenario_24_rule_03_06_a_change_keeps_what_it_does_not_name, |t| async move {
+// Proves spec: acceptance#scenarios 24, guarantees#systems 6.
+api_test!(a_change_keeps_what_it_does_not_name, |t| async move {
     let tree = t.tree().await;
     let c = t.user(tree.customer, &["support"]).await;
     let sent =

@@ -89,7 +89,8 @@ async fn users_row(t: &Test, id: UserId) -> (String, String, String) {
     (user.username, user.name, user.email)
 }
 
-api_test!(scenario_16_rule_01_03_rule_01_33_checks_of_a_creation_come_in_order, |t| async move {
+// Proves spec: acceptance#scenarios 16, guarantees#identity 3 33.
+api_test!(checks_of_a_creation_come_in_order, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let support = t.user(tree.distributor, &["support"]).await;
@@ -132,7 +133,8 @@ api_test!(scenario_16_rule_01_03_rule_01_33_checks_of_a_creation_come_in_order, 
     post(&t, &d, reserved).await.expect_fields(&[("username", text)]);
 });
 
-api_test!(rule_01_04_reach_of_a_new_users_organization, |t| async move {
+// Proves spec: guarantees#identity 4.
+api_test!(reach_of_a_new_users_organization, |t| async move {
     let tree = t.tree().await;
     let (d, r, c) = (
         t.user(tree.distributor, &["admin"]).await,
@@ -176,7 +178,8 @@ api_test!(rule_01_04_reach_of_a_new_users_organization, |t| async move {
     reply.expect_message(403, reasons[0].1);
 });
 
-api_test!(rule_01_33_unique_values_are_reported_together, |t| async move {
+// Proves spec: guarantees#identity 33.
+api_test!(unique_values_are_reported_together, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let first = json!({"email": "a@example.org", "name": "A", "username": "anna", "phone": "0123 4567",
@@ -207,7 +210,8 @@ api_test!(rule_01_33_unique_values_are_reported_together, |t| async move {
     assert_eq!(derived, ["same", "same_1", "same_2"]);
 });
 
-api_test!(scenario_16_rule_01_02_rule_05_02_rule_05_03_nobody_goes_beyond_himself, |t| async move {
+// Proves spec: acceptance#scenarios 16, guarantees#identity 2, authorization#guarantees 2 3.
+api_test!(nobody_goes_beyond_himself, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let admin = t.user(tree.distributor, &["admin"]).await;
@@ -243,7 +247,8 @@ api_test!(scenario_16_rule_01_02_rule_05_02_rule_05_03_nobody_goes_beyond_himsel
         .expect_message(403, manage);
 });
 
-api_test!(scenario_17_nobody_manages_himself, |t| async move {
+// Proves spec: acceptance#scenarios 17.
+api_test!(nobody_manages_himself, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let text = "cannot perform administrative actions on yourself";
@@ -257,7 +262,8 @@ api_test!(scenario_17_nobody_manages_himself, |t| async move {
     put(&t, &support, support.id, json!({})).await.expect_message(403, "insufficient permissions");
 });
 
-api_test!(rule_01_04_a_user_out_of_reach_is_not_found, |t| async move {
+// Proves spec: guarantees#identity 4.
+api_test!(a_user_out_of_reach_is_not_found, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let foreign = t.user(tree.other_customer, &["super"]).await;
@@ -275,7 +281,8 @@ api_test!(rule_01_04_a_user_out_of_reach_is_not_found, |t| async move {
     }
 });
 
-api_test!(rule_01_28_rule_05_33_a_put_changes_what_is_sent, |t| async move {
+// Proves spec: guarantees#identity 28, authorization#guarantees 33.
+api_test!(a_put_changes_what_is_sent, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let sent = json!({"email": "a@example.org", "name": "A", "username": "anna", "phone": "0123456789",
@@ -323,7 +330,8 @@ api_test!(rule_01_28_rule_05_33_a_put_changes_what_is_sent, |t| async move {
     assert!(!identities::get(&t.app.db, other.id).await.unwrap().unwrap().email_verified);
 });
 
-api_test!(rule_01_01_rule_05_01_a_move_needs_both_ends_in_reach, |t| async move {
+// Proves spec: guarantees#identity 1, authorization#guarantees 1.
+api_test!(a_move_needs_both_ends_in_reach, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -364,7 +372,8 @@ api_test!(rule_01_01_rule_05_01_a_move_needs_both_ends_in_reach, |t| async move 
     assert_eq!(still["suspended_at"], json!(t.app.now()));
 });
 
-api_test!(rule_01_18_the_owners_users_have_ordinary_rows, |t| async move {
+// Proves spec: guarantees#identity 18.
+api_test!(the_owners_users_have_ordinary_rows, |t| async move {
     let owner = t.owner().await;
     let second = t.user(owner.org, &["super"]).await;
     let echo = json!({"email": "owner@example.org", "name": "Boss", "username": "owner", "user_role_ids": ["super"],
@@ -390,7 +399,8 @@ api_test!(rule_01_18_the_owners_users_have_ordinary_rows, |t| async move {
     get(&t, &t.session(owner.id).await, "/api/me").await.expect(200);
 });
 
-api_test!(scenario_17_rule_01_15_rule_05_18_a_password_reset_ends_all_sessions, |t| async move {
+// Proves spec: acceptance#scenarios 17, guarantees#identity 15, authorization#guarantees 18.
+api_test!(a_password_reset_ends_all_sessions, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let user = t.user(tree.customer, &["reader"]).await;

@@ -352,8 +352,9 @@ mod tests {
     use http::StatusCode;
 
     // A connection that breaks off is no mistake of the client: it retries.
+    // Proves spec: clients#checklist 14.
     #[tokio::test]
-    async fn clients_14_a_body_that_does_not_come_passes() {
+    async fn a_body_that_does_not_come_passes() {
         let stalled = Body::from_stream(futures_util::stream::pending::<Result<Bytes, Infallible>>());
         let error = read(stalled, 10, Duration::from_millis(1)).await.unwrap_err();
         let row = routes::table().into_iter().find(|r| r.operation == "sendInventory");

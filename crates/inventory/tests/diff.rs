@@ -141,8 +141,9 @@ fn the_first_thousand_are_kept() {
     assert_eq!((paths[0], paths[1], paths[999]), ("facts.distro.version", "facts.k00000", "facts.k00998"));
 }
 
+// Proves spec: guarantees#systems 30.
 #[test]
-fn rule_03_30_large_integers_are_compared_and_kept_exactly() {
+fn large_integers_are_compared_and_kept_exactly() {
     let found = diff(r#"{"n":9007199254740993,"m":1e400}"#, r#"{"n":9007199254740992,"m":1.0e400}"#);
     assert_eq!(found.changes.len(), 1);
     assert_eq!(found.changes[0].previous.as_deref(), Some("9007199254740993"));
@@ -187,8 +188,9 @@ fn stir(value: &mut Value) {
     }
 }
 
+// Proves spec: guarantees#systems 26.
 #[test]
-fn rule_03_26_shuffled_sets_and_uptimes_yield_nothing() {
+fn shuffled_sets_and_uptimes_yield_nothing() {
     for sample in [NS8, NSEC] {
         let stirred = edited(sample, stir);
         assert_ne!(stirred, edited(sample, |_| ()));
@@ -207,8 +209,9 @@ fn a_version_of_a_module() {
     );
 }
 
+// Proves spec: guarantees#systems 26.
 #[test]
-fn rule_03_26_a_module_inserted_first_and_another_version() {
+fn a_module_inserted_first_and_another_version() {
     let after = edited(NS8, |d| {
         module(d, "nextcloud1")["version"] = "1.5.0".into();
         let new = json!({"id": "webserver15", "module": "webserver", "version": "1.1.0"});
@@ -227,8 +230,9 @@ fn a_version_of_a_node() {
     assert_eq!(lines(&diff(NS8, &after)), ["update facts.nodes.Worker rack B.version nodes high"]);
 }
 
+// Proves spec: guarantees#systems 25.
 #[test]
-fn rule_03_25_a_type_change_is_an_update_and_stops_nothing() {
+fn a_type_change_is_an_update_and_stops_nothing() {
     let after = edited(NSEC, |d| {
         d["facts"]["processors"]["count"] = json!(4);
         d["facts"]["timezone"] = json!({"name": "CET"});
@@ -245,8 +249,9 @@ fn a_wireguard_server_removed() {
     assert_eq!(lines(&diff(NSEC, &after)), ["delete facts.features.wireguard.servers.wg6 security critical"]);
 }
 
+// Proves spec: guarantees#systems 27.
 #[test]
-fn rule_03_27_names_chosen_on_the_appliance_judge_nothing() {
+fn names_chosen_on_the_appliance_judge_nothing() {
     let after = edited(NS8, |d| {
         let node = &mut d["facts"]["nodes"]["2"];
         node["ui_name"] = "alert.room".into();
@@ -280,8 +285,9 @@ fn rule_03_27_names_chosen_on_the_appliance_judge_nothing() {
     }
 }
 
+// Proves spec: guarantees#systems 28.
 #[test]
-fn rule_03_28_small_values_of_memory() {
+fn small_values_of_memory() {
     let with =
         |installed: u32| edited(NSEC, |d| d["facts"]["memory"]["system"]["installed"] = installed.into());
     assert_eq!(lines(&diff(&with(16_000), &with(16_300))), [""; 0]);
@@ -289,7 +295,8 @@ fn rule_03_28_small_values_of_memory() {
     assert_eq!(lines(&diff(&with(16_000), &with(20_000))), expected);
 }
 
+// Proves spec: guarantees#systems 29.
 #[test]
-fn rule_03_29_rules_are_compiled_once() {
+fn rules_are_compiled_once() {
     assert!(std::ptr::eq(Rules::standard(), Rules::standard()));
 }

@@ -215,8 +215,9 @@ mod tests {
         assert!(plain_host(&format!("{}.example", "a".repeat(64))).is_none());
     }
 
+    // Proves spec: guarantees#systems 38.
     #[test]
-    fn rule_03_38_one_address_inside_spoils_all_answers_of_the_name_service() {
+    fn one_address_inside_spoils_all_answers_of_the_name_service() {
         let outside = Reach::new(Vec::new()).unwrap();
         let judged = |texts: &[&str]| {
             let addresses = texts.iter().map(|text| text.parse().unwrap()).collect();

@@ -293,14 +293,16 @@ mod tests {
         json!({"iss": "i", "aud": ["a"], "sub": "s", "exp": 10, "nbf": 0})
     }
 
+    // Proves spec: guarantees#identity 9.
     #[test]
-    fn rule_01_09_refuses_a_short_secret() {
+    fn refuses_a_short_secret() {
         assert!(Keys::derive(&[1; 31], None).is_err());
         assert!(Keys::derive(&[1; 32], Some(&[2; 31])).is_err());
     }
 
+    // Proves spec: guarantees#identity 9, authorization#guarantees 27.
     #[test]
-    fn rule_01_09_rule_05_27_a_token_of_one_kind_is_no_other() {
+    fn a_token_of_one_kind_is_no_other() {
         let keys = keys(1, None);
         for made in TokenKind::ALL {
             let token = keys.sign(made, &claims()).unwrap();
@@ -312,8 +314,9 @@ mod tests {
         }
     }
 
+    // Proves spec: guarantees#identity 9, authorization#guarantees 27.
     #[test]
-    fn rule_01_09_rule_05_27_checks_issuer_audience_and_the_presence_of_each_claim() {
+    fn checks_issuer_audience_and_the_presence_of_each_claim() {
         let keys = keys(1, None);
         let read = |claims: &Value, issuer: &str, audience: &str| -> Option<Value> {
             let token = keys.sign(TokenKind::Access, claims).unwrap();
@@ -329,8 +332,9 @@ mod tests {
         }
     }
 
+    // Proves spec: guarantees#identity 9.
     #[test]
-    fn rule_01_09_accepts_only_hs256_and_known_keys() {
+    fn accepts_only_hs256_and_known_keys() {
         let keys = keys(1, None);
         let secret = EncodingKey::from_secret(&derive(&[1; 32], "access").unwrap());
         let id = keys.present.token(TokenKind::Access).id.clone();

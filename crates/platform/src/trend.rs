@@ -164,8 +164,9 @@ mod tests {
     use super::*;
 
     /// Leap days, ends of months and of years among them.
+    // Proves spec: guarantees#organizations 26.
     #[test]
-    fn rule_02_26_the_promised_number_of_points_ends_today_in_leap_years_too() {
+    fn the_promised_number_of_points_ends_today_in_leap_years_too() {
         for today in [
             date(2026, 3, 4),
             date(2024, 2, 29),

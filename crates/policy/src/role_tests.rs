@@ -42,16 +42,18 @@ fn owner_super_admin_has_everything_but_connect() {
     assert_eq!(e.restricted(), [("super".to_owned(), OrgType::Owner)]);
 }
 
+// Proves spec: authorization#guarantees 11.
 #[test]
-fn rule_05_11_destroy_of_organizations_needs_the_role_that_keeps_it() {
+fn destroy_of_organizations_needs_the_role_that_keeps_it() {
     for role in ["admin", "backoffice", "support", "reader"] {
         assert!(!effective(OrgType::Owner, &[role]).set().contains(Permission::DestroyCustomers), "{role}");
     }
     assert!(!effective(OrgType::Distributor, &["super"]).set().contains(Permission::DestroyCustomers));
 }
 
+// Proves spec: authorization#guarantees 10.
 #[test]
-fn rule_05_10_one_read_only_role_masks_all_others() {
+fn one_read_only_role_masks_all_others() {
     let e = effective(OrgType::Distributor, &["super", "reader", "admin", "super"]);
     assert_eq!(e.org_permissions(), ["read:resellers", "read:customers"]);
     assert_eq!(e.user_role_ids(), ["super", "reader", "admin"]);
@@ -82,8 +84,9 @@ fn no_role_and_unknown_roles_grant_nothing() {
     assert_eq!(effective(OrgType::Customer, &["gone", "support"]).user_role_ids(), ["support"]);
 }
 
+// Proves spec: authorization#guarantees 15.
 #[test]
-fn rule_05_15_restricted_roles_are_assigned_from_their_level_up() {
+fn restricted_roles_are_assigned_from_their_level_up() {
     let catalogue = Catalogue::built_in();
     assert!(catalogue.assignable("super", OrgType::Owner));
     assert!(!catalogue.assignable("super", OrgType::Distributor));
@@ -91,8 +94,9 @@ fn rule_05_15_restricted_roles_are_assigned_from_their_level_up() {
     assert!(!catalogue.assignable("gone", OrgType::Owner));
 }
 
+// Proves spec: guarantees#identity 3.
 #[test]
-fn rule_01_03_all_errors_of_a_catalogue_are_listed_together() {
+fn all_errors_of_a_catalogue_are_listed_together() {
     let json = r#"{"organization_roles":[
         {"key":"owner","name":"Owner","level":1,"permissions":["read:planets","fly:customers","destroy:alerts","x"]},
         {"key":"owner","name":"owner","level":9},

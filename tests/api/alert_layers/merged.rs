@@ -30,7 +30,8 @@ fn names(layer: &Layer) -> String {
     mails.collect::<Vec<_>>().join(" ")
 }
 
-api_test!(scenario_34_layers_are_merged_from_the_owner_down_and_kept_sealed, |t| async move {
+// Proves spec: acceptance#scenarios 34.
+api_test!(layers_are_merged_from_the_owner_down_and_kept_sealed, |t| async move {
     let tree = t.tree().await;
     let direct = t.organization(tree.owner, OrgType::Customer, "Direct").await;
     for (org, name) in [

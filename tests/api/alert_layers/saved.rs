@@ -5,7 +5,8 @@ use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Engine, api_test};
 use futures_util::future::join_all;
 
-api_test!(rule_04_18_what_is_saved_is_read_back_in_both_forms, |t| async move {
+// Proves spec: alert-guarantees#guarantees 18.
+api_test!(what_is_saved_is_read_back_in_both_forms, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let nothing = json!({"enabled": {"email": null, "webhook": null, "telegram": null}, "email_recipients": [],
@@ -55,7 +56,8 @@ api_test!(who_is_not_the_owner_only_adds, |t| async move {
     assert_eq!(shown["enabled"], json!({"email": null, "webhook": true, "telegram": null}));
 });
 
-api_test!(scenario_34_both_spellings_are_one_and_the_audit_has_no_secret, |t| async move {
+// Proves spec: acceptance#scenarios 34.
+api_test!(both_spellings_are_one_and_the_audit_has_no_secret, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let query = format!("?organization_id={}", tree.customer);
@@ -91,7 +93,8 @@ api_test!(scenario_34_both_spellings_are_one_and_the_audit_has_no_secret, |t| as
     assert!(kept.contains("noc@example.org") && !kept.contains("secret"), "{kept}");
 });
 
-api_test!(scenario_34_removing_clears_the_own_layer_only, |t| async move {
+// Proves spec: acceptance#scenarios 34.
+api_test!(removing_clears_the_own_layer_only, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let of = |organization| format!("?organization_id={organization}");

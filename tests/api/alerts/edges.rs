@@ -342,7 +342,8 @@ api_test!(a_silence_is_as_long_as_it_may_be_counted_from_its_start, |t| async mo
     put(&t, &owner, &path, json!({"end_at": days(260)})).await.expect(200);
 });
 
-in_both_modes!(rule_04_09_names_and_addresses_change_and_an_alert_stays_what_it_is, |t| async {
+// Proves spec: alert-guarantees#guarantees 9.
+in_both_modes!(names_and_addresses_change_and_an_alert_stays_what_it_is, |t| async {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let c = client(t, tree.customer).await;

@@ -54,7 +54,8 @@ both_routers!(a_firing_alert_is_one_row_that_refreshes_move, |t| async {
     assert_eq!(rows(t).await[0], "A warning firing from -120 to - until 21660 at 0");
 });
 
-both_routers!(rule_04_21_each_occurrence_is_one_row_however_often_it_is_told, |t| async {
+// Proves spec: alert-guarantees#guarantees 21.
+both_routers!(each_occurrence_is_one_row_however_often_it_is_told, |t| async {
     let c = Client::new(t).await;
     push(&c, "A", json!({"startsAt": at(0), "annotations": {"summary": "text"}})).await;
     t.advance(MINUTE);
@@ -95,7 +96,8 @@ both_routers!(a_resolved_alert_nobody_knew_is_kept_once_if_it_has_a_start, |t| a
     assert_eq!(figures(t, tenant(&c).await).await, [1; 3]);
 });
 
-both_routers!(rule_04_21_the_end_told_again_with_another_start_is_the_same_occurrence, |t| async {
+// Proves spec: alert-guarantees#guarantees 21.
+both_routers!(the_end_told_again_with_another_start_is_the_same_occurrence, |t| async {
     let c = Client::new(t).await;
     push(&c, "A", json!({"startsAt": at(-100)})).await;
     push(&c, "A", json!({"startsAt": at(-100), "endsAt": at(-10)})).await;

@@ -72,7 +72,8 @@ async fn forest(t: &Test) -> Tree {
     tree
 }
 
-in_both_modes!(scenario_33_alerts_are_listed_over_the_hierarchy_or_what_is_named_of_it, |t| async {
+// Proves spec: acceptance#scenarios 33.
+in_both_modes!(alerts_are_listed_over_the_hierarchy_or_what_is_named_of_it, |t| async {
     let tree = forest(t).await;
     let owner = t.owner().await;
     let distributor = t.user(tree.distributor, &["reader"]).await;
@@ -164,7 +165,8 @@ in_both_modes!(an_alert_has_its_fields_and_present_names, |t| async {
     assert_eq!(data["alerts"][0]["fingerprint"], own["fingerprint"]);
 });
 
-in_both_modes!(scenario_33_alerts_are_filtered_sorted_and_paged, |t| async {
+// Proves spec: acceptance#scenarios 33.
+in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
     let tree = t.tree().await;
     let reader = t.user(tree.distributor, &["reader"]).await;
     let (c, d) = (client(t, tree.customer).await, client(t, tree.reseller).await);
@@ -267,8 +269,9 @@ in_both_modes!(alerts_of_one_system_are_its_own, |t| async {
     assert_eq!(names(t, &customer, &path(&c)).await, ["A"]);
 });
 
+// Proves spec: alert-guarantees#guarantees 16.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rule_04_16_tenants_that_fail_become_warnings_and_texts_of_the_router_are_not_shown() {
+async fn tenants_that_fail_become_warnings_and_texts_of_the_router_are_not_shown() {
     let t = Test::start(Engine::Sqlite, |_| {}).await;
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;

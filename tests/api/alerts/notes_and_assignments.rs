@@ -17,7 +17,8 @@ async fn events(t: &Test, who: &Persona, organization: OrgId, alert: &str) -> Ve
     reply.data()["events"].as_array().unwrap().clone()
 }
 
-in_both_modes!(scenario_33_who_takes_charge_and_what_he_does_is_on_record, |t| async {
+// Proves spec: acceptance#scenarios 33.
+in_both_modes!(who_takes_charge_and_what_he_does_is_on_record, |t| async {
     let tree = t.tree().await;
     let c = client(t, tree.customer).await;
     fire(&c, &[json!({"alertname": "A"})]).await;

@@ -37,7 +37,8 @@ pub(super) async fn audited(t: &Test) -> Vec<String> {
     rows.into_iter().map(|(action,)| action).collect()
 }
 
-in_both_modes!(scenario_33_an_alert_is_silenced_seen_changed_and_heard_again, |t| async {
+// Proves spec: acceptance#scenarios 33.
+in_both_modes!(an_alert_is_silenced_seen_changed_and_heard_again, |t| async {
     let tree = t.tree().await;
     let support = t.user(tree.distributor, &["admin"]).await;
     // Systems of every type of organization (rule 13).
@@ -117,7 +118,8 @@ in_both_modes!(scenario_33_an_alert_is_silenced_seen_changed_and_heard_again, |t
     assert_eq!(audited(t).await, each.repeat(6));
 });
 
-in_both_modes!(rule_04_13_a_silence_of_another_system_or_organization_is_not_there, |t| async {
+// Proves spec: alert-guarantees#guarantees 13.
+in_both_modes!(a_silence_of_another_system_or_organization_is_not_there, |t| async {
     let tree = t.tree().await;
     let distributor = t.user(tree.distributor, &["admin"]).await;
     let customer = t.user(tree.customer, &["admin"]).await;
@@ -196,7 +198,8 @@ in_both_modes!(rule_04_13_a_silence_of_another_system_or_organization_is_not_the
     );
 });
 
-in_both_modes!(rule_04_14_an_update_keeps_negative_and_regular_expressions, |t| async {
+// Proves spec: alert-guarantees#guarantees 14.
+in_both_modes!(an_update_keeps_negative_and_regular_expressions, |t| async {
     let tree = t.tree().await;
     let support = t.user(tree.customer, &["admin"]).await;
     let c = client(t, tree.customer).await;
@@ -313,8 +316,9 @@ api_test!(
     }
 );
 
+// Proves spec: alert-guarantees#guarantees 22.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rule_04_22_a_router_that_does_not_answer_gets_one_silence_at_most() {
+async fn a_router_that_does_not_answer_gets_one_silence_at_most() {
     let t = Test::start(Engine::Sqlite, |_| {}).await;
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;

@@ -18,7 +18,8 @@ async fn data(t: &Test, who: &Persona, path: &str, message: &str) -> Value {
     get(t, who, path).await.expect_message(200, message).data()
 }
 
-api_test!(rule_04_15_figures_and_history_have_the_scope_of_the_list, |t| async move {
+// Proves spec: alert-guarantees#guarantees 15.
+api_test!(figures_and_history_have_the_scope_of_the_list, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for (organization, n) in [(tree.customer, 2), (tree.reseller, 3), (tree.other_customer, 4)] {
@@ -69,7 +70,8 @@ api_test!(rule_04_15_figures_and_history_have_the_scope_of_the_list, |t| async m
 
 const HISTORY: &str = "alerts history retrieved successfully";
 
-api_test!(scenario_33_history_is_filtered_sorted_and_paged, |t| async move {
+// Proves spec: acceptance#scenarios 33.
+api_test!(history_is_filtered_sorted_and_paged, |t| async move {
     let tree = t.tree().await;
     let reader = t.user(tree.distributor, &["reader"]).await;
     let (c, d) = (client(&t, tree.customer).await, client(&t, tree.reseller).await);

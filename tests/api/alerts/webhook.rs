@@ -84,7 +84,8 @@ api_test!(only_who_has_the_secret_is_read, |settings| with_secret(settings), |t|
 });
 
 api_test!(
-    rule_04_21_what_was_resolved_is_kept_once_however_often_it_is_told,
+    // Proves spec: alert-guarantees#guarantees 21.
+    what_was_resolved_is_kept_once_however_often_it_is_told,
     |settings| with_secret(settings),
     |t| async move {
         let tree = t.tree().await;
@@ -136,7 +137,8 @@ api_test!(
 );
 
 // The router has the start that the history has, so what it tells later on is about the same occurrence.
-api_test!(rule_04_21_an_alert_without_a_start_is_kept_once, |t| async move {
+// Proves spec: alert-guarantees#guarantees 21.
+api_test!(an_alert_without_a_start_is_kept_once, |t| async move {
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, with_secret).await;
     let c = client(&p, p.tree().await.customer).await;

@@ -66,7 +66,8 @@ const ENDS: &[(&str, Option<&str>, &str)] = &[
     ("UPDATE api_keys SET revoked_at = ? WHERE user_id = ?", None, "revoked"),
 ];
 
-api_test!(rule_01_10_rule_05_16_whatever_ends_a_key_holds_for_its_next_request_everywhere, |t| async move {
+// Proves spec: guarantees#identity 10, authorization#guarantees 16.
+api_test!(whatever_ends_a_key_holds_for_its_next_request_everywhere, |t| async move {
     let tree = t.tree().await;
     let replica = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
     for (ends, back, reason) in ENDS {
@@ -192,7 +193,8 @@ api_test!(the_last_use_is_noted_once_a_minute, |t| async move {
     assert_eq!(used().await.0, json!(start.plus(MINUTE)), "a refused request is no use");
 });
 
-api_test!(rule_01_11_rule_05_22_unreadable_keys_give_503, |t| async move {
+// Proves spec: guarantees#identity 11, authorization#guarantees 22.
+api_test!(unreadable_keys_give_503, |t| async move {
     let owner = t.owner().await;
     let (_, token) = made(&t, &owner, "read").await;
     t.app.db.close().await;

@@ -2,7 +2,8 @@
 
 use super::*;
 
-api_test!(rule_05_40_a_read_key_changes_nothing, |t| async move {
+// Proves spec: authorization#guarantees 40.
+api_test!(a_read_key_changes_nothing, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.distributor, &["admin"]).await;
     let (_, token) = t.api_key(user.id, KeyMode::Read).await;
@@ -45,7 +46,8 @@ api_test!(no_key_ever_destroys, |t| async move {
     reset.expect_message(403, "insufficient permissions");
 });
 
-api_test!(rule_05_04_rank_checks_take_the_masked_permissions, |t| async move {
+// Proves spec: authorization#guarantees 4.
+api_test!(rank_checks_take_the_masked_permissions, |t| async move {
     let tree = t.tree().await;
     let boss = t.user(tree.distributor, &["super"]).await;
     let (_, token) = t.api_key(boss.id, KeyMode::Write).await;
@@ -58,7 +60,8 @@ api_test!(rule_05_04_rank_checks_take_the_masked_permissions, |t| async move {
     suspend(lower.id, &token).await.expect(200);
 });
 
-api_test!(rule_05_25_a_key_follows_its_owners_roles_at_once, |t| async move {
+// Proves spec: authorization#guarantees 25.
+api_test!(a_key_follows_its_owners_roles_at_once, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.distributor, &["admin"]).await;
     let (_, token) = t.api_key(user.id, KeyMode::Write).await;

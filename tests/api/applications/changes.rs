@@ -4,7 +4,8 @@
 use super::*;
 use crate::systems::futures;
 
-api_test!(scenario_30_notes_and_what_is_ignored, |t| async move {
+// Proves spec: acceptance#scenarios 30.
+api_test!(notes_and_what_is_ignored, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["backoffice"]).await, t.system(tree.customer).await);
     send(&t, &s, cluster(json!([module("mail1", "mail")]))).await;
@@ -58,7 +59,8 @@ api_test!(a_deleted_application_comes_back_with_the_next_inventory, |t| async mo
     figures_are_true(&t).await;
 });
 
-api_test!(scenario_30_assignment, |t| async move {
+// Proves spec: acceptance#scenarios 30.
+api_test!(assignment, |t| async move {
     let tree = t.tree().await;
     let (d, s) = (t.user(tree.distributor, &["admin"]).await, t.system(tree.customer).await);
     send(&t, &s, cluster(json!([module("mail1", "mail")]))).await;
@@ -102,7 +104,8 @@ api_test!(scenario_30_assignment, |t| async move {
     }
 });
 
-api_test!(scenario_30_rule_03_40_totals_change_in_the_answer_right_after, |t| async move {
+// Proves spec: acceptance#scenarios 30, guarantees#systems 40.
+api_test!(totals_change_in_the_answer_right_after, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
     send(&t, &s, cluster(json!([module("mail1", "mail"), module("web1", "web")]))).await;

@@ -3,7 +3,8 @@
 
 use super::*;
 
-api_test!(scenario_30_the_sample_yields_what_the_contract_says, |t| async move {
+// Proves spec: acceptance#scenarios 30.
+api_test!(the_sample_yields_what_the_contract_says, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
     let receipt = t.app.now();
@@ -52,7 +53,8 @@ api_test!(scenario_30_the_sample_yields_what_the_contract_says, |t| async move {
     assert_eq!(total(&t, &c, "").await, 24);
 });
 
-api_test!(rule_03_41_an_application_keeps_its_id_notes_and_assignment_while_it_is_away, |t| async move {
+// Proves spec: guarantees#systems 41.
+api_test!(an_application_keeps_its_id_notes_and_assignment_while_it_is_away, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
     send(&t, &s, cluster(json!([module("mail1", "mail"), module("web1", "web")]))).await;
@@ -142,7 +144,8 @@ api_test!(names_that_are_missing_are_kept, |t| async move {
     figures_are_true(&t).await;
 });
 
-api_test!(rule_02_28_rule_03_22_hostile_modules_are_stored_and_never_make_a_read_fail, |t| async move {
+// Proves spec: guarantees#organizations 28, guarantees#systems 22.
+api_test!(hostile_modules_are_stored_and_never_make_a_read_fail, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
     let long = "é".repeat(3000);

@@ -65,7 +65,8 @@ async fn org(t: &Test, name: &str) -> String {
     uuid::Uuid::parse_str(&id).unwrap().to_string()
 }
 
-api_test!(scenario_30_each_filter, |t| async move {
+// Proves spec: acceptance#scenarios 30.
+api_test!(each_filter, |t| async move {
     let owner = t.owner().await;
     let [beta, alfa, _] = zoo(&t, &owner).await;
     let (c, or, d) =

@@ -6,7 +6,8 @@ use super::*;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-api_test!(scenario_30_a_summary_counts_types, |t| async move {
+// Proves spec: acceptance#scenarios 30.
+api_test!(a_summary_counts_types, |t| async move {
     let tree = t.tree().await;
     let (d, s) = (t.user(tree.distributor, &["admin"]).await, t.system(tree.customer).await);
     send(&t, &s, NS8).await;
@@ -95,7 +96,8 @@ api_test!(a_type_has_the_name_of_its_application_seen_last, |t| async move {
     figures_are_true(&t).await;
 });
 
-api_test!(rule_03_39_points_carry_both_spellings_and_end_with_the_total, |t| async move {
+// Proves spec: guarantees#systems 39.
+api_test!(points_carry_both_spellings_and_end_with_the_total, |t| async move {
     let tree = t.tree().await;
     let (c, s) = (t.user(tree.customer, &["admin"]).await, t.system(tree.customer).await);
     let other = t.system(tree.customer).await;
@@ -198,7 +200,8 @@ api_test!(filters_offer_what_the_caller_sees, |t| async move {
     assert_eq!(filters(&d).await, empty);
 });
 
-api_test!(rule_02_33_no_org_is_offered_only_to_who_sees_an_unassigned_one, |t| async move {
+// Proves spec: guarantees#organizations 33.
+api_test!(no_org_is_offered_only_to_who_sees_an_unassigned_one, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let (s, other) = (t.system(tree.customer).await, t.system(tree.other_customer).await);

@@ -6,7 +6,8 @@ use crate::provider::client::{Browser, OWNER, PASSWORD, query, redeem, set_passw
 use bailiwick_testkit::api_test;
 use std::time::Duration;
 
-api_test!(scenario_02_own_details_and_a_wrong_password_keep_the_session, |t| async move {
+// Proves spec: acceptance#scenarios 2.
+api_test!(own_details_and_a_wrong_password_keep_the_session, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.customer, &["reader"]).await;
     set_password(&t, user.id, PASSWORD, None).await;
@@ -43,7 +44,8 @@ api_test!(scenario_02_own_details_and_a_wrong_password_keep_the_session, |t| asy
     taken.expect_fields(&[("email", "already_exists")]);
 });
 
-api_test!(scenario_06_who_was_away_too_long_signs_in_again_and_comes_back_to_his_page, |t| async move {
+// Proves spec: acceptance#scenarios 6.
+api_test!(who_was_away_too_long_signs_in_again_and_comes_back_to_his_page, |t| async move {
     let user = t.owner().await;
     let running = t.serve().await;
     let spa = Spa::new(&running, "/api", &user.token);
@@ -61,7 +63,8 @@ api_test!(scenario_06_who_was_away_too_long_signs_in_again_and_comes_back_to_his
     spa.get("/systems").await.expect(200);
 });
 
-api_test!(rule_06_09_requests_under_way_at_a_refresh_keep_their_token_to_its_end, |t| async move {
+// Proves spec: acceptance#guarantees 9.
+api_test!(requests_under_way_at_a_refresh_keep_their_token_to_its_end, |t| async move {
     let user = t.owner().await;
     let running = t.serve().await;
     let old = Spa::new(&running, "/api", &user.token);

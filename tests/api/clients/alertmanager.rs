@@ -83,7 +83,8 @@ const SILENCE: &str = r#"{"matchers":[{"name":"alertname","value":"DiskSpaceLow"
 /// Where the tools are pointed at: the interface of management, and the one beside the collect address.
 const AT: [&str; 2] = [P, "/collect/api/services/mimir/alertmanager"];
 
-api_test!(scenario_35_scripts_and_senders_push_silence_and_look, |s| generous(s), |t| async move {
+// Proves spec: acceptance#scenarios 35.
+api_test!(scripts_and_senders_push_silence_and_look, |s| generous(s), |t| async move {
     for at in AT {
         let c = Client::new(&t).await;
         let call = |method: &str, path: &str| {
@@ -124,7 +125,8 @@ api_test!(scenario_35_scripts_and_senders_push_silence_and_look, |s| generous(s)
     }
 });
 
-api_test!(scenario_35_dashboards_read_what_they_decode, |s| generous(s), |t| async move {
+// Proves spec: acceptance#scenarios 35.
+api_test!(dashboards_read_what_they_decode, |s| generous(s), |t| async move {
     for at in AT {
         let c = Client::new(&t).await;
         c.push(FIRING).await.expect(200);
@@ -166,7 +168,8 @@ api_test!(scenario_35_dashboards_read_what_they_decode, |s| generous(s), |t| asy
     }
 });
 
-api_test!(scenario_32_one_name_in_two_organizations_is_two_alerts, |s| generous(s), |t| async move {
+// Proves spec: acceptance#scenarios 32.
+api_test!(one_name_in_two_organizations_is_two_alerts, |s| generous(s), |t| async move {
     let tree = t.tree().await;
     let sibling = t.organization(tree.reseller, OrgType::Customer, "Sibling").await;
     let clients = [
@@ -192,7 +195,8 @@ api_test!(scenario_32_one_name_in_two_organizations_is_two_alerts, |s| generous(
     }
 });
 
-api_test!(rule_06_04_customers_of_one_reseller_are_tenants_of_their_own, |t| async move {
+// Proves spec: acceptance#guarantees 4.
+api_test!(customers_of_one_reseller_are_tenants_of_their_own, |t| async move {
     let upstream = Recorder::start(|request| {
         if request.method == "GET" { Answer::json(200, &json!([])) } else { Answer::status(200) }
     })
@@ -245,12 +249,14 @@ async fn stays_until(t: &Test, horizon: Duration) {
     }
 }
 
-api_test!(rule_06_06_an_alert_without_end_stays_six_hours, |s| generous(s), |t| async move {
+// Proves spec: acceptance#guarantees 6.
+api_test!(an_alert_without_end_stays_six_hours, |s| generous(s), |t| async move {
     stays_until(&t, Duration::from_secs(6 * 3600)).await;
 });
 
 api_test!(
-    rule_06_06_an_alert_without_end_stays_as_long_as_is_set,
+    // Proves spec: acceptance#guarantees 6.
+    an_alert_without_end_stays_as_long_as_is_set,
     |s| {
         generous(s);
         s.alerting.resolve_timeout = Duration::from_secs(2 * 3600);
@@ -258,7 +264,8 @@ api_test!(
     |t| async move { stays_until(&t, Duration::from_secs(2 * 3600)).await }
 );
 
-api_test!(rule_06_07_what_is_sent_again_and_resolved_again_is_one_alert, |s| generous(s), |t| async move {
+// Proves spec: acceptance#guarantees 7.
+api_test!(what_is_sent_again_and_resolved_again_is_one_alert, |s| generous(s), |t| async move {
     let c = Client::new(&t).await;
     let owner = t.owner().await;
     let history = async |status: &str| {

@@ -43,7 +43,8 @@ async fn read_everything(t: &Test, who: &Persona, system: &Seeded, organization:
     answered
 }
 
-api_test!(clients_09_rule_06_17_every_array_is_one_when_it_is_empty_and_when_it_is_not, |t| async move {
+// Proves spec: clients#checklist 9, acceptance#guarantees 17.
+api_test!(every_array_is_one_when_it_is_empty_and_when_it_is_not, |t| async move {
     let owner = t.owner().await;
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
@@ -87,7 +88,8 @@ fn form_calls<'t>(t: &'t Test, route: &Route, id: &str) -> impl Iterator<Item = 
     })
 }
 
-api_test!(clients_08_rule_06_18_a_good_session_is_never_401_and_forms_name_their_errors, |t| async move {
+// Proves spec: clients#checklist 8, acceptance#guarantees 18.
+api_test!(a_good_session_is_never_401_and_forms_name_their_errors, |t| async move {
     let tree = t.tree().await;
     let mut refusals = 0;
     for route in table().into_iter().filter(is_a_persons) {
@@ -139,7 +141,8 @@ api_test!(clients_08_rule_06_18_a_good_session_is_never_401_and_forms_name_their
     t.get("/api/me").bearer(&owner.token).send().await.expect(200);
 });
 
-api_test!(clients_13_rule_06_13_scenario_13_an_export_survives_being_read_as_text, |t| async move {
+// Proves spec: clients#checklist 13, acceptance#guarantees 13, acceptance#scenarios 13.
+api_test!(an_export_survives_being_read_as_text, |t| async move {
     let tree = t.tree().await;
     let running = t.serve().await;
     let spa = Spa::new(&running, "/api", &t.owner().await.token);
@@ -163,7 +166,8 @@ api_test!(clients_13_rule_06_13_scenario_13_an_export_survives_being_read_as_tex
     }
 });
 
-api_test!(rule_06_15_a_derived_field_is_of_one_type_and_the_document_stays_as_it_came, |t| async move {
+// Proves spec: acceptance#guarantees 15.
+api_test!(a_derived_field_is_of_one_type_and_the_document_stays_as_it_came, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let mut kinds: Vec<BTreeSet<(String, String)>> = Vec::new();
@@ -333,7 +337,8 @@ fn sees(org_role: &str, path: &str) -> bool {
     rank(of).is_none_or(|of| rank(&org_role.to_lowercase()) <= Some(of))
 }
 
-api_test!(rule_06_16_no_page_asks_for_what_its_user_is_refused, |t| async move {
+// Proves spec: acceptance#guarantees 16.
+api_test!(no_page_asks_for_what_its_user_is_refused, |t| async move {
     let tree = t.tree().await;
     let things = things(&t, &tree).await;
     for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {

@@ -66,7 +66,8 @@ async fn created(t: &Test, owner: &Persona, organization: impl serde::Serialize)
 }
 
 api_test!(
-    clients_01_clients_15_the_session_of_an_appliance_at_each_base_path,
+    // Proves spec: clients#checklist 1 15.
+    the_session_of_an_appliance_at_each_base_path,
     |s| portal(s),
     |t| async move {
         let tree = t.tree().await;
@@ -133,7 +134,8 @@ api_test!(
     }
 );
 
-api_test!(clients_04_a_heartbeat_has_no_body_and_no_type, |s| portal(s), |t| async move {
+// Proves spec: clients#checklist 4.
+api_test!(a_heartbeat_has_no_body_and_no_type, |s| portal(s), |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let running = t.serve().await;
@@ -154,7 +156,8 @@ api_test!(clients_04_a_heartbeat_has_no_body_and_no_type, |s| portal(s), |t| asy
     }
 });
 
-api_test!(clients_06_nothing_but_already_registered_is_a_409, |t| async move {
+// Proves spec: clients#checklist 6.
+api_test!(nothing_but_already_registered_is_a_409, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let running = t.serve().await;
@@ -179,7 +182,8 @@ api_test!(clients_06_nothing_but_already_registered_is_a_409, |t| async move {
     register(&portal, &secret, "5").await.expect(403);
 });
 
-api_test!(clients_07_rule_06_12_registration_and_info_are_quick, |t| async move {
+// Proves spec: clients#checklist 7, acceptance#guarantees 12.
+api_test!(registration_and_info_are_quick, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let running = t.serve().await;
@@ -204,7 +208,8 @@ api_test!(clients_07_rule_06_12_registration_and_info_are_quick, |t| async move 
 });
 
 api_test!(
-    clients_05_a_push_of_alerts_as_appliances_write_them_is_exactly_200,
+    // Proves spec: clients#checklist 5.
+    a_push_of_alerts_as_appliances_write_them_is_exactly_200,
     |s| portal(s),
     |t| async move {
         let tree = t.tree().await;
@@ -237,7 +242,8 @@ api_test!(
     }
 );
 
-api_test!(clients_16_answers_are_compressed_when_asked_and_never_for_alerts, |t| async move {
+// Proves spec: clients#checklist 16.
+api_test!(answers_are_compressed_when_asked_and_never_for_alerts, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let system = t.system(tree.customer).await;
@@ -281,7 +287,8 @@ api_test!(clients_16_answers_are_compressed_when_asked_and_never_for_alerts, |t|
     assert!(!refused.told.contains("100 Continue"), "{}", refused.told);
 });
 
-api_test!(clients_15_no_answer_sends_anybody_elsewhere, |s| portal(s), |t| async move {
+// Proves spec: clients#checklist 15.
+api_test!(no_answer_sends_anybody_elsewhere, |s| portal(s), |t| async move {
     let owner = t.owner().await;
     for base in BASES {
         for route in bailiwick_api::routes::table() {

@@ -27,7 +27,8 @@ async fn expect(call: Call, status: u16) -> Value {
     call.send().await.expect(status).data()
 }
 
-api_test!(clients_11_rule_06_19_unknown_and_read_only_fields_are_no_error, |t| async move {
+// Proves spec: clients#checklist 11, acceptance#guarantees 19.
+api_test!(unknown_and_read_only_fields_are_no_error, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let running = t.serve().await;
@@ -80,7 +81,8 @@ api_test!(clients_11_rule_06_19_unknown_and_read_only_fields_are_no_error, |t| a
     own.post("/systems/register", secret).await.expect(200);
 });
 
-api_test!(clients_11_rule_06_19_nor_where_passwords_keys_files_and_alerts_are_handled, |t| async move {
+// Proves spec: clients#checklist 11, acceptance#guarantees 19.
+api_test!(nor_where_passwords_keys_files_and_alerts_are_handled, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let running = t.serve().await;
@@ -151,7 +153,8 @@ async fn own_and_back(t: &Test, tree: &bailiwick_testkit::seed::Tree, user: &str
     text(&back, "refresh_token")
 }
 
-api_test!(clients_11_actions_take_an_empty_object_an_empty_body_and_none, |t| async move {
+// Proves spec: clients#checklist 11.
+api_test!(actions_take_an_empty_object_an_empty_body_and_none, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let running = t.serve().await;
@@ -216,7 +219,8 @@ api_test!(clients_11_actions_take_an_empty_object_an_empty_body_and_none, |t| as
     }
 });
 
-api_test!(clients_11_numbers_of_64_bits_come_back_as_they_were, |t| async move {
+// Proves spec: clients#checklist 11.
+api_test!(numbers_of_64_bits_come_back_as_they_were, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let system = t.system(tree.customer).await;

@@ -51,7 +51,8 @@ async fn signed_in(t: &Test) -> Value {
     tokens
 }
 
-api_test!(clients_03_the_login_of_the_application_step_by_step, |t| async move {
+// Proves spec: clients#checklist 3.
+api_test!(the_login_of_the_application_step_by_step, |t| async move {
     let tokens = signed_in(&t).await;
     for name in ["access_token", "id_token", "refresh_token", "scope"] {
         assert!(tokens[name].is_string(), "{name}: {tokens}");
@@ -101,7 +102,8 @@ async fn frame(spa: &Spa) -> Value {
     me
 }
 
-api_test!(clients_01_the_session_of_the_application_at_each_base_path, |s| portal(s), |t| async move {
+// Proves spec: clients#checklist 1.
+api_test!(the_session_of_the_application_at_each_base_path, |s| portal(s), |t| async move {
     let tree = t.tree().await;
     let running = t.serve().await;
     let tokens = signed_in(&t).await;

@@ -13,7 +13,8 @@ const COUNTERS: [(&str, &str); 6] = [
     ("applications", "read:applications"),
 ];
 
-api_test!(scenario_36_counters_follow_permissions_and_count_what_the_lists_show, |t| async move {
+// Proves spec: acceptance#scenarios 36.
+api_test!(counters_follow_permissions_and_count_what_the_lists_show, |t| async move {
     let tree = t.tree().await;
     for org in [tree.customer, tree.other_customer, tree.reseller] {
         t.application(&t.system(org).await).await;
@@ -60,7 +61,8 @@ fn tile(id: &str, name: &str, roles: &[&str]) -> Client {
 }
 
 api_test!(
-    scenario_36_tiles_follow_visibility_and_keep_their_names,
+    // Proves spec: acceptance#scenarios 36.
+    tiles_follow_visibility_and_keep_their_names,
     |s| s.provider.clients = vec![
         tile("wiki", "support.example.org", &["owner", "reseller"]),
         tile("shop", "Shop", &["customer"])

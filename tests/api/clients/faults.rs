@@ -42,7 +42,8 @@ fn comes_back(what: &str, reply: &Reply) {
     assert_eq!(reply.json()["code"], reply.status.as_u16(), "{what}");
 }
 
-api_test!(clients_14_what_passes_says_when_to_come_back, |t| async move {
+// Proves spec: clients#checklist 14.
+api_test!(what_passes_says_when_to_come_back, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     // Once it has been seen, so that what follows does not fail at the first look only.
@@ -87,7 +88,8 @@ api_test!(clients_14_what_passes_says_when_to_come_back, |t| async move {
     }
 });
 
-api_test!(clients_14_a_storage_that_cannot_be_used_passes, |t| async move {
+// Proves spec: clients#checklist 14.
+api_test!(a_storage_that_cannot_be_used_passes, |t| async move {
     let system = t.system(t.tree().await.customer).await;
     let owner = t.owner().await;
     let upload = |t: &Test| calls(t, &system).remove(5).1;
@@ -102,7 +104,8 @@ api_test!(clients_14_a_storage_that_cannot_be_used_passes, |t| async move {
     }
 });
 
-api_test!(clients_14_a_panic_ends_one_request_and_passes, |t| async move {
+// Proves spec: clients#checklist 14.
+api_test!(a_panic_ends_one_request_and_passes, |t| async move {
     let system = t.system(t.tree().await.customer).await;
     let owner = t.owner().await;
     let silence = json!({"matchers": [{"name": "a", "value": "b", "isRegex": false}], "createdBy": "me", "comment": "c",
@@ -136,17 +139,20 @@ async fn slow_body(engine: Engine) {
     tokio::time::resume();
 }
 
+// Proves spec: clients#checklist 14.
 #[tokio::test]
-async fn clients_14_a_body_that_stops_is_a_408_on_sqlite() {
+async fn a_body_that_stops_is_a_408_on_sqlite() {
     slow_body(Engine::Sqlite).await;
 }
 
+// Proves spec: clients#checklist 14.
 #[tokio::test]
-async fn clients_14_a_body_that_stops_is_a_408_on_postgres() {
+async fn a_body_that_stops_is_a_408_on_postgres() {
     slow_body(Engine::Postgres).await;
 }
 
-api_test!(clients_14_what_does_not_pass_is_another_4xx, |t| async move {
+// Proves spec: clients#checklist 14.
+api_test!(what_does_not_pass_is_another_4xx, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let stranger = Seeded { secret: format!("my_{}.{}", "0".repeat(20), "0".repeat(40)), ..system.clone() };
@@ -199,7 +205,8 @@ api_test!(what_takes_longer_is_let_take_longer, |t| async move {
     assert_eq!(upload((2 << 30) + 1).await, 413);
 });
 
-api_test!(rule_06_11_every_refusal_of_a_registration_is_an_envelope, |t| async move {
+// Proves spec: acceptance#guarantees 11.
+api_test!(every_refusal_of_a_registration_is_an_envelope, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let made = json!({"name": "S", "organization_id": tree.customer});

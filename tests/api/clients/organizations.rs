@@ -3,7 +3,8 @@
 use super::*;
 use bailiwick_testkit::api_test;
 
-api_test!(scenario_09_who_creates_what, |t| async move {
+// Proves spec: acceptance#scenarios 9.
+api_test!(who_creates_what, |t| async move {
     let tree = t.tree().await;
     let families = ["distributors", "resellers", "customers"];
     for (org, allowed) in [
@@ -46,7 +47,8 @@ impl Member {
     }
 }
 
-api_test!(scenario_11_a_suspension_shuts_the_subtree_out_and_its_end_lets_exactly_it_back, |t| async move {
+// Proves spec: acceptance#scenarios 11.
+api_test!(a_suspension_shuts_the_subtree_out_and_its_end_lets_exactly_it_back, |t| async move {
     let tree = t.tree().await;
     let running = t.serve().await;
     let spa = Spa::new(&running, "/api", &t.owner().await.token);
@@ -77,7 +79,8 @@ api_test!(scenario_11_a_suspension_shuts_the_subtree_out_and_its_end_lets_exactl
 });
 
 api_test!(
-    scenario_12_an_archived_subtree_is_hidden_shown_when_asked_for_restored_and_destroyed,
+    // Proves spec: acceptance#scenarios 12.
+    an_archived_subtree_is_hidden_shown_when_asked_for_restored_and_destroyed,
     |t| async move {
         let tree = t.tree().await;
         let running = t.serve().await;

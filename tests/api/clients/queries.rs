@@ -37,7 +37,8 @@ async fn crowd(t: &Test) -> Persona {
     t.owner().await
 }
 
-api_test!(clients_12_values_are_repeated_keys_and_an_empty_order_is_the_usual_one, |t| async move {
+// Proves spec: clients#checklist 12.
+api_test!(values_are_repeated_keys_and_an_empty_order_is_the_usual_one, |t| async move {
     let owner = crowd(&t).await;
     let running = t.serve().await;
     let spa = Spa::new(&running, "/api", &owner.token);
@@ -67,7 +68,8 @@ api_test!(clients_12_values_are_repeated_keys_and_an_empty_order_is_the_usual_on
     }
 });
 
-api_test!(rule_06_14_without_an_order_there_is_one_and_files_have_it_too, |t| async move {
+// Proves spec: acceptance#guarantees 14.
+api_test!(without_an_order_there_is_one_and_files_have_it_too, |t| async move {
     let owner = crowd(&t).await;
     let running = t.serve().await;
     let spa = Spa::new(&running, "/api", &owner.token);
@@ -102,7 +104,8 @@ api_test!(rule_06_14_without_an_order_there_is_one_and_files_have_it_too, |t| as
     }
 });
 
-api_test!(clients_17_organizations_without_a_page_are_up_to_a_thousand, |t| async move {
+// Proves spec: clients#checklist 17.
+api_test!(organizations_without_a_page_are_up_to_a_thousand, |t| async move {
     let plan = Plan { organizations: 1_200, systems: 0, users: Some(0), applications: false, seed: 1 };
     demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
     let running = t.serve().await;

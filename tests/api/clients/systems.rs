@@ -4,7 +4,8 @@ use super::*;
 use bailiwick_testkit::api_test;
 use std::time::Duration;
 
-api_test!(scenario_22_from_its_creation_to_its_silence, |t| async move {
+// Proves spec: acceptance#scenarios 22.
+api_test!(from_its_creation_to_its_silence, |t| async move {
     let tree = t.tree().await;
     let running = t.serve().await;
     let spa = Spa::new(&running, "/api", &t.user(tree.reseller, &["admin"]).await.token);
@@ -45,7 +46,8 @@ api_test!(scenario_22_from_its_creation_to_its_silence, |t| async move {
     assert_eq!(status().await, "active");
 });
 
-api_test!(scenario_23_the_first_inventory_fills_the_system, |t| async move {
+// Proves spec: acceptance#scenarios 23.
+api_test!(the_first_inventory_fills_the_system, |t| async move {
     let tree = t.tree().await;
     let running = t.serve().await;
     let owner = t.owner().await;

@@ -102,7 +102,8 @@ on_both!(a_slow_recipient_keeps_nobody_waiting, |engine| async {
     eventually("the webhooks", async || told.counted("webhook")[0] == 2).await;
 });
 
-on_both!(scenario_34_rule_04_20_a_private_address_is_not_contacted, |engine| async {
+// Proves spec: acceptance#scenarios 34, alert-guarantees#guarantees 20.
+on_both!(a_private_address_is_not_contacted, |engine| async {
     let told =
         DeliveryTest::with(engine, |settings| settings.alerting.allowed_hosts = AllowedHosts::default())
             .await;

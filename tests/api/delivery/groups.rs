@@ -3,7 +3,8 @@
 use super::*;
 use bailiwick_alerts as alerting;
 
-on_both!(scenario_34_one_mail_and_one_webhook_for_each_news, |engine| async {
+// Proves spec: acceptance#scenarios 34.
+on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
     let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(29 * SECOND).await;
@@ -49,7 +50,8 @@ on_both!(scenario_34_one_mail_and_one_webhook_for_each_news, |engine| async {
     assert_eq!((count("router_groups").await, count("router_notices").await), (0, 2));
 });
 
-on_both!(scenario_34_a_webhook_and_a_mail_say_exactly_this, |engine| async {
+// Proves spec: acceptance#scenarios 34.
+on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
     let told = DeliveryTest::start(engine).await;
     // One who wants no HTML, and says nothing of his language.
     let mut layer = told.layer();
@@ -215,7 +217,8 @@ on_both!(rows_stay_until_the_end_is_told_and_not_for_ever, |engine| async {
     told.after(10 * MINUTE).await;
 });
 
-on_both!(scenario_34_telegram_is_told_in_the_language_of_the_recipient, |engine| async {
+// Proves spec: acceptance#scenarios 34.
+on_both!(telegram_is_told_in_the_language_of_the_recipient, |engine| async {
     let bots = Recorder::start(|_| Answer::json(200, &json!({"ok": true}))).await.unwrap();
     let api = bots.url();
     let told = DeliveryTest::with(engine, move |settings| {

@@ -3,7 +3,8 @@
 use super::*;
 use std::collections::BTreeSet;
 
-on_both!(rule_04_27_a_restart_repeats_nothing_and_forgets_nothing, |engine| async {
+// Proves spec: alert-guarantees#guarantees 27.
+on_both!(a_restart_repeats_nothing_and_forgets_nothing, |engine| async {
     let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
@@ -67,8 +68,9 @@ on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engi
 });
 
 /// Both processes look for what is due all the time.
+// Proves spec: alert-guarantees#guarantees 30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rule_04_30_two_processes_send_each_notification_once() {
+async fn two_processes_send_each_notification_once() {
     let told = DeliveryTest::start(Engine::Postgres).await;
     let tree = told.t.tree().await;
     let mut systems = vec![told.t.system(tree.customer).await, told.t.system(tree.other_customer).await];

@@ -9,7 +9,8 @@ use serde_json::json;
 /// Rows of an export.
 const MOST: u64 = 10_000;
 
-api_test!(rule_02_30_more_than_10000_rows_are_refused, |t| async move {
+// Proves spec: guarantees#organizations 30.
+api_test!(more_than_10000_rows_are_refused, |t| async move {
     let owner = t.owner().await;
     let plan = Plan {
         organizations: 11_700,

@@ -15,7 +15,8 @@ async fn put(t: &Test, who: &Persona, path: &str, body: Value) {
     t.put(path).bearer(&who.token).json(body).send().await.expect(200);
 }
 
-api_test!(rule_02_30_cells_are_quoted_and_neutralised, |t| async move {
+// Proves spec: guarantees#organizations 30.
+api_test!(cells_are_quoted_and_neutralised, |t| async move {
     let tree = t.tree().await;
     let r = t.user(tree.reseller, &["admin"]).await;
     let before = csv(&t, &r, "customers", "").await;
@@ -67,7 +68,8 @@ api_test!(rule_02_30_cells_are_quoted_and_neutralised, |t| async move {
     assert_eq!(shown, list["customers"][0]["custom_data"]);
 });
 
-api_test!(rule_01_34_the_pdf_is_ascii_and_says_what_it_holds, |t| async move {
+// Proves spec: guarantees#identity 34.
+api_test!(the_pdf_is_ascii_and_says_what_it_holds, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let long = "Длинное описание, которое никак не поместится в шестьдесят знаков";
@@ -137,7 +139,8 @@ api_test!(an_empty_export_is_a_header, |t| async move {
     assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
 });
 
-api_test!(scenario_13_the_rows_are_those_of_the_list, |t| async move {
+// Proves spec: acceptance#scenarios 13.
+api_test!(the_rows_are_those_of_the_list, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

@@ -50,7 +50,8 @@ api_test!(the_files_of_systems, |t| async move {
     assert!(none.contains("No systems found with the applied filters."), "{none}");
 });
 
-api_test!(scenario_27_the_rows_are_those_of_the_list, |t| async move {
+// Proves spec: acceptance#scenarios 27.
+api_test!(the_rows_are_those_of_the_list, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -105,7 +106,8 @@ api_test!(scenario_27_the_rows_are_those_of_the_list, |t| async move {
     get(&t, &nobody, "/api/systems/export?format=csv").await.expect_message(403, "insufficient permissions");
 });
 
-api_test!(rule_03_13_no_cell_is_a_formula_and_every_filter_is_named_in_seven_bits, |t| async move {
+// Proves spec: guarantees#systems 13.
+api_test!(no_cell_is_a_formula_and_every_filter_is_named_in_seven_bits, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let mut texts = Vec::new();

@@ -77,7 +77,8 @@ api_test!(the_pdf_of_users, |t| async move {
     assert!(none.contains("No users found with the applied filters."), "{none}");
 });
 
-api_test!(scenario_17_the_rows_are_those_of_the_list, |t| async move {
+// Proves spec: acceptance#scenarios 17.
+api_test!(the_rows_are_those_of_the_list, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-api_test!(scenario_18_consent_is_given_for_some_hours, |t| async move {
+// Proves spec: acceptance#scenarios 18.
+api_test!(consent_is_given_for_some_hours, |t| async move {
     let user = t.owner().await;
     let call = || t.post("/api/impersonate/consent").bearer(&user.token);
     for (body, hours) in [
@@ -51,7 +52,8 @@ api_test!(scenario_18_consent_is_given_for_some_hours, |t| async move {
     assert_eq!(reply.data(), json!({"consent": null}));
 });
 
-api_test!(rule_05_23_owner_users_give_and_withdraw_consent_like_everybody, |t| async move {
+// Proves spec: authorization#guarantees 23.
+api_test!(owner_users_give_and_withdraw_consent_like_everybody, |t| async move {
     let owner = t.owner().await;
     let second = t.user(owner.org, &["super"]).await;
     starting(&t, &second.token, &owner).send().await.expect_message(403, NO_CONSENT);
@@ -68,7 +70,8 @@ api_test!(rule_05_23_owner_users_give_and_withdraw_consent_like_everybody, |t| a
     assert_eq!(reply.data()["role_id"], "super");
 });
 
-api_test!(scenario_20_rule_01_22_rule_01_23_rule_05_19_a_withdrawal_ends_the_session, |t| async move {
+// Proves spec: acceptance#scenarios 20, guarantees#identity 22 23, authorization#guarantees 19.
+api_test!(a_withdrawal_ends_the_session, |t| async move {
     let a = acting(&t).await;
     withdraw(&t, &a.target).await;
     is_withdrawn(me(&t, &a.token).await);

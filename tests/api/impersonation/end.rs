@@ -24,7 +24,8 @@ async fn leads_home(t: &Test, reply: Reply, a: &Acting) -> Value {
     data
 }
 
-api_test!(rule_01_24_rule_05_24_either_token_ends_it_once, |t| async move {
+// Proves spec: guarantees#identity 24, authorization#guarantees 24.
+api_test!(either_token_ends_it_once, |t| async move {
     let a = acting(&t).await;
     leads_home(&t, exit(&t, &a.token).await, &a).await;
     is_over(me(&t, &a.token).await);
@@ -40,7 +41,8 @@ api_test!(rule_01_24_rule_05_24_either_token_ends_it_once, |t| async move {
     exit(&t, &a.target.token).await.expect_message(400, "not currently impersonating a user");
 });
 
-api_test!(scenario_20_rule_01_21_rule_05_20_the_way_back_is_built_from_live_data, |t| async move {
+// Proves spec: acceptance#scenarios 20, guarantees#identity 21, authorization#guarantees 20.
+api_test!(the_way_back_is_built_from_live_data, |t| async move {
     let a = acting(&t).await;
     let owner = t.owner().await;
     // Moved down: he comes back with what is left.

@@ -17,7 +17,8 @@ fn keys(value: &Value) -> Vec<&str> {
     keys
 }
 
-api_test!(scenario_18_a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
+// Proves spec: acceptance#scenarios 18.
+api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.other_customer, &["admin"]).await;
@@ -72,7 +73,8 @@ api_test!(scenario_18_a_session_gives_the_targets_rights_and_nothing_else, |t| a
     assert_eq!(users["users"][0]["id"], json!(target.id));
 });
 
-api_test!(scenario_21_both_read_the_session_and_what_was_done_in_it, |t| async move {
+// Proves spec: acceptance#scenarios 21.
+api_test!(both_read_the_session_and_what_was_done_in_it, |t| async move {
     let a = acting(&t).await;
     t.get("/api/users?search=x&page=2").bearer(&a.token).send().await.expect(200);
     t.get("/backend/api/users/totals").bearer(&a.token).send().await.expect(200);
@@ -147,7 +149,8 @@ async fn ids(t: &Test, token: &str, query: &str) -> Vec<String> {
     ids
 }
 
-api_test!(rule_01_25_rule_05_35_sessions_belong_to_their_two_people, |t| async move {
+// Proves spec: guarantees#identity 25, authorization#guarantees 35.
+api_test!(sessions_belong_to_their_two_people, |t| async move {
     let tree = t.tree().await;
     let a = t.user(tree.distributor, &["super"]).await;
     let b = t.user(tree.distributor, &["super"]).await;
@@ -196,7 +199,8 @@ api_test!(rule_01_25_rule_05_35_sessions_belong_to_their_two_people, |t| async m
     }
 });
 
-api_test!(scenario_20_status_finds_the_session_again, |t| async move {
+// Proves spec: acceptance#scenarios 20.
+api_test!(status_finds_the_session_again, |t| async move {
     let a = acting(&t).await;
     let own = status(&t, &a.token).await;
     assert_eq!(

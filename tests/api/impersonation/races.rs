@@ -59,7 +59,8 @@ async fn logout(t: &Test, who: &Persona) {
     t.post("/api/auth/logout").bearer(&who.token).send().await.expect(200);
 }
 
-api_test!(rule_01_38_a_logout_leaves_no_chain_of_a_way_back_at_the_same_moment, |t| async move {
+// Proves spec: guarantees#identity 38.
+api_test!(a_logout_leaves_no_chain_of_a_way_back_at_the_same_moment, |t| async move {
     let a = acting(&t).await;
     for round in 0..8 {
         let by = t.session(a.by.id).await;
@@ -76,7 +77,8 @@ api_test!(rule_01_38_a_logout_leaves_no_chain_of_a_way_back_at_the_same_moment, 
     }
 });
 
-api_test!(rule_01_38_a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
+// Proves spec: guarantees#identity 38.
+api_test!(a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
     if t.engine != Engine::Postgres {
         return;
     }
@@ -99,7 +101,8 @@ api_test!(rule_01_38_a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async
     assert_eq!(left.bind(a.by.id).count(&t.app.db).await.unwrap(), 0);
 });
 
-api_test!(rule_01_38_a_token_that_is_revoked_meanwhile_leads_nowhere, |t| async move {
+// Proves spec: guarantees#identity 38.
+api_test!(a_token_that_is_revoked_meanwhile_leads_nowhere, |t| async move {
     if t.engine != Engine::Postgres {
         return;
     }
@@ -123,7 +126,8 @@ api_test!(rule_01_38_a_token_that_is_revoked_meanwhile_leads_nowhere, |t| async 
 });
 
 api_test!(
-    rule_01_38_a_chain_that_is_gone_for_long_still_closes_the_way_back,
+    // Proves spec: guarantees#identity 38.
+    a_chain_that_is_gone_for_long_still_closes_the_way_back,
     |s| s.tokens.refresh = Duration::from_secs(600),
     |t| async move {
         for is_revoked_first in [true, false] {

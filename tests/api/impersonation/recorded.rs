@@ -20,7 +20,8 @@ async fn run(t: &Test, sql: &str) {
 }
 
 api_test!(
-    rule_05_35_every_route_is_recorded_whatever_it_answers,
+    // Proves spec: authorization#guarantees 35.
+    every_route_is_recorded_whatever_it_answers,
     |settings| settings.systems.legacy_aliases = true,
     |t| async move {
         let a = acting(&t).await;
@@ -93,7 +94,8 @@ async fn last_data(t: &Test, a: &super::Acting) -> Value {
     entries(t, &a.target, &a.session).await.last().unwrap()["request_data"].clone()
 }
 
-api_test!(scenario_21_rule_01_26_what_is_kept_of_a_request_has_no_secret, |t| async move {
+// Proves spec: acceptance#scenarios 21, guarantees#identity 26.
+api_test!(what_is_kept_of_a_request_has_no_secret, |t| async move {
     let a = acting(&t).await;
     let user = format!("/api/users/{UNKNOWN}");
     let sent = json!({"name": "Ada", "password": "hunter2-A", "nested": [{"API_Key": {"a": "hunter2-B"}},

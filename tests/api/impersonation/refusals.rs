@@ -10,7 +10,8 @@ use std::time::Duration;
 
 const UNKNOWN: &str = "0195fada-0000-7000-8000-00000000dead";
 
-api_test!(scenario_19_whoever_has_not_agreed_is_nobody, |t| async move {
+// Proves spec: acceptance#scenarios 19.
+api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
     let mut asked: Vec<(&str, UserId)> = Vec::new();
@@ -57,7 +58,8 @@ api_test!(scenario_19_whoever_has_not_agreed_is_nobody, |t| async move {
     }
 });
 
-api_test!(scenario_19_a_start_is_checked_in_its_order, |t| async move {
+// Proves spec: acceptance#scenarios 19.
+api_test!(a_start_is_checked_in_its_order, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
     let admin = t.user(tree.distributor, &["admin"]).await;
@@ -88,7 +90,8 @@ api_test!(scenario_19_a_start_is_checked_in_its_order, |t| async move {
     starting(&t, &by.token, &by).send().await.expect(409);
 });
 
-api_test!(scenario_19_rule_05_02_nobody_acts_as_somebody_who_has_more, |t| async move {
+// Proves spec: acceptance#scenarios 19, authorization#guarantees 2.
+api_test!(nobody_acts_as_somebody_who_has_more, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.reseller, &["super"]).await;
     let higher = t.user(tree.distributor, &["admin"]).await;
@@ -117,7 +120,8 @@ const SELF_SERVICE: [&str; 11] = [
     "DELETE /impersonate/consent",
 ];
 
-api_test!(rule_01_20_rule_05_09_an_impersonator_does_nothing_in_the_targets_own_name, |t| async move {
+// Proves spec: guarantees#identity 20, authorization#guarantees 9.
+api_test!(an_impersonator_does_nothing_in_the_targets_own_name, |t| async move {
     let a = acting(&t).await;
     let before = t.get("/api/impersonate/consent").bearer(&a.target.token).send().await.expect(200).body;
     let mut refused = Vec::new();
@@ -183,7 +187,8 @@ api_test!(keys_never_impersonate, |t| async move {
     assert_eq!(status(&t, &a.by.token).await["session_id"], json!(a.session));
 });
 
-api_test!(rule_05_27_a_token_of_another_kind_or_session_is_none, |t| async move {
+// Proves spec: authorization#guarantees 27.
+api_test!(a_token_of_another_kind_or_session_is_none, |t| async move {
     let a = acting(&t).await;
     // A refresh is not to be had with it, whatever is in the body.
     let reply = t.post("/api/auth/refresh").json(json!({"refresh_token": a.token})).send().await;

@@ -41,7 +41,8 @@ async fn is_completed(t: &Test, a: &Acting) {
     assert_eq!(session["action_count"], lines.len());
 }
 
-api_test!(rule_05_21_rule_05_16_the_impersonators_suspension_or_deletion_ends_it_for_good, |t| async move {
+// Proves spec: authorization#guarantees 21 16.
+api_test!(the_impersonators_suspension_or_deletion_ends_it_for_good, |t| async move {
     let a = acting(&t).await;
     t.suspend_user(a.by.id).await;
     is_over(me(&t, &a.token).await);
@@ -64,7 +65,8 @@ api_test!(rule_05_21_rule_05_16_the_impersonators_suspension_or_deletion_ends_it
     is_over(me(&t, &again).await);
 });
 
-api_test!(scenario_20_rule_05_16_the_targets_suspension_or_deletion_ends_it_for_good, |t| async move {
+// Proves spec: acceptance#scenarios 20, authorization#guarantees 16.
+api_test!(the_targets_suspension_or_deletion_ends_it_for_good, |t| async move {
     let a = acting(&t).await;
     t.suspend_user(a.target.id).await;
     target_is_out(me(&t, &a.token).await, "user suspended by administrator");
@@ -110,7 +112,8 @@ api_test!(destruction_ends_it_and_leaves_the_record, |t| async move {
     assert_eq!(status(&t, &by.token).await, json!({"is_impersonating": false}));
 });
 
-api_test!(rule_01_38_what_revokes_the_chain_ends_the_session, |t| async move {
+// Proves spec: guarantees#identity 38.
+api_test!(what_revokes_the_chain_ends_the_session, |t| async move {
     let a = acting(&t).await;
     // Logout with another chain of the same person.
     let other = t.session(a.by.id).await;
@@ -145,7 +148,8 @@ api_test!(rule_01_38_what_revokes_the_chain_ends_the_session, |t| async move {
     me(&t, &token).await.expect(200);
 });
 
-api_test!(rule_01_38_signing_out_at_the_provider_ends_the_session, |t| async move {
+// Proves spec: guarantees#identity 38.
+api_test!(signing_out_at_the_provider_ends_the_session, |t| async move {
     let a = acting(&t).await;
     t.delete("/api/impersonate").bearer(&a.token).send().await.expect(200);
     let (provider, login) = provider_token(&t, a.by.id, "bailiwick").await;
@@ -164,7 +168,8 @@ api_test!(rule_01_38_signing_out_at_the_provider_ends_the_session, |t| async mov
     me(&t, &text(&back["token"])).await.expect_message(401, "token has been revoked");
 });
 
-api_test!(rule_05_41_rule_01_38_a_promoted_target_ends_the_session, |t| async move {
+// Proves spec: authorization#guarantees 41, guarantees#identity 38.
+api_test!(a_promoted_target_ends_the_session, |t| async move {
     let a = acting(&t).await;
     let roles = |roles: &[&str]| json!({ "user_role_ids": roles });
     put(&t, a.target.id, roles(&["super"])).await;
@@ -186,7 +191,8 @@ api_test!(rule_05_41_rule_01_38_a_promoted_target_ends_the_session, |t| async mo
     assert_eq!(make().await, 403);
 });
 
-api_test!(rule_05_21_an_impersonator_without_the_permission_is_out, |t| async move {
+// Proves spec: authorization#guarantees 21.
+api_test!(an_impersonator_without_the_permission_is_out, |t| async move {
     let a = acting(&t).await;
     put(&t, a.by.id, json!({"user_role_ids": ["admin"]})).await;
     is_over(me(&t, &a.token).await);
@@ -196,7 +202,8 @@ api_test!(rule_05_21_an_impersonator_without_the_permission_is_out, |t| async mo
     start(&t, &a.by, &a.target).await;
 });
 
-api_test!(rule_01_38_what_is_lost_and_regained_before_anybody_asks_has_ended_it, |t| async move {
+// Proves spec: guarantees#identity 38.
+api_test!(what_is_lost_and_regained_before_anybody_asks_has_ended_it, |t| async move {
     let a = acting(&t).await;
     let roles = |roles: &[&str]| json!({ "user_role_ids": roles });
     put(&t, a.by.id, roles(&["admin"])).await;
@@ -224,7 +231,8 @@ api_test!(rule_01_38_what_is_lost_and_regained_before_anybody_asks_has_ended_it,
     me(&t, &token).await.expect(200);
 });
 
-api_test!(rule_01_38_a_promoted_organization_of_the_target_ends_it_for_good, |t| async move {
+// Proves spec: guarantees#identity 38.
+api_test!(a_promoted_organization_of_the_target_ends_it_for_good, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.other_reseller, &["super"]).await;
     let target = t.user(tree.reseller, &["admin"]).await;
@@ -239,7 +247,8 @@ api_test!(rule_01_38_a_promoted_organization_of_the_target_ends_it_for_good, |t|
     me(&t, &bystander).await.expect(200);
 });
 
-api_test!(scenario_20_an_expired_consent_ends_it, |t| async move {
+// Proves spec: acceptance#scenarios 20.
+api_test!(an_expired_consent_ends_it, |t| async move {
     let a = acting(&t).await;
     t.advance(Duration::from_secs(7200 - 1));
     me(&t, &a.token).await.expect(200);
@@ -266,7 +275,8 @@ api_test!(time_alone_ends_it_for_everybody, |t| async move {
     is_withdrawn(me(&t, &a.token).await);
 });
 
-api_test!(rule_01_10_the_impersonators_side_comes_first_then_consent_then_target, |t| async move {
+// Proves spec: guarantees#identity 10.
+api_test!(the_impersonators_side_comes_first_then_consent_then_target, |t| async move {
     let a = acting(&t).await;
     t.suspend_user(a.target.id).await;
     target_is_out(me(&t, &a.token).await, "user suspended by administrator");
@@ -279,7 +289,8 @@ api_test!(rule_01_10_the_impersonators_side_comes_first_then_consent_then_target
     is_over(me(&t, &a.token).await);
 });
 
-api_test!(rule_05_21_the_next_request_in_another_process_is_refused, |t| async move {
+// Proves spec: authorization#guarantees 21.
+api_test!(the_next_request_in_another_process_is_refused, |t| async move {
     if t.engine != Engine::Postgres {
         return;
     }

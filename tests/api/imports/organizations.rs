@@ -43,7 +43,8 @@ api_test!(the_answers_of_an_import, |t| async move {
     assert_eq!(actions, ["customer.create", "customer.update", "customer.create"]);
 });
 
-api_test!(scenario_15_every_issue_of_a_row_in_every_family, |t| async move {
+// Proves spec: acceptance#scenarios 15.
+api_test!(every_issue_of_a_row_in_every_family, |t| async move {
     let owner = t.owner().await;
     let long = |n: usize| "x".repeat(n);
     for family in FAMILIES {
@@ -101,7 +102,8 @@ api_test!(scenario_15_every_issue_of_a_row_in_every_family, |t| async move {
     }
 });
 
-api_test!(rule_02_10_an_import_and_the_json_operations_agree_about_name_and_vat, |t| async move {
+// Proves spec: guarantees#organizations 10.
+api_test!(an_import_and_the_json_operations_agree_about_name_and_vat, |t| async move {
     let owner = t.owner().await;
     let texts = ["", " ", "a", "a\0", "0", &"é".repeat(255), &"é".repeat(256), "=x", "\u{a0}"];
     for (n, text) in texts.iter().enumerate() {
@@ -114,7 +116,8 @@ api_test!(rule_02_10_an_import_and_the_json_operations_agree_about_name_and_vat,
     }
 });
 
-api_test!(scenario_15_numbers_that_exist_are_warned_of_and_overridden_only_on_demand, |t| async move {
+// Proves spec: acceptance#scenarios 15.
+api_test!(numbers_that_exist_are_warned_of_and_overridden_only_on_demand, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for family in ["distributors", "resellers"] {
@@ -219,7 +222,8 @@ api_test!(numbers_of_deleted_organizations_are_archived, |t| async move {
     assert_eq!(told(&preview), ["error: vat_number archived [A3]"]);
 });
 
-api_test!(rule_02_07_an_import_neither_tells_of_nor_changes_what_is_out_of_reach, |t| async move {
+// Proves spec: guarantees#organizations 7.
+api_test!(an_import_neither_tells_of_nor_changes_what_is_out_of_reach, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let other = t.user(tree.other_distributor, &["admin"]).await;
@@ -246,7 +250,8 @@ api_test!(rule_02_07_an_import_neither_tells_of_nor_changes_what_is_out_of_reach
     }
 });
 
-api_test!(rule_02_08_a_confirmation_looks_at_every_row_again, |t| async move {
+// Proves spec: guarantees#organizations 8.
+api_test!(a_confirmation_looks_at_every_row_again, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let body = |vat: &str| json!({"name": "Nel frattempo", "custom_data": {"vat": vat}});
@@ -269,7 +274,8 @@ api_test!(rule_02_08_a_confirmation_looks_at_every_row_again, |t| async move {
     assert_eq!(tree.distributor, d.org);
 });
 
-api_test!(rule_02_01_an_override_leaves_what_the_server_owns, |t| async move {
+// Proves spec: guarantees#organizations 1.
+api_test!(an_override_leaves_what_the_server_owns, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

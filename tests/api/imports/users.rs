@@ -114,7 +114,8 @@ api_test!(every_issue_of_a_row, |t| async move {
     assert!(outcomes(&done).iter().all(|o| o == "created" || o == "skipped error"));
 });
 
-api_test!(rule_01_03_roles_that_do_not_exist_or_go_too_far_are_refused, |t| async move {
+// Proves spec: guarantees#identity 3.
+api_test!(roles_that_do_not_exist_or_go_too_far_are_refused, |t| async move {
     let tree = t.tree().await;
     let backoffice = t.user(tree.distributor, &["backoffice"]).await;
     let owner = t.owner().await;
@@ -147,7 +148,8 @@ api_test!(rule_01_03_roles_that_do_not_exist_or_go_too_far_are_refused, |t| asyn
     assert_eq!(outcomes(&done), ["created", "skipped warning_not_overridden"]);
 });
 
-api_test!(rule_01_06_rule_05_07_nobody_overrides_himself_or_somebody_above_him, |t| async move {
+// Proves spec: guarantees#identity 6, authorization#guarantees 7.
+api_test!(nobody_overrides_himself_or_somebody_above_him, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let backoffice = t.user(tree.distributor, &["backoffice"]).await;
@@ -251,7 +253,8 @@ api_test!(a_choice_does_not_lift_the_other_rules, |t| async move {
     assert_eq!(by_email(&t, &r, "e@example.org").await["organization"]["id"], json!(ids[1]));
 });
 
-api_test!(rule_05_06_addresses_phones_and_organizations_out_of_reach_are_unknown, |t| async move {
+// Proves spec: authorization#guarantees 6.
+api_test!(addresses_phones_and_organizations_out_of_reach_are_unknown, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let other = t.user(tree.other_distributor, &["admin"]).await;

@@ -32,7 +32,8 @@ async fn records(t: &Test, id: SystemId) -> Vec<(i64, bool, i64, bool)> {
     Q::new(text).bind(id).all(&t.app.db).await.unwrap()
 }
 
-api_test!(rule_03_24_a_b_a_gives_three_records_and_two_batches, |t| async move {
+// Proves spec: guarantees#systems 24.
+api_test!(a_b_a_gives_three_records_and_two_batches, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     let (a, b) = (firewall("8.1.0", &["wg1"]), firewall("8.2.0", &["wg1"]));
@@ -50,7 +51,8 @@ api_test!(rule_03_24_a_b_a_gives_three_records_and_two_batches, |t| async move {
     assert_eq!(diffs(&t, s.id).await, expected);
 });
 
-api_test!(rule_03_24_all_in_one_claim, |t| async move {
+// Proves spec: guarantees#systems 24.
+api_test!(all_in_one_claim, |t| async move {
     let tree = t.tree().await;
     let (owner, s, other) = (t.owner().await, t.system(tree.customer).await, t.system(tree.customer).await);
     let (a, b) = (firewall("8.1.0", &["wg1"]), firewall("8.2.0", &["wg1"]));
@@ -70,7 +72,8 @@ api_test!(rule_03_24_all_in_one_claim, |t| async move {
     assert_eq!(system(&t, &owner, s.id).await["version"], "8.1.0");
 });
 
-api_test!(rule_03_34_the_first_record_is_processed, |t| async move {
+// Proves spec: guarantees#systems 34.
+api_test!(the_first_record_is_processed, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     process(&t, &s, NS8).await;
@@ -125,7 +128,8 @@ async fn alerts(t: &Test, id: SystemId) -> Vec<(bool, String, String)> {
     Q::new(text).bind(id).all(&t.app.db).await.unwrap()
 }
 
-api_test!(rule_03_35_a_critical_change_raises_one_alert_until_its_element_is_back, |t| async move {
+// Proves spec: guarantees#systems 35.
+api_test!(a_critical_change_raises_one_alert_until_its_element_is_back, |t| async move {
     let tree = t.tree().await;
     let (s, other) = (t.system(tree.customer).await, t.system(tree.customer).await);
     process(&t, &s, firewall("8.1.0", &["wg1", "wg6", "wg7"])).await;
@@ -155,7 +159,8 @@ async fn refuse_13_bytes(t: &Test) {
     tx.commit().await.unwrap();
 }
 
-api_test!(rule_03_21_a_document_that_cannot_be_stored_harms_no_other, |t| async move {
+// Proves spec: guarantees#systems 21.
+api_test!(a_document_that_cannot_be_stored_harms_no_other, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let systems =
@@ -220,7 +225,8 @@ api_test!(what_was_put_aside_can_be_replayed, |t| async move {
     assert_eq!(count(&t, "inventory_queue").await, 0);
 });
 
-api_test!(rule_03_20_processes_share_the_work, |t| async move {
+// Proves spec: guarantees#systems 20.
+api_test!(processes_share_the_work, |t| async move {
     let tree = t.tree().await;
     let mut systems = Vec::new();
     for _ in 0..6 {

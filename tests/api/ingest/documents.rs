@@ -126,7 +126,8 @@ api_test!(a_system_changes_only_where_the_document_says_something_new, |t| async
     }
 });
 
-api_test!(rule_03_22_rule_03_30_values_survive_exactly, |t| async move {
+// Proves spec: guarantees#systems 22 30.
+api_test!(values_survive_exactly, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     // Rules 22 and 30; the last of two keys wins, halves of surrogates have no text.
@@ -141,7 +142,8 @@ api_test!(rule_03_22_rule_03_30_values_survive_exactly, |t| async move {
     assert!(text.contains(stored), "{text}");
 });
 
-api_test!(rule_03_23_what_is_no_document, |t| async move {
+// Proves spec: guarantees#systems 23.
+api_test!(what_is_no_document, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     let nested = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
@@ -181,7 +183,8 @@ api_test!(rule_03_23_what_is_no_document, |t| async move {
     refused(foreign, "invalid system credentials");
 });
 
-api_test!(rule_03_23_too_large, |settings| settings.systems.inventory_max_bytes = 10_000, |t| async move {
+// Proves spec: guarantees#systems 23.
+api_test!(too_large, |settings| settings.systems.inventory_max_bytes = 10_000, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     let reply = send(&t, &s, NS8).await.expect_message(413, "request too large");
@@ -213,7 +216,8 @@ async fn poison(t: &Test, id: SystemId) {
     change(t, Q::new(insert).bind(id).bind(now).bind(vec![1_u8, 2, 3]).bind(now)).await;
 }
 
-api_test!(rule_03_21_a_document_that_cannot_be_used_is_put_aside, |t| async move {
+// Proves spec: guarantees#systems 21.
+api_test!(a_document_that_cannot_be_used_is_put_aside, |t| async move {
     let tree = t.tree().await;
     let (owner, s, other) = (t.owner().await, t.system(tree.customer).await, t.system(tree.customer).await);
     poison(&t, s.id).await;
@@ -281,7 +285,8 @@ api_test!(a_deleted_system_has_no_use_for_its_document, |t| async move {
     assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 0));
 });
 
-api_test!(rule_03_20_an_entry_of_a_dead_worker_is_taken_over, |t| async move {
+// Proves spec: guarantees#systems 20.
+api_test!(an_entry_of_a_dead_worker_is_taken_over, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let turn = t.app.ingest().hold_worker().await;

@@ -69,7 +69,8 @@ fn paths(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|row| row["field_path"].as_str().unwrap()).collect()
 }
 
-api_test!(clients_18_without_any_inventory, |t| async move {
+// Proves spec: clients#checklist 18.
+api_test!(without_any_inventory, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     for path in ["/latest", "/changes", "/changes/latest"] {
@@ -93,7 +94,8 @@ api_test!(clients_18_without_any_inventory, |t| async move {
     assert_eq!(timeline, json!({"summary": summary, "groups": [], "pagination": pagination}));
 });
 
-api_test!(scenario_28_the_history_newest_first, |t| async move {
+// Proves spec: acceptance#scenarios 28.
+api_test!(the_history_newest_first, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let start = t.app.now();
@@ -162,7 +164,8 @@ api_test!(one_record, |t| async move {
     }
 });
 
-api_test!(rule_03_08_who_may_not_read_the_system_sees_nothing_of_its_inventory, |t| async move {
+// Proves spec: guarantees#systems 8.
+api_test!(who_may_not_read_the_system_sees_nothing_of_its_inventory, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     process(&t, &s, &cluster(|_| ())).await;
@@ -181,7 +184,8 @@ api_test!(rule_03_08_who_may_not_read_the_system_sees_nothing_of_its_inventory, 
     get(&t, &stranger, s.id, &format!("/{number}")).await.expect_message(404, "system not found");
 });
 
-api_test!(scenario_28_rule_03_31_differences_as_native_values, |t| async move {
+// Proves spec: acceptance#scenarios 28, guarantees#systems 31.
+api_test!(differences_as_native_values, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     three_records(&t, &s).await;
@@ -214,7 +218,8 @@ api_test!(scenario_28_rule_03_31_differences_as_native_values, |t| async move {
     assert!(text.contains(r#""current_value":{"id":"New1","module":"x","n":1.5}"#), "{text}");
 });
 
-api_test!(rule_03_30_large_integers_over_the_wire, |t| async move {
+// Proves spec: guarantees#systems 30.
+api_test!(large_integers_over_the_wire, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     for number in ["9007199254740993", "9007199254740992", "1e400", "12345678901234567890123"] {
@@ -235,7 +240,8 @@ api_test!(rule_03_30_large_integers_over_the_wire, |t| async move {
     assert!(text.contains("\"data\":{\"n\":12345678901234567890123}"), "{text}");
 });
 
-api_test!(scenario_28_filters_of_differences, |t| async move {
+// Proves spec: acceptance#scenarios 28.
+api_test!(filters_of_differences, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     let start = t.app.now();
@@ -316,7 +322,8 @@ api_test!(the_latest_batch, |t| async move {
     assert_eq!(data(&t, &owner, s.id, "/diffs/latest").await, batch);
 });
 
-api_test!(rule_03_35_summaries_and_alerts, |t| async move {
+// Proves spec: guarantees#systems 35.
+api_test!(summaries_and_alerts, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     process(&t, &s, &cluster(|_| ())).await;
@@ -390,7 +397,8 @@ api_test!(an_alert_ends_after_thirty_days, |t| async move {
     }
 });
 
-api_test!(rule_03_33_the_timeline_adds_up_and_shows_what_is_thinned_out, |t| async move {
+// Proves spec: guarantees#systems 33.
+api_test!(the_timeline_adds_up_and_shows_what_is_thinned_out, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     process(&t, &s, &cluster(|_| ())).await;
@@ -464,7 +472,8 @@ api_test!(rule_03_33_the_timeline_adds_up_and_shows_what_is_thinned_out, |t| asy
     assert!(batch.get("current_inventory_id").is_none() && batch["count"] == 1, "{batch}");
 });
 
-api_test!(rule_03_32_the_history_is_bounded, |t| async move {
+// Proves spec: guarantees#systems 32.
+api_test!(the_history_is_bounded, |t| async move {
     let tree = t.tree().await;
     let (owner, s) = (t.owner().await, t.system(tree.customer).await);
     // Three portions; text that changes everywhere, so that none fits a base.

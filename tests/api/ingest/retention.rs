@@ -60,7 +60,8 @@ async fn run(t: &Test) -> Figures {
     retention::run(&t.app).await.unwrap().expect("nobody else is at it")
 }
 
-api_test!(rule_03_33_records_are_thinned_and_what_stays_is_whole, |t| async move {
+// Proves spec: guarantees#systems 33.
+api_test!(records_are_thinned_and_what_stays_is_whole, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     let mut sent = BTreeMap::new();
@@ -143,7 +144,8 @@ api_test!(runs_that_look_only_at_what_has_aged_miss_nothing, |t| async move {
     assert_eq!(created(&t, short.id).await.len(), 2);
 });
 
-api_test!(rule_03_20_a_text_that_a_waiting_document_shares_is_not_thinned_out, |t| async move {
+// Proves spec: guarantees#systems 20.
+api_test!(a_text_that_a_waiting_document_shares_is_not_thinned_out, |t| async move {
     let tree = t.tree().await;
     let s = t.system(tree.customer).await;
     let texts: Vec<String> = (0..4).map(|n| firewall(&format!("8.{n}.0"), &[])).collect();
@@ -172,7 +174,8 @@ api_test!(rule_03_20_a_text_that_a_waiting_document_shares_is_not_thinned_out, |
     assert_eq!(latest["data"], serde_json::from_str::<Value>(&texts[1]).unwrap());
 });
 
-api_test!(rule_03_35_alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move {
+// Proves spec: guarantees#systems 35.
+api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move {
     let tree = t.tree().await;
     let (back, away) = (t.system(tree.customer).await, t.system(tree.customer).await);
     for servers in [&["wg1", "wg6"][..], &["wg1"]] {

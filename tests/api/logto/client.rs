@@ -80,8 +80,9 @@ async fn a_refused_token_is_replaced_once() {
     assert_eq!(tokens(&logto), 3);
 }
 
+// Proves spec: authorization#guarantees 31.
 #[tokio::test]
-async fn rule_05_31_lists_are_read_to_their_last_page() {
+async fn lists_are_read_to_their_last_page() {
     let (logto, client, _) = start().await;
     logto.with(|tenant| {
         tenant.roles = (0..250).map(|n| (format!("r{n}"), format!("Role {n}"))).collect();

@@ -5,7 +5,8 @@ use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
 const A_DAY: Duration = Duration::from_secs(86_400);
 
-logto_test!(rule_01_29_an_outage_fails_nothing_and_is_made_good, |t, l| async move {
+// Proves spec: guarantees#identity 29.
+logto_test!(an_outage_fails_nothing_and_is_made_good, |t, l| async move {
     l.always(Answer::dropped());
     let (owner, tree) = (t.owner().await, t.tree().await);
     let body = json!({"name": "Delta", "custom_data": {"vat": "IT00000000017"}});
@@ -35,7 +36,8 @@ logto_test!(rule_01_29_an_outage_fails_nothing_and_is_made_good, |t, l| async mo
     assert_eq!(shown(&t, &id).await["logto_synced_at"], json!(t.app.now()));
 });
 
-logto_test!(rule_01_27_rule_01_28_a_change_and_what_is_to_be_told_are_one, |t, l| async move {
+// Proves spec: guarantees#identity 27 28.
+logto_test!(a_change_and_what_is_to_be_told_are_one, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let id = new_user(&t, &owner, "anna", tree.customer).await;
     new_user(&t, &owner, "taken", tree.customer).await;
@@ -171,7 +173,8 @@ logto_test!(roles_the_tenant_does_not_have_are_told, |t, l| async move {
     assert_eq!(shown(&t, &id).await["logto_sync_error"], Value::Null);
 });
 
-logto_test!(rule_01_36_rule_01_37_nothing_the_tenant_says_is_shown, |t, l| async move {
+// Proves spec: guarantees#identity 36 37.
+logto_test!(nothing_the_tenant_says_is_shown, |t, l| async move {
     let refuse = |beginning: &'static str| {
         let issue = json!({"path": ["secret key"], "code": "secret code"});
         let body = json!({"code": "secret text", "message": "secret", "data": {"issues": [issue]}});

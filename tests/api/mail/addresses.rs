@@ -112,7 +112,8 @@ mail_test!(a_confirmation_is_of_the_present_address_and_lives_a_week, |t, sink| 
     assert!(!is_verified(&t, person.id).await);
 });
 
-mail_test!(rule_01_41_a_stolen_session_takes_no_account_over, |t, sink| async move {
+// Proves spec: guarantees#identity 41.
+mail_test!(a_stolen_session_takes_no_account_over, |t, sink| async move {
     let (stolen, old) = person(&t).await;
     change_info(&t, &stolen, json!({"email": "evil@evil.example"})).await.expect(200);
     let confirmation = link_to(&deliver(&t, &sink).await, "evil@evil.example");

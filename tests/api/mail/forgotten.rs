@@ -37,7 +37,8 @@ async fn links(db: &Db) -> i64 {
     row.unwrap().0
 }
 
-mail_test!(scenario_03_a_forgotten_password_is_replaced_by_a_link, |t, sink| async move {
+// Proves spec: acceptance#scenarios 3.
+mail_test!(a_forgotten_password_is_replaced_by_a_link, |t, sink| async move {
     let browser = Browser::new(&t);
     let (page, _) = browser.open_page(&[]).await;
     assert!(browser.get(&page).await.text().contains("href=\"/oidc/forgotten-password\""));

@@ -51,7 +51,8 @@ mail_test!(other_languages_are_english_and_what_people_call_themselves_is_text, 
     insta::assert_snapshot!("welcome_en", mail.body().replace(&password_in(&mail), "[password]"));
 });
 
-mail_test!(scenario_01_rule_01_35_a_mailed_password_is_replaced_at_the_first_sign_in, |t, sink| async move {
+// Proves spec: acceptance#scenarios 1, guarantees#identity 35.
+mail_test!(a_mailed_password_is_replaced_at_the_first_sign_in, |t, sink| async move {
     let owner = t.owner().await;
     let home = t.tree().await.customer;
     let user = create(&t, &owner, "m@example.org", home).await;
@@ -75,7 +76,8 @@ mail_test!(scenario_01_rule_01_35_a_mailed_password_is_replaced_at_the_first_sig
     sign_in(&Browser::new(&t), "m@example.org", CHOSEN).await.1.expect(303);
 });
 
-mail_test!(rule_01_35_a_mailed_password_expires, |t, sink| async move {
+// Proves spec: guarantees#identity 35.
+mail_test!(a_mailed_password_expires, |t, sink| async move {
     let owner = t.owner().await;
     let home = t.tree().await.customer;
     create(&t, &owner, "m@example.org", home).await;

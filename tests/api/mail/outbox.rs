@@ -89,7 +89,8 @@ async fn comes_back(engine: Engine) {
     last(&deliver(&t, &sink).await, 1);
 }
 
-mod rule_01_29_a_mail_server_that_is_down_fails_nothing_and_gets_its_mail_later {
+// Proves spec: guarantees#identity 29.
+mod a_mail_server_that_is_down_fails_nothing_and_gets_its_mail_later {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,7 +13,8 @@ async fn rows(t: &Test, table: &str, column: &str, id: OrgId) -> u64 {
     q.bind(id).count(&t.app.db).await.unwrap()
 }
 
-api_test!(rule_02_23_nothing_is_left_of_a_destroyed_subtree, |t| async move {
+// Proves spec: guarantees#organizations 23.
+api_test!(nothing_is_left_of_a_destroyed_subtree, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let user = t.user(tree.customer, &["admin"]).await;
@@ -64,7 +65,8 @@ api_test!(rule_02_23_nothing_is_left_of_a_destroyed_subtree, |t| async move {
 });
 
 api_test!(
-    rule_02_09_rule_05_12_destroying_asks_for_its_own_permission_and_reaches_deleted_rows,
+    // Proves spec: guarantees#organizations 9, authorization#guarantees 12.
+    destroying_asks_for_its_own_permission_and_reaches_deleted_rows,
     |t| async move {
         let tree = t.tree().await;
         let owner = t.owner().await;
@@ -83,7 +85,8 @@ api_test!(
     }
 );
 
-api_test!(scenario_10_stats_and_totals_follow_the_tree, |t| async move {
+// Proves spec: acceptance#scenarios 10.
+api_test!(stats_and_totals_follow_the_tree, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -156,7 +159,8 @@ async fn naming(t: &Test, ids: &[uuid::Uuid]) -> Vec<String> {
     found
 }
 
-api_test!(rule_02_23_no_row_anywhere_names_what_was_destroyed, |t| async move {
+// Proves spec: guarantees#organizations 23.
+api_test!(no_row_anywhere_names_what_was_destroyed, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let mut ids = vec![tree.distributor.0, tree.reseller.0, tree.customer.0];

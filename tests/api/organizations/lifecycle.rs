@@ -49,7 +49,8 @@ api_test!(the_answer_of_a_move_is_the_whole_entity, |t| async move {
 });
 
 api_test!(
-    rule_02_17_a_reseller_suspended_on_its_own_stays_so_when_its_distributor_comes_back,
+    // Proves spec: guarantees#organizations 17.
+    a_reseller_suspended_on_its_own_stays_so_when_its_distributor_comes_back,
     |t| async move {
         let tree = t.tree().await;
         let owner = t.owner().await;
@@ -70,7 +71,8 @@ api_test!(
     }
 );
 
-api_test!(rule_02_09_rule_02_22_rule_05_12_whoever_manages_below_may_move_what_is_below, |t| async move {
+// Proves spec: guarantees#organizations 9 22, authorization#guarantees 12.
+api_test!(whoever_manages_below_may_move_what_is_below, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let r = t.user(tree.reseller, &["admin"]).await;
@@ -110,7 +112,8 @@ api_test!(rule_02_09_rule_02_22_rule_05_12_whoever_manages_below_may_move_what_i
     }
 });
 
-api_test!(rule_02_13_a_taken_vat_number_stops_a_restoration, |t| async move {
+// Proves spec: guarantees#organizations 13.
+api_test!(a_taken_vat_number_stops_a_restoration, |t| async move {
     let owner = t.owner().await;
     let body = |vat: &str| json!({"name": "N", "custom_data": {"vat": vat}});
     let made = post(&t, &owner, "/api/resellers", body("it 1")).await.expect(201).data();
@@ -132,7 +135,8 @@ api_test!(rule_02_13_a_taken_vat_number_stops_a_restoration, |t| async move {
     patch(&t, &owner, &format!("{}/restore", at("distributors", tree.distributor))).await.expect(200);
 });
 
-api_test!(rule_02_20_rule_05_16_every_credential_below_dies_with_the_answer, |t| async move {
+// Proves spec: guarantees#organizations 20, authorization#guarantees 16.
+api_test!(every_credential_below_dies_with_the_answer, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     // SQLite belongs to one process, PostgreSQL to as many as there are.
@@ -176,7 +180,8 @@ api_test!(rule_02_20_rule_05_16_every_credential_below_dies_with_the_answer, |t|
     }
 });
 
-api_test!(rule_02_18_what_is_created_while_a_distributor_goes_is_down_with_it, |t| async move {
+// Proves spec: guarantees#organizations 18.
+api_test!(what_is_created_while_a_distributor_goes_is_down_with_it, |t| async move {
     let owner = t.owner().await;
     for end in ["suspend", "delete"] {
         let tree = t.tree().await;
@@ -199,7 +204,8 @@ api_test!(rule_02_18_what_is_created_while_a_distributor_goes_is_down_with_it, |
     }
 });
 
-api_test!(rule_02_20_no_session_begun_beside_a_move_outlives_it, |t| async move {
+// Proves spec: guarantees#organizations 20.
+api_test!(no_session_begun_beside_a_move_outlives_it, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let user = t.user(tree.customer, &["admin"]).await.id;

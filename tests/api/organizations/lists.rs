@@ -6,7 +6,8 @@ use bailiwick_domain::OrgType;
 use bailiwick_testkit::{Persona, Test, api_test, seed::Tree};
 use serde_json::{Value, json};
 
-api_test!(scenario_10_lists_stay_in_scope_and_count_right, |t| async move {
+// Proves spec: acceptance#scenarios 10.
+api_test!(lists_stay_in_scope_and_count_right, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let direct = t.organization(tree.owner, OrgType::Customer, "Direct").await;
@@ -41,7 +42,8 @@ api_test!(scenario_10_lists_stay_in_scope_and_count_right, |t| async move {
     assert_eq!(row("customers", 2).await, [Some(1), None, None, Some(0)]);
 });
 
-api_test!(scenario_10_rule_01_31_rule_02_06_rule_02_15_filters_search_and_order, |t| async move {
+// Proves spec: acceptance#scenarios 10, guarantees#identity 31, guarantees#organizations 6 15.
+api_test!(filters_search_and_order, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -92,7 +94,8 @@ api_test!(scenario_10_rule_01_31_rule_02_06_rule_02_15_filters_search_and_order,
     assert_eq!(names(foreign, "customers"), [""; 0]);
 });
 
-api_test!(rule_01_30_rule_02_27_rule_05_37_pages_are_clamped_stable_and_true, |t| async move {
+// Proves spec: guarantees#identity 30, guarantees#organizations 27, authorization#guarantees 37.
+api_test!(pages_are_clamped_stable_and_true, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for _ in 0..5 {
@@ -197,7 +200,8 @@ async fn walk(t: &Test, who: &Persona, query: &str, size: usize) -> Vec<(bool, S
     seen
 }
 
-api_test!(rule_02_27_the_order_by_suspension_is_walked_once, |t| async move {
+// Proves spec: guarantees#organizations 27.
+api_test!(the_order_by_suspension_is_walked_once, |t| async move {
     let tree: Tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.other_distributor, &["admin"]).await;
@@ -238,7 +242,8 @@ api_test!(rule_02_27_the_order_by_suspension_is_walked_once, |t| async move {
     }
 });
 
-api_test!(rule_02_10_a_long_description_is_kept_sorted_and_found, |t| async move {
+// Proves spec: guarantees#organizations 10.
+api_test!(a_long_description_is_kept_sorted_and_found, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     // Text that no database can compress into an index entry.

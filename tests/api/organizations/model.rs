@@ -312,7 +312,8 @@ async fn bring_back(t: &Test, owner: &Persona, model: &mut Model) {
     assert!({ there }.all(|i| !model.is(i, Mark::Suspended) && !model.is(i, Mark::Deleted)));
 }
 
-api_test!(rule_02_16_rule_02_18_rule_02_19_random_moves_follow_the_model, |t| async move {
+// Proves spec: guarantees#organizations 16 18 19.
+api_test!(random_moves_follow_the_model, |t| async move {
     let mut model = build(&t).await;
     let owner = t.owner().await;
     let verbs = ["suspend", "suspend", "reactivate", "reactivate", "delete", "restore", "restore", "promote"];

@@ -13,7 +13,8 @@ async fn places(t: &Test, table: &str, column: &str, id: OrgId) -> Vec<(uuid::Uu
     q.bind(id).all(&t.app.db).await.unwrap()
 }
 
-api_test!(scenario_15_a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
+// Proves spec: acceptance#scenarios 15.
+api_test!(a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["super"]).await;
     let r = t.user(tree.reseller, &["admin"]).await;
@@ -69,7 +70,8 @@ api_test!(scenario_15_a_reseller_becomes_a_distributor_with_all_it_has, |t| asyn
     assert_eq!(audited.bind(tree.reseller).count(&t.app.db).await.unwrap(), 1);
 });
 
-api_test!(rule_02_20_whoever_was_above_a_promoted_reseller_loses_it_at_once, |t| async move {
+// Proves spec: guarantees#organizations 20.
+api_test!(whoever_was_above_a_promoted_reseller_loses_it_at_once, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let owner = t.owner().await;
@@ -89,7 +91,8 @@ api_test!(rule_02_20_whoever_was_above_a_promoted_reseller_loses_it_at_once, |t|
     post(&t, &d, "/api/users", body).await.expect(403);
 });
 
-api_test!(rule_02_32_the_promotion_shows_in_every_answer, |t| async move {
+// Proves spec: guarantees#organizations 32.
+api_test!(the_promotion_shows_in_every_answer, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let done = promote(&t, &owner, tree.reseller).await.expect(200).data();

@@ -21,7 +21,8 @@ async fn change(t: &Test, who: &Persona, verb: &str, path: &str) {
     call.bearer(&who.token).send().await.expect(200);
 }
 
-api_test!(rule_02_26_deletions_make_a_trend_fall, |t| async move {
+// Proves spec: guarantees#organizations 26.
+api_test!(deletions_make_a_trend_fall, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await.id;
     t.advance(DAY * 3);
@@ -142,7 +143,8 @@ api_test!(all_families_in_one_list, |t| async move {
     t.get("/api/organizations").send().await.expect(401);
 });
 
-api_test!(rule_02_34_children_of_one_organization_and_no_others, |t| async move {
+// Proves spec: guarantees#organizations 34.
+api_test!(children_of_one_organization_and_no_others, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["reader"]).await;

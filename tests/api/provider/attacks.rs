@@ -170,7 +170,8 @@ api_test!(a_form_of_another_site_signs_nobody_in, |t| async move {
     browser.submit(&page, &token, OWNER, PASSWORD).await.expect(303);
 });
 
-api_test!(rule_01_09_rule_05_27_one_token_is_not_another, |t| async move {
+// Proves spec: guarantees#identity 9, authorization#guarantees 27.
+api_test!(one_token_is_not_another, |t| async move {
     let code = Browser::new(&t).code(&[]).await;
     let tokens = redeem(&t, &code, &[]).await.expect(200).json();
     let of = |name: &str| tokens[name].as_str().unwrap().to_owned();
@@ -226,7 +227,8 @@ api_test!(sign_out_leads_only_where_the_client_is_registered, |t| async move {
     assert_eq!(reply.header("location"), Some("http://localhost:5173/login?state=x+y"));
 });
 
-api_test!(rule_01_17_passwords_cannot_be_guessed_for_long, |t| async move {
+// Proves spec: guarantees#identity 17.
+api_test!(passwords_cannot_be_guessed_for_long, |t| async move {
     let browser = Browser::new(&t);
     let (page, token) = browser.open_page(&[]).await;
     let mut unknown = String::new();

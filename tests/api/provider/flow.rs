@@ -27,7 +27,8 @@ pub async fn verified(t: &Test, id_token: &str, client: &str) -> Value {
     claims
 }
 
-api_test!(clients_03_discovery_names_what_clients_read, |t| async move {
+// Proves spec: clients#checklist 3.
+api_test!(discovery_names_what_clients_read, |t| async move {
     let reply = t.get("/oidc/.well-known/openid-configuration").send().await.expect(200);
     let found = reply.json();
     let at = |path: &str| json!(format!("{BASE}/oidc{path}"));
@@ -58,7 +59,8 @@ api_test!(clients_03_discovery_names_what_clients_read, |t| async move {
     assert!(reply.header("api-version").is_none(), "not under a base path");
 });
 
-api_test!(clients_03_a_browser_signs_in_and_out, |t| async move {
+// Proves spec: clients#checklist 3.
+api_test!(a_browser_signs_in_and_out, |t| async move {
     let browser = Browser::new(&t);
     let (page, token) = browser.open_page(&[]).await;
     let done = browser.submit(&page, &token, OWNER, PASSWORD).await.expect(303);
@@ -177,7 +179,8 @@ api_test!(nonce_and_phone_come_back_when_asked, |t| async move {
     );
 });
 
-api_test!(rule_01_39_pages_speak_the_browsers_language_and_cannot_be_framed, |t| async move {
+// Proves spec: guarantees#identity 39.
+api_test!(pages_speak_the_browsers_language_and_cannot_be_framed, |t| async move {
     let browser = Browser::new(&t);
     let (page, _) = browser.open_page(&[("login_hint", "a\"b@example.org")]).await;
     let shown =

@@ -80,7 +80,8 @@ async fn check(process: &Test, of: &SignedIn<'_>, over: Over, what: &str) {
     }
 }
 
-api_test!(rule_05_18_what_ends_a_session_ends_it_in_every_process, |t| async move {
+// Proves spec: authorization#guarantees 18.
+api_test!(what_ends_a_session_ends_it_in_every_process, |t| async move {
     let tree = t.tree().await;
     let other = if t.engine == Engine::Postgres { Some(t.replica().await) } else { None };
     let processes: Vec<&Test> = std::iter::once(&t).chain(&other).collect();

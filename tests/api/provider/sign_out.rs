@@ -26,7 +26,8 @@ async fn tokens_of(t: &Test, browser: &Browser<'_>, email: &str, password: &str)
     (of("access_token"), of("refresh_token"))
 }
 
-api_test!(scenario_05_rule_01_10_a_suspended_user_is_refused_everywhere, |t| async move {
+// Proves spec: acceptance#scenarios 5, guarantees#identity 10.
+api_test!(a_suspended_user_is_refused_everywhere, |t| async move {
     let (person, email) = person(&t).await;
     let browser = Browser::new(&t);
     let (access, renew) = tokens_of(&t, &browser, &email, GIVEN).await;
@@ -59,7 +60,8 @@ api_test!(scenario_05_rule_01_10_a_suspended_user_is_refused_everywhere, |t| asy
     tokens_of(&t, &browser, &email, GIVEN).await;
 });
 
-api_test!(scenario_05_rule_02_21_rule_05_17_users_of_a_closed_organization_are_refused, |t| async move {
+// Proves spec: acceptance#scenarios 5, guarantees#organizations 21, authorization#guarantees 17.
+api_test!(users_of_a_closed_organization_are_refused, |t| async move {
     let tree = t.tree().await;
     for (organization, above) in
         [(tree.customer, tree.distributor), (tree.other_customer, tree.other_reseller)]
@@ -114,7 +116,8 @@ api_test!(a_new_password_ends_logins_and_waiting_sign_ins, |t| async move {
     script.send(t.post("/api/interaction/submit")).await.expect(400);
 });
 
-api_test!(rule_01_35_a_generated_password_is_replaced_before_anything_else, |t| async move {
+// Proves spec: guarantees#identity 35.
+api_test!(a_generated_password_is_replaced_before_anything_else, |t| async move {
     let (person, email) = person(&t).await;
     set_password(&t, person.id, GIVEN, Some(t.app.now())).await;
     let browser = Browser::new(&t);
@@ -165,7 +168,8 @@ api_test!(rule_01_35_a_generated_password_is_replaced_before_anything_else, |t| 
     assert!(query(done.header("location").unwrap()).contains_key("code"));
 });
 
-api_test!(rule_01_35_a_generated_password_expires, |t| async move {
+// Proves spec: guarantees#identity 35.
+api_test!(a_generated_password_expires, |t| async move {
     let (person, email) = person(&t).await;
     set_password(&t, person.id, GIVEN, Some(t.app.now())).await;
     t.advance(Duration::from_secs(7 * 86_400 - 1));

@@ -172,7 +172,8 @@ api_test!(a_question_is_answered_by_whom_it_asks_once, |settings| wiki(settings)
     browser.post(&question, &[("form_token", &token), ("answer", "allow")]).await.expect(400);
 });
 
-api_test!(rule_05_32_access_control_decides_who_signs_in, |settings| wiki(settings), |t| async move {
+// Proves spec: authorization#guarantees 32.
+api_test!(access_control_decides_who_signs_in, |settings| wiki(settings), |t| async move {
     let (_, reader) = person(&t, &["reader"]).await;
     let browser = Browser::new(&t);
     let back = browser.sign_in(&reader, PUBLIC_PASSWORD, &asking(&[])).await;
@@ -184,7 +185,8 @@ api_test!(rule_05_32_access_control_decides_who_signs_in, |settings| wiki(settin
 });
 
 api_test!(
-    rule_01_42_a_refresh_fails_as_soon_as_access_control_no_longer_matches,
+    // Proves spec: guarantees#identity 42.
+    a_refresh_fails_as_soon_as_access_control_no_longer_matches,
     |settings| wiki(settings),
     |t| async move {
         let (who, email) = person(&t, &["admin"]).await;
@@ -212,7 +214,8 @@ api_test!(
     }
 );
 
-api_test!(rule_01_07_its_tokens_open_no_session_here, |settings| wiki(settings), |t| async move {
+// Proves spec: guarantees#identity 7.
+api_test!(its_tokens_open_no_session_here, |settings| wiki(settings), |t| async move {
     let code = allowed(&Browser::new(&t), OWNER, PASSWORD).await;
     let tokens = redeem_at_wiki(&t, &code).await.expect(200).json();
     let token = tokens["access_token"].as_str().unwrap();

@@ -42,7 +42,8 @@ fn names(numbers: std::ops::Range<usize>) -> Vec<String> {
 
 const OVER: &str = r#","endsAt":"2026-03-04T10:00:00Z""#;
 
-api_test!(rule_04_24_new_alerts_at_a_remote_router_are_bounded, |t| async move {
+// Proves spec: alert-guarantees#guarantees 24.
+api_test!(new_alerts_at_a_remote_router_are_bounded, |t| async move {
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, tight).await;
     let tree = p.tree().await;
@@ -115,7 +116,8 @@ api_test!(alerts_that_are_known_are_pushed_without_a_question, |t| async move {
     system.push(&batch(5..6, "")).await.expect(200);
 });
 
-api_test!(rule_04_24_one_tenant_leaves_room_in_flight_for_others, |t| async move {
+// Proves spec: alert-guarantees#guarantees 24.
+api_test!(one_tenant_leaves_room_in_flight_for_others, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.in_flight = 32;
@@ -157,7 +159,8 @@ api_test!(faults_that_people_meet_at_the_router_keep_no_system_from_it, |t| asyn
     system.push(&batch(0..1, "")).await.expect(200);
 });
 
-api_test!(rule_04_24_silences_of_a_tenant_of_a_remote_router_are_bounded, |t| async move {
+// Proves spec: alert-guarantees#guarantees 24.
+api_test!(silences_of_a_tenant_of_a_remote_router_are_bounded, |t| async move {
     let upstream = obliging().await;
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.silences_per_system = 2;

@@ -165,7 +165,8 @@ api_test!(an_alert_is_listed_with_exactly_the_fields_of_the_interface, |t| async
     assert_eq!(by_name("A5")["startsAt"], "2026-03-04T10:00:00.500Z");
 });
 
-api_test!(scenario_31_rule_05_13_names_of_the_service_are_not_the_clients, |t| async move {
+// Proves spec: acceptance#scenarios 31, authorization#guarantees 13.
+api_test!(names_of_the_service_are_not_the_clients, |t| async move {
     let system = Client::new(&t).await;
     let spoofed = r#"[{"labels":{"alertname":"A","system_key":"VICTIM","organization_id":"x","system_name":"n","system_id":""},
         "annotations":{"system_key":"VICTIM","system_name":"n","text":"{{ .system_key }}/{{.alertname}}/{{ .nope }}/{{ .system_name }}{{ printf }}"}}]"#;
@@ -224,7 +225,8 @@ api_test!(times_have_their_defaults_and_refreshes_merge, |s| generous(s), |t| as
     assert_eq!(times(&system, "Neither").await.0, "2026-03-04T13:00:00.001Z");
 });
 
-api_test!(rule_04_28_an_alert_without_end_refreshed_every_three_hours_stays, |t| async move {
+// Proves spec: alert-guarantees#guarantees 28.
+api_test!(an_alert_without_end_refreshed_every_three_hours_stays, |t| async move {
     let system = Client::new(&t).await;
     for _ in 0..8 {
         system.push(r#"[{"labels":{"alertname":"A"}}]"#).await.expect(200);

@@ -30,7 +30,8 @@ async fn everything(system: &Client<'_>) -> (String, String) {
     )
 }
 
-api_test!(rule_06_03_rule_04_01_bodies_read_in_two_ways_are_not_read, |s| generous(s), |t| async move {
+// Proves spec: acceptance#guarantees 3, alert-guarantees#guarantees 1.
+api_test!(bodies_read_in_two_ways_are_not_read, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let key = &victim.system.key;
     let before = everything(&victim).await;
@@ -71,7 +72,8 @@ api_test!(rule_06_03_rule_04_01_bodies_read_in_two_ways_are_not_read, |s| genero
     assert_eq!(everything(&victim).await, before);
 });
 
-api_test!(rule_04_02_keys_are_compared_exactly, |s| generous(s), |t| async move {
+// Proves spec: alert-guarantees#guarantees 2.
+api_test!(keys_are_compared_exactly, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let key = &victim.system.key;
     let before = everything(&victim).await;
@@ -101,7 +103,8 @@ api_test!(rule_04_02_keys_are_compared_exactly, |s| generous(s), |t| async move 
     assert_eq!(everything(&victim).await, before);
 });
 
-api_test!(rule_06_05_scenario_31_filters_cannot_widen_what_is_seen, |s| generous(s), |t| async move {
+// Proves spec: acceptance#guarantees 5, acceptance#scenarios 31.
+api_test!(filters_cannot_widen_what_is_seen, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let key = &victim.system.key;
     for query in [
@@ -161,7 +164,8 @@ api_test!(
     }
 );
 
-api_test!(rule_04_07_text_is_never_executed, |s| generous(s), |t| async move {
+// Proves spec: alert-guarantees#guarantees 7.
+api_test!(text_is_never_executed, |s| generous(s), |t| async move {
     // Placeholders are not executed and not expanded twice, so an annotation cannot smuggle one in.
     let system = Client::new(&t).await;
     system
@@ -174,7 +178,8 @@ api_test!(rule_04_07_text_is_never_executed, |s| generous(s), |t| async move {
 });
 
 // Valid bodies with bytes changed, cut, doubled: always an answer below 500.
-api_test!(rule_04_05_no_body_gets_a_fault_of_the_service, |s| generous(s), |t| async move {
+// Proves spec: alert-guarantees#guarantees 5.
+api_test!(no_body_gets_a_fault_of_the_service, |s| generous(s), |t| async move {
     let (victim, attacker) = pair(&t).await;
     let before = everything(&victim).await;
     let entropy = SeededEntropy::new(7);

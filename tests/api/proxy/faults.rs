@@ -43,7 +43,8 @@ fn all(replies: Vec<Reply>, (status, message): (u16, &str)) {
     }
 }
 
-api_test!(rule_04_25_a_router_that_is_gone, |t| async move {
+// Proves spec: alert-guarantees#guarantees 25.
+api_test!(a_router_that_is_gone, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let url = upstream.url();
     drop(upstream);
@@ -51,7 +52,8 @@ api_test!(rule_04_25_a_router_that_is_gone, |t| async move {
     all(each(&Client::new(&p).await).await, UNAVAILABLE);
 });
 
-api_test!(rule_04_25_a_router_that_hangs, |t| async move {
+// Proves spec: alert-guarantees#guarantees 25.
+api_test!(a_router_that_hangs, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.read_timeout = Duration::from_millis(100);
@@ -161,7 +163,8 @@ api_test!(only_requests_that_change_nothing_twice_are_repeated, |t| async move {
     }
 });
 
-api_test!(rule_04_25_a_busy_router_is_not_ready, |t| async move {
+// Proves spec: alert-guarantees#guarantees 25.
+api_test!(a_busy_router_is_not_ready, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(503).body("secret")).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let reply = Client::new(&p).await.push(PUSH).await.expect_message(503, "alerting backend is not ready");
@@ -203,7 +206,8 @@ fn patient(settings: &mut Settings) {
     settings.alerting.limits.write_timeout = PATIENCE;
 }
 
-api_test!(rule_04_24_requests_in_flight_are_bounded, |t| async move {
+// Proves spec: alert-guarantees#guarantees 24.
+api_test!(requests_in_flight_are_bounded, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     for change in [(|s| s.alerting.limits.in_flight = 1) as fn(&mut Settings), |s| {
         s.alerting.limits.in_flight_per_system = 1
@@ -233,7 +237,8 @@ api_test!(rule_04_24_requests_in_flight_are_bounded, |t| async move {
     }
 });
 
-api_test!(rule_02_35_a_router_that_hangs_holds_no_connection_of_the_database, |t| async move {
+// Proves spec: guarantees#organizations 35.
+api_test!(a_router_that_hangs_holds_no_connection_of_the_database, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200).after(Duration::from_secs(600))).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.pushes_together = 1;
@@ -270,7 +275,8 @@ fn silence_of(key: &str, state: &str) -> serde_json::Value {
     })
 }
 
-api_test!(rule_04_22_the_requests_of_one_request_share_its_time, |t| async move {
+// Proves spec: alert-guarantees#guarantees 22.
+api_test!(the_requests_of_one_request_share_its_time, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.read_timeout = Duration::from_millis(700);

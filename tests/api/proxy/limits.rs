@@ -18,7 +18,8 @@ async fn push_gzip(system: &Client<'_>, body: Vec<u8>) -> Reply {
     call.header("content-encoding", "gzip").body(body).send().await
 }
 
-api_test!(rule_04_24_requests_of_one_system_have_a_burst_and_a_rate, |t| async move {
+// Proves spec: alert-guarantees#guarantees 24.
+api_test!(requests_of_one_system_have_a_burst_and_a_rate, |t| async move {
     let tree = t.tree().await;
     let system = Client { test: &t, system: t.system(tree.customer).await };
     let other = Client { test: &t, system: t.system(tree.customer).await };
@@ -98,7 +99,8 @@ pub(super) fn batch(names: std::ops::Range<usize>, more: &str) -> String {
 }
 
 api_test!(
-    rule_04_24_new_alerts_are_bounded_refreshes_and_resolves_pass,
+    // Proves spec: alert-guarantees#guarantees 24.
+    new_alerts_are_bounded_refreshes_and_resolves_pass,
     |s| {
         generous(s);
         s.alerting.limits.alerts_per_system = 10;
@@ -132,7 +134,8 @@ api_test!(
 );
 
 api_test!(
-    rule_04_24_pushes_that_share_a_commit_share_their_limits,
+    // Proves spec: alert-guarantees#guarantees 24.
+    pushes_that_share_a_commit_share_their_limits,
     |s| {
         generous(s);
         s.alerting.limits.in_flight_per_system = 100;
@@ -185,7 +188,8 @@ pub(super) fn silence(value: &str) -> String {
 }
 
 api_test!(
-    rule_04_24_silences_in_force_are_bounded,
+    // Proves spec: alert-guarantees#guarantees 24.
+    silences_in_force_are_bounded,
     |s| {
         generous(s);
         s.alerting.limits.silences_per_system = 2;

@@ -32,7 +32,8 @@ pub(super) async fn until<T>(
     patience::found(|| format!("{what}\n{}", log()), asked).await
 }
 
-api_test!(scenario_35_what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
+// Proves spec: acceptance#scenarios 35.
+api_test!(what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
     t.clock.set(wall_clock());
     let tree = t.tree().await;
     let own = Client { test: &t, system: t.system(tree.customer).await };

@@ -103,7 +103,8 @@ api_test!(a_tenant_whose_router_hangs_holds_up_no_other_in_the_queue, |t| async 
     assert_eq!(sent(&upstream), [("A000".to_owned(), false), ("A001".to_owned(), false)]);
 });
 
-api_test!(rule_04_24_each_system_has_a_share_of_the_queue, |t| async move {
+// Proves spec: alert-guarantees#guarantees 24.
+api_test!(each_system_has_a_share_of_the_queue, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(412)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
         s.alerting.limits.alerts_per_system = 3;

@@ -46,7 +46,8 @@ async fn raw(url: &str, head: &str, body: &str) -> String {
 }
 
 api_test!(
-    rule_05_13_the_tenant_is_the_callers_organization_exactly_once_whatever_the_client_sends,
+    // Proves spec: authorization#guarantees 13.
+    the_tenant_is_the_callers_organization_exactly_once_whatever_the_client_sends,
     |t| async move {
         use base64::Engine as _;
         let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
@@ -184,7 +185,8 @@ fn alert(key: &str, organization: &str, name: &str) -> Value {
     })
 }
 
-api_test!(rule_04_08_what_a_router_says_of_others_is_not_passed_on, |t| async move {
+// Proves spec: alert-guarantees#guarantees 8.
+api_test!(what_a_router_says_of_others_is_not_passed_on, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let tree = p.tree().await;
@@ -226,7 +228,8 @@ api_test!(rule_04_08_what_a_router_says_of_others_is_not_passed_on, |t| async mo
     assert_eq!(list.as_array().unwrap().iter().map(|s| &s["id"]).collect::<Vec<_>>(), [ID]);
 });
 
-api_test!(rule_06_01_rule_06_02_rule_04_03_rule_04_04_a_foreign_silence_is_left_alone, |t| async move {
+// Proves spec: acceptance#guarantees 1 2, alert-guarantees#guarantees 3 4.
+api_test!(a_foreign_silence_is_left_alone, |t| async move {
     let upstream = Recorder::start(|r| works(r, "SYS-OTHER")).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;
@@ -276,7 +279,8 @@ const UNKNOWN: &[(u16, &str)] = &[
     (503, "Alertmanager not ready\n"),
 ];
 
-api_test!(rule_04_23_a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async move {
+// Proves spec: alert-guarantees#guarantees 23.
+api_test!(a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async move {
     let upstream = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;

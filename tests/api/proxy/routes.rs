@@ -152,7 +152,8 @@ api_test!(authentication_comes_first_and_says_what_is_wrong, |t| async move {
 });
 
 api_test!(
-    rule_04_12_rule_05_16_suspension_and_deletion_act_at_the_next_request,
+    // Proves spec: alert-guarantees#guarantees 12, authorization#guarantees 16.
+    suspension_and_deletion_act_at_the_next_request,
     |s| generous(s),
     |t| async move {
         let tree = t.tree().await;

@@ -120,7 +120,8 @@ api_test!(refusals_have_the_exact_bodies_and_create_nothing, |s| generous(s), |t
     assert_eq!(ids(&system, "").await, [""; 0]);
 });
 
-api_test!(scenario_31_a_silence_is_put_on_the_own_system_and_shown_with_its_fields, |t| async move {
+// Proves spec: acceptance#scenarios 31.
+api_test!(a_silence_is_put_on_the_own_system_and_shown_with_its_fields, |t| async move {
     let system = Client::new(&t).await;
     let list = r#"[{"name":"system_key","value":".+","isRegex":true},{"name":"b","value":"x|y","isRegex":true,"isEqual":false},
         {"name":"alertname","value":"A","isRegex":false},{"name":"system_id","value":"x","isRegex":false,"isEqual":false}]"#;
@@ -190,7 +191,8 @@ api_test!(a_matcher_that_names_another_system_is_refused, |t| async move {
     assert_eq!(own.get("/api/v2/silences").await.json(), before);
 });
 
-api_test!(rule_06_01_rule_06_02_clients_10_scenario_31_rule_04_03_rule_04_04_foreign_ids, |t| async move {
+// Proves spec: acceptance#guarantees 1 2, clients#checklist 10, acceptance#scenarios 31, alert-guarantees#guarantees 3 4.
+api_test!(foreign_ids, |t| async move {
     let tree = t.tree().await;
     let mine = Client { test: &t, system: t.system(tree.customer).await };
     let same_tenant = Client { test: &t, system: t.system(tree.customer).await };
@@ -263,7 +265,8 @@ api_test!(
     }
 );
 
-api_test!(rule_04_29_updates_keep_the_id_only_where_they_may, |s| generous(s), |t| async move {
+// Proves spec: alert-guarantees#guarantees 29.
+api_test!(updates_keep_the_id_only_where_they_may, |s| generous(s), |t| async move {
     let system = Client::new(&t).await;
     let update = |id: &str, changes: &[(&'static str, &'static str)]| {
         let id = format!("\"{id}\"");

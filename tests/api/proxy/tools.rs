@@ -103,7 +103,8 @@ fn address(service: &str, at: &str, system: &Seeded) -> String {
     format!("http://{}:{}@{host}{at}", system.key, system.secret)
 }
 
-api_test!(scenario_35_amtool_works_for_a_day, |s| generous(s), |t| async move {
+// Proves spec: acceptance#scenarios 35.
+api_test!(amtool_works_for_a_day, |s| generous(s), |t| async move {
     let real = Alertmanager::start(CONFIGURATION).await.unwrap();
     t.clock.set(wall_clock());
     let system = Client::new(&t).await.system;
@@ -122,7 +123,8 @@ api_test!(scenario_35_amtool_works_for_a_day, |s| generous(s), |t| async move {
     }
 });
 
-api_test!(scenario_32_another_organizations_system_sees_none_of_it, |s| generous(s), |t| async move {
+// Proves spec: acceptance#scenarios 32.
+api_test!(another_organizations_system_sees_none_of_it, |s| generous(s), |t| async move {
     t.clock.set(wall_clock());
     let tree = t.tree().await;
     let (one, other) = (t.system(tree.customer).await, t.system(tree.other_customer).await);

@@ -14,7 +14,8 @@ const RULES: &str = "groups:\n  - name: wan\n    rules:\n      - alert: WanDown\
      labels: {severity: critical, service: network}\n        \
      annotations: {summary_en: 'no link on {{ $labels.interface }}', summary_it: 'nessun link su {{ $labels.interface }}'}\n";
 
-api_test!(scenario_35_what_a_vmalert_sends_fires_and_ends, |s| generous(s), |t| async move {
+// Proves spec: acceptance#scenarios 35.
+api_test!(what_a_vmalert_sends_fires_and_ends, |s| generous(s), |t| async move {
     t.clock.set(wall_clock());
     let own = Client::new(&t).await;
     let beside = Client { test: &t, system: t.system(t.tree().await.customer).await };

@@ -16,7 +16,8 @@ fn encoded(format: image::ImageFormat) -> Vec<u8> {
     out.into_inner()
 }
 
-api_test!(rule_04_32_files_are_served_as_what_they_are, |t| async move {
+// Proves spec: alert-guarantees#guarantees 32.
+api_test!(files_are_served_as_what_they_are, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     enable(&t, &owner, tree.customer).await;

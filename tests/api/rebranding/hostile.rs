@@ -13,7 +13,8 @@ async fn refused(t: &Test, who: &Persona, org: OrgId, field: Field<'_>, message:
     data
 }
 
-api_test!(rule_04_32_types_are_taken_from_the_bytes, |t| async move {
+// Proves spec: alert-guarantees#guarantees 32.
+api_test!(types_are_taken_from_the_bytes, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     enable(&t, &owner, tree.customer).await;
@@ -44,7 +45,8 @@ api_test!(rule_04_32_types_are_taken_from_the_bytes, |t| async move {
     }
 });
 
-api_test!(rule_04_32_pictures_that_run_or_load_are_refused, |t| async move {
+// Proves spec: alert-guarantees#guarantees 32.
+api_test!(pictures_that_run_or_load_are_refused, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     enable(&t, &owner, tree.customer).await;

@@ -16,7 +16,8 @@ async fn listed(t: &Test, who: &Persona, list: &str, id: &str) -> (Value, Option
     (row["rebranding_enabled"].clone(), row["rebranding_org_id"].as_str().map(str::to_owned))
 }
 
-api_test!(scenario_36_the_nearest_organization_gives_everything, |t| async move {
+// Proves spec: acceptance#scenarios 36.
+api_test!(the_nearest_organization_gives_everything, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let system = t.system(tree.customer).await;

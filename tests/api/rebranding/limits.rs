@@ -50,7 +50,8 @@ api_test!(each_asset_has_its_limit, |t| async move {
     assert_eq!(product(&t, &owner, tree.customer, "nsec").await["assets"], json!([]));
 });
 
-api_test!(rule_04_33_an_upload_over_the_limit_is_not_read_whole, |t| async move {
+// Proves spec: alert-guarantees#guarantees 33.
+api_test!(an_upload_over_the_limit_is_not_read_whole, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     enable(&t, &owner, tree.customer).await;

@@ -27,7 +27,8 @@ fn hasty(issuer: &mut Issuer) {
     issuer.times.total = Duration::from_millis(700);
 }
 
-forge_test!(rule_01_36_rule_01_37_a_provider_that_is_gone_and_comes_back, |_issuer| {}, |t, f| async move {
+// Proves spec: guarantees#identity 36 37.
+forge_test!(a_provider_that_is_gone_and_comes_back, |_issuer| {}, |t, f| async move {
     f.upstream.answer_by(|_| Answer::dropped());
     t.advance(Duration::from_secs(3600));
     let token = f.later(&t);

@@ -84,7 +84,8 @@ external_test!(an_address_the_token_says_nothing_of_is_asked_for, |t, p| async m
     exchange(&t, &silent).await.expect(200);
 });
 
-external_test!(rule_01_10_the_state_of_the_user_decides, |t, p| async move {
+// Proves spec: guarantees#identity 10.
+external_test!(the_state_of_the_user_decides, |t, p| async move {
     let person = t.user(t.tree().await.customer, &["reader"]).await;
     let me = t.get("/api/me").bearer(&person.token).send().await.data();
     let who = format!("a~{}~true", me["email"].as_str().unwrap());

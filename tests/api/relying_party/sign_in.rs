@@ -6,7 +6,8 @@ use std::time::Duration;
 const ALGORITHMS: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
 
 external_test!(
-    rule_01_19_tokens_signed_with_rsa_and_ec_keys_open_sessions,
+    // Proves spec: guarantees#identity 19.
+    tokens_signed_with_rsa_and_ec_keys_open_sessions,
     |issuer| for_us(issuer),
     |t, p| async move {
         let owner = t.owner().await;
@@ -31,7 +32,8 @@ external_test!(
     }
 );
 
-external_test!(rule_01_19_opaque_tokens_are_introspected, |t, p| async move {
+// Proves spec: guarantees#identity 19.
+external_test!(opaque_tokens_are_introspected, |t, p| async move {
     let token = p.token("bailiwick", OWNER, None).await.unwrap();
     assert!(!token.contains('.'));
     let data = exchange(&t, &token).await.expect(200).data();
@@ -104,7 +106,8 @@ external_test!(
     }
 );
 
-external_test!(rule_01_07_tokens_of_third_parties_are_read_and_never_exchanged, |t, p| async move {
+// Proves spec: guarantees#identity 7.
+external_test!(tokens_of_third_parties_are_read_and_never_exchanged, |t, p| async move {
     for form in [None, Some("RS256"), Some("ES384,azp")] {
         let wiki = p.token("wiki", OWNER, form).await.unwrap();
         exchange(&t, &wiki).await.expect_message(401, "invalid access token");

@@ -69,7 +69,8 @@ async fn everything(t: &Test, owner: &Persona) -> Vec<Value> {
     all
 }
 
-api_test!(rule_01_27_rule_02_19_what_fails_at_its_end_has_changed_nothing, |t| async move {
+// Proves spec: guarantees#identity 27, guarantees#organizations 19.
+api_test!(what_fails_at_its_end_has_changed_nothing, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let (user, gone) = (t.user(tree.customer, &["reader"]).await, t.user(tree.customer, &["reader"]).await);
@@ -124,7 +125,8 @@ api_test!(rule_01_27_rule_02_19_what_fails_at_its_end_has_changed_nothing, |t| a
     t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
 });
 
-api_test!(rule_01_36_rule_02_31_a_fault_is_told_in_the_words_of_its_operation_only, |t| async move {
+// Proves spec: guarantees#identity 36, guarantees#organizations 31.
+api_test!(a_fault_is_told_in_the_words_of_its_operation_only, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let user = t.user(tree.customer, &["reader"]).await;
@@ -209,7 +211,8 @@ fn scoped(tree: &Tree, user: &Persona, system: &str) -> Vec<(String, &'static st
     reads
 }
 
-api_test!(rule_02_05_rule_05_30_without_a_scope_there_is_no_answer, |t| async move {
+// Proves spec: guarantees#organizations 5, authorization#guarantees 30.
+api_test!(without_a_scope_there_is_no_answer, |t| async move {
     let tree = t.tree().await;
     let (d, r) = (t.user(tree.distributor, &["super"]).await, t.user(tree.reseller, &["super"]).await);
     let user = t.user(tree.customer, &["reader"]).await;
@@ -239,7 +242,8 @@ api_test!(rule_02_05_rule_05_30_without_a_scope_there_is_no_answer, |t| async mo
     }
 });
 
-api_test!(rule_01_16_a_failed_lookup_mints_no_token, |t| async move {
+// Proves spec: guarantees#identity 16.
+api_test!(a_failed_lookup_mints_no_token, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.reseller, &["admin"]).await;
     let chains = async || Q::new("SELECT COUNT(*) FROM session_chains").count(&t.app.db).await.unwrap();

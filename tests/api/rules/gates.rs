@@ -12,7 +12,8 @@ async fn send(t: &Test, who: &Persona, method: &str, path: &str, body: Value) ->
     t.call(method.parse().unwrap(), &format!("/api{path}")).bearer(&who.token).json(body).send().await
 }
 
-api_test!(rule_05_08_rebranding_is_written_by_owners_only, |t| async move {
+// Proves spec: authorization#guarantees 8.
+api_test!(rebranding_is_written_by_owners_only, |t| async move {
     let tree = t.tree().await;
     let reader = t.user(tree.owner, &["reader"]).await;
     let support_reader = t.user(tree.owner, &["super", "reader"]).await;
@@ -43,7 +44,8 @@ api_test!(rule_05_08_rebranding_is_written_by_owners_only, |t| async move {
     }
 });
 
-api_test!(rule_05_10_a_read_only_role_takes_every_change_of_organizations_away, |t| async move {
+// Proves spec: authorization#guarantees 10.
+api_test!(a_read_only_role_takes_every_change_of_organizations_away, |t| async move {
     let tree = t.tree().await;
     for (org, family, id) in [
         (tree.owner, "distributors", tree.distributor),
@@ -78,7 +80,8 @@ api_test!(rule_05_10_a_read_only_role_takes_every_change_of_organizations_away, 
     }
 });
 
-api_test!(rule_05_11_destroying_organizations_takes_both_halves, |t| async move {
+// Proves spec: authorization#guarantees 11.
+api_test!(destroying_organizations_takes_both_halves, |t| async move {
     let tree = t.tree().await;
     let targets =
         [("customers", tree.customer), ("resellers", tree.reseller), ("distributors", tree.distributor)];
@@ -131,8 +134,9 @@ fn written(text: &str) -> Vec<String> {
         .collect()
 }
 
+// Proves spec: authorization#guarantees 39.
 #[test]
-fn rule_05_39_the_two_texts_clients_tell_apart_are_written_once() {
+fn the_two_texts_clients_tell_apart_are_written_once() {
     assert_eq!(written(REFUSED), ["error.rs"]);
     assert_eq!(written("api not found"), ["error.rs"]);
 }

@@ -14,7 +14,8 @@ async fn send(t: &Test, who: &Persona, method: &str, path: &str, body: Value) ->
     t.call(method.parse().unwrap(), &format!("/api{path}")).bearer(&who.token).json(body).send().await
 }
 
-api_test!(rule_02_32_a_creator_looks_the_same_in_every_answer, |t| async move {
+// Proves spec: guarantees#organizations 32.
+api_test!(a_creator_looks_the_same_in_every_answer, |t| async move {
     let tree = t.tree().await;
     let owner = t.user(tree.owner, &["super"]).await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -50,7 +51,8 @@ api_test!(rule_02_32_a_creator_looks_the_same_in_every_answer, |t| async move {
     }
 });
 
-api_test!(rule_02_14_wrong_states_are_one_400_in_every_family, |t| async move {
+// Proves spec: guarantees#organizations 14.
+api_test!(wrong_states_are_one_400_in_every_family, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for ((family, org_type), id) in FAMILIES.into_iter().zip([tree.distributor, tree.reseller, tree.customer])
@@ -71,7 +73,8 @@ api_test!(rule_02_14_wrong_states_are_one_400_in_every_family, |t| async move {
     }
 });
 
-api_test!(rule_02_24_equal_names_share_nothing_and_nothing_comes_back_by_itself, |t| async move {
+// Proves spec: guarantees#organizations 24.
+api_test!(equal_names_share_nothing_and_nothing_comes_back_by_itself, |t| async move {
     let owner = t.owner().await;
     let root = owner.org;
     let twins = [

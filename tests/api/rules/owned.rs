@@ -82,7 +82,8 @@ async fn same(t: &Test, tree: &Tree, who: &Persona, path: &str, plain: [Value; 2
     assert_eq!(comparable(a), comparable(b), "PUT {path}");
 }
 
-api_test!(rule_01_05_rule_02_01_rule_05_05_no_body_sets_what_the_server_owns, |t| async move {
+// Proves spec: guarantees#identity 5, guarantees#organizations 1, authorization#guarantees 5.
+api_test!(no_body_sets_what_the_server_owns, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let owner = t.owner().await;

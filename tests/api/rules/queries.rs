@@ -41,8 +41,9 @@ async fn cost(t: &Test, who: &Persona, path: &str, sent: &AtomicU64) -> (usize, 
 
 // One thread, so that what is counted is what this test asked for; the statements are the same text on both engines,
 // but SQLite runs them elsewhere.
+// Proves spec: guarantees#organizations 29.
 #[tokio::test]
-async fn rule_02_29_a_page_of_any_length_costs_the_same_statements() {
+async fn a_page_of_any_length_costs_the_same_statements() {
     let t = Test::start(Engine::Postgres, |_| {}).await;
     let owner = t.owner().await;
     let sent = Arc::new(AtomicU64::new(0));

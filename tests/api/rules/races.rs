@@ -29,7 +29,8 @@ async fn at_once(calls: impl IntoIterator<Item = bailiwick_testkit::Call>) -> Ve
     join_all(tasks).await.into_iter().map(Result::unwrap).collect()
 }
 
-api_test!(rule_01_33_of_creations_with_one_address_phone_or_name_one_wins, |t| async move {
+// Proves spec: guarantees#identity 33.
+api_test!(of_creations_with_one_address_phone_or_name_one_wins, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     for round in 0..3 {
@@ -48,7 +49,8 @@ api_test!(rule_01_33_of_creations_with_one_address_phone_or_name_one_wins, |t| a
     assert_eq!(users["pagination"]["total_count"], 10);
 });
 
-api_test!(rule_01_33_of_changes_to_one_address_or_phone_one_wins, |t| async move {
+// Proves spec: guarantees#identity 33.
+api_test!(of_changes_to_one_address_or_phone_one_wins, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let mut people = Vec::new();
@@ -79,7 +81,8 @@ api_test!(rule_01_33_of_changes_to_one_address_or_phone_one_wins, |t| async move
     }
 });
 
-api_test!(rule_02_11_of_creations_changes_and_restores_with_one_vat_one_wins, |t| async move {
+// Proves spec: guarantees#organizations 11.
+api_test!(of_creations_changes_and_restores_with_one_vat_one_wins, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for family in ["distributors", "resellers"] {
@@ -168,7 +171,8 @@ async fn storm(t: &Test, round: usize) {
     );
 }
 
-api_test!(rule_02_19_rule_02_23_overlapping_moves_and_destructions_do_not_block_each_other, |t| async move {
+// Proves spec: guarantees#organizations 19 23.
+api_test!(overlapping_moves_and_destructions_do_not_block_each_other, |t| async move {
     for round in 0..6 {
         storm(&t, round).await;
         let wrong: Vec<(i64, i64, i64, i64)> = Q::new(

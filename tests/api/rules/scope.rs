@@ -132,7 +132,8 @@ async fn rows_agree(t: &Test, nodes: &[Node], top: usize, who: &Persona) {
     assert_eq!(totals["total"], json!(ids(t, who, "users").await.len()));
 }
 
-api_test!(rule_02_02_rule_05_28_rule_05_34_lists_and_details_agree_for_every_level, |t| async move {
+// Proves spec: guarantees#organizations 2, authorization#guarantees 28 34.
+api_test!(lists_and_details_agree_for_every_level, |t| async move {
     let mut nodes = forest(&t).await;
     let mut personas = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
@@ -160,7 +161,8 @@ api_test!(rule_02_02_rule_05_28_rule_05_34_lists_and_details_agree_for_every_lev
     }
 });
 
-api_test!(rule_02_04_rule_05_28_every_process_sees_the_present_tree, |t| async move {
+// Proves spec: guarantees#organizations 4, authorization#guarantees 28.
+api_test!(every_process_sees_the_present_tree, |t| async move {
     let tree = t.tree().await;
     let second = t.replica().await;
     // SQLite belongs to one process.
@@ -204,7 +206,8 @@ api_test!(rule_02_04_rule_05_28_every_process_sees_the_present_tree, |t| async m
     assert!(!sees(&d, "users", &r.id.to_string()).await);
 });
 
-api_test!(rule_05_29_a_new_system_is_visible_at_once_to_all_above, |t| async move {
+// Proves spec: authorization#guarantees 29.
+api_test!(a_new_system_is_visible_at_once_to_all_above, |t| async move {
     let tree = t.tree().await;
     let second = t.replica().await;
     let mut personas = Vec::new();
@@ -234,7 +237,8 @@ api_test!(rule_05_29_a_new_system_is_visible_at_once_to_all_above, |t| async mov
     }
 });
 
-api_test!(rule_02_22_customers_of_a_deleted_reseller_are_hidden_from_all_alike, |t| async move {
+// Proves spec: guarantees#organizations 22.
+api_test!(customers_of_a_deleted_reseller_are_hidden_from_all_alike, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["super"]).await;

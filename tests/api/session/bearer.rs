@@ -74,7 +74,8 @@ api_test!(a_token_says_what_the_contract_lists_and_nothing_else, |t| async move 
     assert_eq!(permissions, expected);
 });
 
-api_test!(rule_01_09_rule_05_27_a_token_that_differs_in_one_thing_opens_nothing, |t| async move {
+// Proves spec: guarantees#identity 9, authorization#guarantees 27.
+api_test!(a_token_that_differs_in_one_thing_opens_nothing, |t| async move {
     let user = user(&t).await;
     let secret = |b: u8| Secret::new(vec![b; 40]);
     let none = Duration::ZERO;
@@ -100,7 +101,8 @@ api_test!(rule_01_09_rule_05_27_a_token_that_differs_in_one_thing_opens_nothing,
     me(&t, &session).await.expect(200);
 });
 
-api_test!(rule_01_09_expiry_has_no_leeway, |t| async move {
+// Proves spec: guarantees#identity 9.
+api_test!(expiry_has_no_leeway, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     assert_eq!(session.expires_in, 1800);
@@ -111,7 +113,8 @@ api_test!(rule_01_09_expiry_has_no_leeway, |t| async move {
     refresh(&t, &session.refresh_token).await.expect_message(401, "invalid refresh token");
 });
 
-api_test!(rule_01_40_a_replica_whose_clock_is_behind_accepts_a_fresh_token, |t| async move {
+// Proves spec: guarantees#identity 40.
+api_test!(a_replica_whose_clock_is_behind_accepts_a_fresh_token, |t| async move {
     let user = user(&t).await;
     for (ahead, status) in [(30, 200), (60, 200), (62, 401)] {
         let app = other(&t, |_| {}, Duration::from_secs(ahead));

@@ -2,7 +2,8 @@
 
 use super::*;
 
-api_test!(scenario_07_an_exchange_starts_a_chain_of_its_own_each_time, |t| async move {
+// Proves spec: acceptance#scenarios 7.
+api_test!(an_exchange_starts_a_chain_of_its_own_each_time, |t| async move {
     let user = user(&t).await;
     let (token, login) = provider_token(&t, user, "bailiwick").await;
     let data = exchange(&t, &token).await.expect_message(200, "token exchange successful").data();
@@ -33,7 +34,8 @@ api_test!(scenario_07_an_exchange_starts_a_chain_of_its_own_each_time, |t| async
     exchange(&t, &token).await.expect_message(401, "invalid access token");
 });
 
-api_test!(rule_01_07_only_first_party_tokens_are_exchanged, |t| async move {
+// Proves spec: guarantees#identity 7.
+api_test!(only_first_party_tokens_are_exchanged, |t| async move {
     let user = user(&t).await;
     let (third_party, _) = provider_token(&t, user, "somebody else").await;
     let own = session(&t, user).await;
@@ -46,7 +48,8 @@ api_test!(rule_01_07_only_first_party_tokens_are_exchanged, |t| async move {
     exchange(&t, &token).await.expect_message(401, "invalid access token");
 });
 
-api_test!(scenario_05_rule_01_10_rule_05_17_a_disabled_user_cannot_exchange, |t| async move {
+// Proves spec: acceptance#scenarios 5, guarantees#identity 10, authorization#guarantees 17.
+api_test!(a_disabled_user_cannot_exchange, |t| async move {
     let user = user(&t).await;
     let (token, _) = provider_token(&t, user, "bailiwick").await;
     let now = Some(t.app.now());

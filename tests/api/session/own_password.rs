@@ -6,7 +6,8 @@ fn new_password(current: &str, new: &str) -> Value {
     json!({"current_password": current, "new_password": new, "confirm_password": "ignored"})
 }
 
-api_test!(rule_01_15_a_reset_ends_sessions_and_provider_logins, |t| async move {
+// Proves spec: guarantees#identity 15.
+api_test!(a_reset_ends_sessions_and_provider_logins, |t| async move {
     let user = user(&t).await;
     let (token, _) = provider_token(&t, user, "bailiwick").await;
     let session = exchange(&t, &token).await.expect(200).data();
@@ -27,7 +28,8 @@ api_test!(rule_01_15_a_reset_ends_sessions_and_provider_logins, |t| async move {
     assert!(!passwords::verify(&t.app, PASSWORD, None).await.unwrap());
 });
 
-api_test!(rule_01_15_an_own_change_keeps_the_login_it_came_from, |t| async move {
+// Proves spec: guarantees#identity 15.
+api_test!(an_own_change_keeps_the_login_it_came_from, |t| async move {
     let user = user(&t).await;
     let (here, _) = provider_token(&t, user, "bailiwick").await;
     let (elsewhere, _) = provider_token(&t, user, "bailiwick").await;
@@ -39,7 +41,8 @@ api_test!(rule_01_15_an_own_change_keeps_the_login_it_came_from, |t| async move 
     exchange(&t, &elsewhere).await.expect_message(401, "invalid access token");
 });
 
-api_test!(scenario_01_an_own_password_change_is_checked_in_order, |t| async move {
+// Proves spec: acceptance#scenarios 1.
+api_test!(an_own_password_change_is_checked_in_order, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let change = |body: Value| t.post("/api/me/change-password").bearer(&session.token).json(body).send();
@@ -55,7 +58,8 @@ api_test!(scenario_01_an_own_password_change_is_checked_in_order, |t| async move
     assert!(malformed.message().starts_with("invalid request body: "));
 });
 
-api_test!(scenario_01_rule_01_15_rule_05_18_an_own_password_change_ends_the_other_chains, |t| async move {
+// Proves spec: acceptance#scenarios 1, guarantees#identity 15, authorization#guarantees 18.
+api_test!(an_own_password_change_ends_the_other_chains, |t| async move {
     let user = user(&t).await;
     let (here, elsewhere) = (session(&t, user).await, session(&t, user).await);
     let new = "Other-Window-93-Rivers";
@@ -72,7 +76,8 @@ api_test!(scenario_01_rule_01_15_rule_05_18_an_own_password_change_ends_the_othe
     change(new, "Third-Garden-17-Clouds").await.expect(200);
 });
 
-api_test!(rule_01_17_wrong_passwords_are_limited_and_right_ones_are_not, |t| async move {
+// Proves spec: guarantees#identity 17.
+api_test!(wrong_passwords_are_limited_and_right_ones_are_not, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let change = |current: &'static str, from: &'static str| {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-api_test!(rule_01_15_a_refresh_uses_the_token_up_and_leaves_access_tokens_alone, |t| async move {
+// Proves spec: guarantees#identity 15.
+api_test!(a_refresh_uses_the_token_up_and_leaves_access_tokens_alone, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     t.advance(Duration::from_secs(60));
@@ -25,7 +26,8 @@ api_test!(rule_01_15_a_refresh_uses_the_token_up_and_leaves_access_tokens_alone,
     assert_eq!(login, None, "a refresh is no login");
 });
 
-api_test!(rule_06_08_rule_01_13_rule_05_18_a_late_reuse_ends_its_chain_only, |t| async move {
+// Proves spec: acceptance#guarantees 8, guarantees#identity 13, authorization#guarantees 18.
+api_test!(a_late_reuse_ends_its_chain_only, |t| async move {
     let user = user(&t).await;
     let (session, bystander) = (session(&t, user).await, session(&t, user).await);
     let first = session.refresh_token.clone();
@@ -61,7 +63,8 @@ api_test!(the_window_of_the_grace_does_not_slide, |t| async move {
     refresh(&t, &first).await.expect_message(401, "invalid refresh token");
 });
 
-api_test!(scenario_07_rule_01_12_parallel_refreshes_leave_one_current_token, |t| async move {
+// Proves spec: acceptance#scenarios 7, guarantees#identity 12.
+api_test!(parallel_refreshes_leave_one_current_token, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let token = session.refresh_token.as_str();
@@ -111,7 +114,8 @@ api_test!(refreshes_of_many_at_once_are_answered_one_by_one, |t| async move {
     refresh(&t, &after_late).await.expect_message(401, "refresh token has been revoked");
 });
 
-api_test!(scenario_04_rule_01_14_rule_05_18_a_logout_ends_what_exists_and_nothing_later, |t| async move {
+// Proves spec: acceptance#scenarios 4, guarantees#identity 14, authorization#guarantees 18.
+api_test!(a_logout_ends_what_exists_and_nothing_later, |t| async move {
     let user = user(&t).await;
     let (here, elsewhere) = (session(&t, user).await, session(&t, user).await);
     let reply = t.post("/api/auth/logout").bearer(&here.token).body("not json").send().await;

@@ -3,7 +3,8 @@
 
 use super::*;
 
-api_test!(rule_01_10_a_suspended_user_is_refused_on_the_next_request, |t| async move {
+// Proves spec: guarantees#identity 10.
+api_test!(a_suspended_user_is_refused_on_the_next_request, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let now = t.app.now();
@@ -22,7 +23,8 @@ api_test!(rule_01_10_a_suspended_user_is_refused_on_the_next_request, |t| async 
     me(&t, &session).await.expect(200);
 });
 
-api_test!(rule_01_10_the_state_of_the_organization_counts, |t| async move {
+// Proves spec: guarantees#identity 10.
+api_test!(the_state_of_the_organization_counts, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let mark =
@@ -58,7 +60,8 @@ api_test!(suspended_is_told_before_revoked, |t| async move {
     assert_reason(me(&t, &session).await, "token has been revoked", "user logout");
 });
 
-api_test!(rule_01_14_reactivation_revives_no_earlier_token, |t| async move {
+// Proves spec: guarantees#identity 14.
+api_test!(reactivation_revives_no_earlier_token, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let home = identities::get(&t.app.db, user).await.unwrap().unwrap().organization;
@@ -79,7 +82,8 @@ api_test!(a_user_who_is_gone_has_no_valid_token, |t| async move {
     refresh(&t, &session.refresh_token).await.expect_message(401, "invalid refresh token");
 });
 
-api_test!(rule_05_25_a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
+// Proves spec: authorization#guarantees 25.
+api_test!(a_change_of_roles_or_names_shows_on_the_next_request, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     let roles = json!(["reader", "gone from the catalogue"]);
@@ -95,7 +99,8 @@ api_test!(rule_05_25_a_change_of_roles_or_names_shows_on_the_next_request, |t| a
     assert_eq!(part(&session.token, 1)["user"]["name"], "Second", "the token still tells the old one");
 });
 
-api_test!(rule_01_11_rule_05_22_unreadable_state_gives_503_and_never_access, |t| async move {
+// Proves spec: guarantees#identity 11, authorization#guarantees 22.
+api_test!(unreadable_state_gives_503_and_never_access, |t| async move {
     let user = user(&t).await;
     let session = session(&t, user).await;
     t.app.db.close().await;

@@ -15,7 +15,8 @@ async fn refused(t: &Test, header: &str, message: &str, data: &Value) {
     }
 }
 
-api_test!(rule_05_38_malformed_and_misplaced_credentials_open_no_route, |t| async move {
+// Proves spec: authorization#guarantees 38.
+api_test!(malformed_and_misplaced_credentials_open_no_route, |t| async move {
     let tree = t.tree().await;
     let user = t.user(tree.reseller, &["admin"]).await;
     let (head, signature) = user.token.rsplit_once('.').unwrap();
@@ -36,7 +37,8 @@ api_test!(rule_05_38_malformed_and_misplaced_credentials_open_no_route, |t| asyn
     }
 });
 
-api_test!(rule_05_16_rule_05_17_no_route_serves_a_caller_whose_right_has_ended, |t| async move {
+// Proves spec: authorization#guarantees 16 17.
+api_test!(no_route_serves_a_caller_whose_right_has_ended, |t| async move {
     let tree = t.tree().await;
     let expired = t.user(tree.reseller, &["admin"]).await;
     t.advance(Duration::from_secs(31 * 60));

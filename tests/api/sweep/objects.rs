@@ -54,7 +54,8 @@ fn objects(route: &Route, organizations: &[(OrgType, OrgId)], rows: &[&Rows]) ->
 }
 
 api_test!(
-    rule_01_04_rule_05_26_foreign_malformed_and_missing_objects_answer_the_same_bytes,
+    // Proves spec: guarantees#identity 4, authorization#guarantees 26.
+    foreign_malformed_and_missing_objects_answer_the_same_bytes,
     |t| async move {
         let tree = t.tree().await;
         let (of_owner, of_d, of_r) =
@@ -92,7 +93,8 @@ api_test!(
     }
 );
 
-api_test!(rule_05_26_deleted_and_misplaced_objects_are_missing_for_the_owner_too, |t| async move {
+// Proves spec: authorization#guarantees 26.
+api_test!(deleted_and_misplaced_objects_are_missing_for_the_owner_too, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let gone = rows(&t, tree.other_customer).await;
@@ -123,7 +125,8 @@ api_test!(rule_05_26_deleted_and_misplaced_objects_are_missing_for_the_owner_too
     }
 });
 
-api_test!(rule_01_04_references_in_bodies_and_filters_tell_nothing_of_other_branches, |t| async move {
+// Proves spec: guarantees#identity 4.
+api_test!(references_in_bodies_and_filters_tell_nothing_of_other_branches, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let gone = t.organization(tree.other_distributor, OrgType::Customer, "Gone").await;
@@ -195,7 +198,8 @@ fn expected(route: &Route, set: PermissionSet, org: (OrgType, OrgId), tree: &Tre
     }
 }
 
-api_test!(rule_05_38_real_objects_are_read_by_exactly_those_who_may, |t| async move {
+// Proves spec: authorization#guarantees 38.
+api_test!(real_objects_are_read_by_exactly_those_who_may, |t| async move {
     let tree = t.tree().await;
     let inside = rows(&t, tree.customer).await;
     for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-api_test!(rule_05_38_the_version_is_looked_at_before_the_caller, |settings| all(settings), |t| async move {
+// Proves spec: authorization#guarantees 38.
+api_test!(the_version_is_looked_at_before_the_caller, |settings| all(settings), |t| async move {
     for route in table().iter().filter(|r| !r.is_proxied()) {
         let reply = call(&t, route, UNKNOWN).header("api-version", "2020-01-01").send().await;
         assert_eq!(
@@ -13,7 +14,8 @@ api_test!(rule_05_38_the_version_is_looked_at_before_the_caller, |settings| all(
     }
 });
 
-api_test!(rule_05_38_the_gate_is_asked_before_the_body_is_read, |t| async move {
+// Proves spec: authorization#guarantees 38.
+api_test!(the_gate_is_asked_before_the_body_is_read, |t| async move {
     let tree = t.tree().await;
     let huge = "x".repeat(1_048_577);
     let nobody = t.user(tree.customer, &["support"]).await;
@@ -30,7 +32,8 @@ api_test!(rule_05_38_the_gate_is_asked_before_the_body_is_read, |t| async move {
     }
 });
 
-api_test!(rule_05_38_an_object_out_of_reach_is_missing_whatever_the_body_is, |t| async move {
+// Proves spec: authorization#guarantees 38.
+api_test!(an_object_out_of_reach_is_missing_whatever_the_body_is, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["super"]).await;
     let foreign = t.user(tree.other_customer, &["reader"]).await.id.to_string();
@@ -64,7 +67,8 @@ api_test!(rule_05_38_an_object_out_of_reach_is_missing_whatever_the_body_is, |t|
     }
 });
 
-api_test!(rule_05_38_oneself_is_refused_after_the_gate_and_before_the_body, |t| async move {
+// Proves spec: authorization#guarantees 38.
+api_test!(oneself_is_refused_after_the_gate_and_before_the_body, |t| async move {
     let tree = t.tree().await;
     let (boss, support) = (t.owner().await, t.user(tree.distributor, &["support"]).await);
     let guarded: Vec<Route> = table().into_iter().filter(|r| r.not_self).collect();

@@ -188,7 +188,8 @@ api_test!(uploads_at_once_are_bounded, |t| async move {
     stored(&t, &system, "x").await;
 });
 
-api_test!(scenario_28_management_lists_links_and_deletes, |t| async move {
+// Proves spec: acceptance#scenarios 28.
+api_test!(management_lists_links_and_deletes, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let admin = t.user(tree.customer, &["admin"]).await;
@@ -249,7 +250,8 @@ api_test!(scenario_28_management_lists_links_and_deletes, |t| async move {
     assert_eq!((files(&t).len(), waiting(&t).await), (0, 0));
 });
 
-api_test!(rule_03_12_destroyed_systems_leave_no_backups, |t| async move {
+// Proves spec: guarantees#systems 12.
+api_test!(destroyed_systems_leave_no_backups, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let (one, two) = (t.system(tree.customer).await, t.system(tree.reseller).await);
@@ -273,7 +275,8 @@ api_test!(rule_03_12_destroyed_systems_leave_no_backups, |t| async move {
     t.get(&urls[2]).send().await.expect(200);
 });
 
-api_test!(rule_03_12_what_a_crash_leaves_is_removed, |t| async move {
+// Proves spec: guarantees#systems 12.
+api_test!(what_a_crash_leaves_is_removed, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     // The body never ends, and nobody waits for the answer.

@@ -118,7 +118,8 @@ api_test!(aliases_do_what_the_operations_do, |settings| on(settings), |t| async 
 });
 
 api_test!(
-    rule_03_17_older_pairs_live_by_the_rules_of_all_credentials,
+    // Proves spec: guarantees#systems 17.
+    older_pairs_live_by_the_rules_of_all_credentials,
     |settings| on(settings),
     |t| async move {
         let tree = t.tree().await;
@@ -188,7 +189,8 @@ api_test!(
 );
 
 api_test!(
-    rule_03_18_rule_03_43_guessing_at_older_pairs_is_limited,
+    // Proves spec: guarantees#systems 18 43.
+    guessing_at_older_pairs_is_limited,
     |settings| {
         on(settings);
         settings.limits.system_failures = 3;
@@ -379,7 +381,8 @@ api_test!(an_imported_secret_can_be_registered, |t| async move {
     info(&t, &system, &system.secret).send().await.expect_message(401, WRONG);
 });
 
-api_test!(rule_03_17_an_imported_secret_that_has_been_replaced_is_worth_nothing, |t| async move {
+// Proves spec: guarantees#systems 17.
+api_test!(an_imported_secret_that_has_been_replaced_is_worth_nothing, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let system = imported(&t, tree.customer, "2026-01-01T00:00:00Z").await;

@@ -69,7 +69,8 @@ async fn processes(t: &Test) -> Option<Test> {
     }
 }
 
-api_test!(scenario_27_rule_03_17_rule_05_16_the_very_next_system_call_is_refused, |t| async move {
+// Proves spec: acceptance#scenarios 27, guarantees#systems 17, authorization#guarantees 16.
+api_test!(the_very_next_system_call_is_refused, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let other = other.as_ref();
@@ -95,7 +96,8 @@ api_test!(scenario_27_rule_03_17_rule_05_16_the_very_next_system_call_is_refused
     counters_are_true(&t).await;
 });
 
-api_test!(scenario_27_states_of_a_system, |t| async move {
+// Proves spec: acceptance#scenarios 27.
+api_test!(states_of_a_system, |t| async move {
     let tree = t.tree().await;
     let c = t.user(tree.customer, &["admin"]).await;
     let system = t.system(tree.customer).await;
@@ -138,7 +140,8 @@ api_test!(scenario_27_states_of_a_system, |t| async move {
     counters_are_true(&t).await;
 });
 
-api_test!(rule_03_03_a_restored_system_is_what_its_heartbeat_says_at_once, |t| async move {
+// Proves spec: guarantees#systems 3.
+api_test!(a_restored_system_is_what_its_heartbeat_says_at_once, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let (own, below) = (t.system(tree.customer).await, t.system(tree.customer).await);
@@ -169,7 +172,8 @@ api_test!(rule_03_03_a_restored_system_is_what_its_heartbeat_says_at_once, |t| a
     assert_eq!(status(&unheard).await, "unknown");
 });
 
-api_test!(rule_03_04_nothing_about_liveness_is_written_while_a_system_is_suspended, |t| async move {
+// Proves spec: guarantees#systems 4.
+api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let (own, below, unheard) =
@@ -271,7 +275,8 @@ api_test!(reach_and_gate_hold_for_every_change_of_state, |t| async move {
     counters_are_true(&t).await;
 });
 
-api_test!(scenario_26_a_new_secret_waits_to_be_registered, |t| async move {
+// Proves spec: acceptance#scenarios 26.
+api_test!(a_new_secret_waits_to_be_registered, |t| async move {
     let tree = t.tree().await;
     let c = t.user(tree.customer, &["admin"]).await;
     let first = made(&t, &c, tree.customer, "S").await;
@@ -300,7 +305,8 @@ api_test!(scenario_26_a_new_secret_waits_to_be_registered, |t| async move {
     assert!(rows.iter().all(|r| !r.0.as_ref().unwrap().to_string().contains("my_")));
 });
 
-api_test!(scenario_27_after_destroy_nothing_of_the_system_is_left, |t| async move {
+// Proves spec: acceptance#scenarios 27.
+api_test!(after_destroy_nothing_of_the_system_is_left, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let (live, gone, kept) =

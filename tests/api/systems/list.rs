@@ -84,7 +84,8 @@ api_test!(each_status_is_a_filter_and_an_order, |t| async move {
     assert_eq!(with_deleted.iter().position(|n| n == "deleted"), Some(2));
 });
 
-api_test!(rule_03_09_inherited_marks_name_where_they_come_from, |t| async move {
+// Proves spec: guarantees#systems 9.
+api_test!(inherited_marks_name_where_they_come_from, |t| async move {
     let tree = t.tree().await;
     let (owner, d) = (t.owner().await, t.user(tree.distributor, &["admin"]).await);
     let made = made(&t, &d, tree.customer, "S").await;
@@ -165,7 +166,8 @@ api_test!(lists_stay_inside_the_scope, |t| async move {
     }
 });
 
-api_test!(scenario_24_filters_and_searches, |t| async move {
+// Proves spec: acceptance#scenarios 24.
+api_test!(filters_and_searches, |t| async move {
     let tree = t.tree().await;
     let (d, r) = (t.user(tree.distributor, &["admin"]).await, t.user(tree.reseller, &["admin"]).await);
     for (who, name) in [(&d, "beta"), (&r, "Alfa")] {
@@ -243,7 +245,8 @@ api_test!(scenario_24_filters_and_searches, |t| async move {
     get(&t, &d, &many).await.expect_message(400, "too many filter values");
 });
 
-api_test!(rule_01_30_rule_03_10_every_order_is_total_and_pages_are_stable, |t| async move {
+// Proves spec: guarantees#identity 30, guarantees#systems 10.
+api_test!(every_order_is_total_and_pages_are_stable, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for (n, org) in

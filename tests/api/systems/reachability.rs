@@ -85,7 +85,8 @@ async fn check(t: &Test, id: &str) -> Reply {
     get(t, &t.owner().await, &format!("/{id}/reachability")).await
 }
 
-api_test!(scenario_28_any_answer_counts, |settings| laboratory(settings), |t| async move {
+// Proves spec: acceptance#scenarios 28.
+api_test!(any_answer_counts, |settings| laboratory(settings), |t| async move {
     let (address, listener) = appliance_address().await;
     let asked = serve(listener);
     let id = system_at(&t, "nsec", &address.to_string()).await;
@@ -142,7 +143,8 @@ fn count_connections(listener: TcpListener) -> Arc<AtomicUsize> {
     seen
 }
 
-api_test!(rule_03_38_no_spelling_of_an_address_inside_leads_to_a_connection, |t| async move {
+// Proves spec: guarantees#systems 38.
+api_test!(no_spelling_of_an_address_inside_leads_to_a_connection, |t| async move {
     let (address, listener) = appliance_address().await;
     let seen = count_connections(listener);
     let [a, b, c, d] = address.octets();
@@ -197,7 +199,8 @@ fn redirect(listener: TcpListener, to: Ipv4Addr) {
     });
 }
 
-api_test!(rule_03_38_neither_a_redirect_nor_a_second_look_at_the_name_leads_inside, |t| async move {
+// Proves spec: guarantees#systems 38.
+api_test!(neither_a_redirect_nor_a_second_look_at_the_name_leads_inside, |t| async move {
     let (inside, listener) = appliance_address().await;
     let seen = count_connections(listener);
     let (appliance, listener) = appliance_address().await;

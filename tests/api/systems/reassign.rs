@@ -57,7 +57,8 @@ async fn assign(t: &Test, who: &Persona, system: &Seeded, module: &str, to: OrgI
     t.patch(&path).bearer(&who.token).json(json!({"organization_id": to})).send().await.expect(200);
 }
 
-api_test!(scenario_25_a_move_is_checked_in_order, |t| async move {
+// Proves spec: acceptance#scenarios 25.
+api_test!(a_move_is_checked_in_order, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let gone = t.organization(tree.reseller, OrgType::Customer, "Gone").await;
@@ -193,7 +194,8 @@ async fn furnished(t: &Test, tree: &Tree) -> Seeded {
     system
 }
 
-api_test!(scenario_25_rule_05_28_everything_of_a_system_goes_along_with_it, |t| async move {
+// Proves spec: acceptance#scenarios 25, authorization#guarantees 28.
+api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     // Before: what the old side sees without the system, and the new side with it.
@@ -376,7 +378,8 @@ api_test!(alerts_and_silences_end_in_the_tenant_that_was_left, |t| async move {
 });
 
 api_test!(
-    rule_03_37_a_link_alert_is_resolved_where_it_was_raised_and_raised_where_the_system_is,
+    // Proves spec: guarantees#systems 37.
+    a_link_alert_is_resolved_where_it_was_raised_and_raised_where_the_system_is,
     |t| async move {
         let tree = t.tree().await;
         let system = t.system(tree.customer).await;

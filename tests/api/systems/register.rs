@@ -2,7 +2,8 @@
 
 use super::*;
 
-api_test!(scenario_29_rule_03_14_rule_03_16_registration_in_the_order_of_the_contract, |t| async move {
+// Proves spec: acceptance#scenarios 29, guarantees#systems 14 16.
+api_test!(registration_in_the_order_of_the_contract, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for body in [
@@ -51,7 +52,8 @@ api_test!(scenario_29_rule_03_14_rule_03_16_registration_in_the_order_of_the_con
     assert_eq!(registered, None);
 });
 
-api_test!(rule_06_10_scenario_29_a_lost_answer_may_be_asked_for_again, |t| async move {
+// Proves spec: acceptance#guarantees 10, acceptance#scenarios 29.
+api_test!(a_lost_answer_may_be_asked_for_again, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let conflict = |reply: Reply| {
@@ -85,7 +87,8 @@ api_test!(rule_06_10_scenario_29_a_lost_answer_may_be_asked_for_again, |t| async
 });
 
 api_test!(
-    rule_06_10_the_window_of_a_repeat_is_a_setting,
+    // Proves spec: acceptance#guarantees 10.
+    the_window_of_a_repeat_is_a_setting,
     |settings| settings.systems.registration_repeat = Duration::from_secs(10),
     |t| async move {
         let tree = t.tree().await;
@@ -99,7 +102,8 @@ api_test!(
     }
 );
 
-api_test!(rule_06_10_rule_03_15_of_parallel_registrations_one_succeeds, |t| async move {
+// Proves spec: acceptance#guarantees 10, guarantees#systems 15.
+api_test!(of_parallel_registrations_one_succeeds, |t| async move {
     let tree = t.tree().await;
     let made = made(&t, &t.owner().await, tree.customer, "S").await;
     let secret = text(&made, "system_secret");
@@ -109,7 +113,8 @@ api_test!(rule_06_10_rule_03_15_of_parallel_registrations_one_succeeds, |t| asyn
     assert_eq!(statuses, [200, 409, 409, 409, 409, 409, 409, 409]);
 });
 
-api_test!(rule_03_43_guessing_secrets_is_limited, |t| async move {
+// Proves spec: guarantees#systems 43.
+api_test!(guessing_secrets_is_limited, |t| async move {
     let tree = t.tree().await;
     let made = made(&t, &t.owner().await, tree.customer, "S").await;
     let secret = text(&made, "system_secret");
@@ -163,7 +168,8 @@ api_test!(an_unregistered_system_needs_a_new_secret, |t| async move {
     assert_eq!(audited, 1);
 });
 
-api_test!(rule_03_18_unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| async move {
+// Proves spec: guarantees#systems 18.
+api_test!(unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let call = |key: &str, from: &str| {
@@ -217,7 +223,8 @@ api_test!(rule_03_18_unknown_keys_are_answered_from_memory_and_failures_are_limi
 });
 
 api_test!(
-    rule_03_19_no_answer_shows_a_secret_or_a_hash,
+    // Proves spec: guarantees#systems 19.
+    no_answer_shows_a_secret_or_a_hash,
     |settings| {
         settings.systems.legacy_aliases = true;
         settings.limits.system_failures = 1_000;

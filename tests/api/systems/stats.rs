@@ -40,7 +40,8 @@ async fn agrees(t: &Test, who: &Persona) -> Value {
     all
 }
 
-api_test!(rule_03_01_every_status_agrees_everywhere_at_any_moment, |t| async move {
+// Proves spec: guarantees#systems 1.
+api_test!(every_status_agrees_everywhere_at_any_moment, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let mut systems = Vec::new();
@@ -122,7 +123,8 @@ api_test!(a_timeout_of_the_request_counts_for_it_alone, |t| async move {
 });
 
 api_test!(
-    rule_03_02_one_setting_moves_every_cut_off,
+    // Proves spec: guarantees#systems 2.
+    one_setting_moves_every_cut_off,
     |settings| settings.systems.liveness_timeout = Duration::from_secs(60),
     |t| async move {
         let tree = t.tree().await;
@@ -165,7 +167,8 @@ api_test!(a_trend_has_the_promised_points, |t| async move {
     }
 });
 
-api_test!(rule_03_11_past_points_do_not_change_when_a_system_is_deleted_today, |t| async move {
+// Proves spec: guarantees#systems 11.
+api_test!(past_points_do_not_change_when_a_system_is_deleted_today, |t| async move {
     let tree = t.tree().await;
     let (owner, c) = (t.owner().await, t.user(tree.customer, &["reader"]).await);
     let mut ids: Vec<SystemId> = Vec::new();

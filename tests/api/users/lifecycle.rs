@@ -70,7 +70,8 @@ async fn refused(t: &Test, other: Option<&Test>, user: &Persona, message: &str, 
 }
 
 api_test!(
-    scenario_17_rule_01_10_rule_01_14_rule_05_16_a_suspended_users_very_next_call_is_refused_everywhere,
+    // Proves spec: acceptance#scenarios 17, guarantees#identity 10 14, authorization#guarantees 16.
+    a_suspended_users_very_next_call_is_refused_everywhere,
     |t| async move {
         let tree = t.tree().await;
         let other = processes(&t).await;
@@ -107,7 +108,8 @@ api_test!(
     }
 );
 
-api_test!(scenario_17_rule_01_10_rule_05_17_a_deleted_users_next_call_is_refused, |t| async move {
+// Proves spec: acceptance#scenarios 17, guarantees#identity 10, authorization#guarantees 17.
+api_test!(a_deleted_users_next_call_is_refused, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let d = t.user(tree.distributor, &["admin"]).await;
@@ -143,7 +145,8 @@ api_test!(scenario_17_rule_01_10_rule_05_17_a_deleted_users_next_call_is_refused
     counters_are_true(&t).await;
 });
 
-api_test!(scenario_17_a_destroyed_user_is_gone_for_good, |t| async move {
+// Proves spec: acceptance#scenarios 17.
+api_test!(a_destroyed_user_is_gone_for_good, |t| async move {
     let tree = t.tree().await;
     let other = processes(&t).await;
     let owner = t.owner().await;
@@ -241,7 +244,8 @@ api_test!(a_restored_user_needs_his_address_and_phone, |t| async move {
 });
 
 api_test!(
-    rule_01_02_rule_05_02_rule_05_12_reach_rank_and_oneself_hold_for_every_change_of_state,
+    // Proves spec: guarantees#identity 2, authorization#guarantees 2 12.
+    reach_rank_and_oneself_hold_for_every_change_of_state,
     |t| async move {
         let tree = t.tree().await;
         let owner = t.owner().await;

@@ -7,7 +7,8 @@ use bailiwick_testkit::api_test;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-api_test!(scenario_16_lists_of_users, |t| async move {
+// Proves spec: acceptance#scenarios 16.
+api_test!(lists_of_users, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let d = t.user(tree.distributor, &["admin"]).await;

@@ -14,7 +14,8 @@ async fn totals(t: &Test, who: &Persona) -> Value {
     get(t, who, "/api/users/totals").await.expect_message(200, "users totals retrieved").data()
 }
 
-api_test!(rule_05_14_totals_follow_states_and_scope, |t| async move {
+// Proves spec: authorization#guarantees 14.
+api_test!(totals_follow_states_and_scope, |t| async move {
     let tree = t.tree().await;
     let (owner, d, c) = (
         t.owner().await,
@@ -37,7 +38,8 @@ api_test!(rule_05_14_totals_follow_states_and_scope, |t| async move {
     get(&t, &support, "/api/users/totals").await.expect_message(403, "insufficient permissions");
 });
 
-api_test!(rule_01_32_a_trend_ends_today_with_the_total, |t| async move {
+// Proves spec: guarantees#identity 32.
+api_test!(a_trend_ends_today_with_the_total, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     let trend = async |who: &Persona, query: &str| get(&t, who, &format!("/api/users/trend{query}")).await;
@@ -83,7 +85,8 @@ api_test!(rule_01_32_a_trend_ends_today_with_the_total, |t| async move {
     assert_eq!(data["delta_percentage"].as_f64(), Some(50.0));
 });
 
-api_test!(rule_05_14_filters_offer_what_the_caller_sees, |t| async move {
+// Proves spec: authorization#guarantees 14.
+api_test!(filters_offer_what_the_caller_sees, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     for (email, org) in [("a@example.org", tree.customer), ("b@example.org", tree.customer)] {
@@ -207,7 +210,8 @@ api_test!(a_user_changes_his_own_details, |t| async move {
     assert!(rows.iter().all(|r| r.0 == "user.change_info"));
 });
 
-api_test!(rule_01_33_own_details_that_are_refused, |t| async move {
+// Proves spec: guarantees#identity 33.
+api_test!(own_details_that_are_refused, |t| async move {
     let tree = t.tree().await;
     let (user, rival) =
         (t.user(tree.customer, &["reader"]).await, t.user(tree.other_customer, &["reader"]).await);

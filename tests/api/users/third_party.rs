@@ -79,7 +79,8 @@ async fn ids(t: &Test, who: &Persona) -> Vec<String> {
 }
 
 api_test!(
-    scenario_36_rule_01_08_rule_05_32_an_application_is_seen_by_those_it_names,
+    // Proves spec: acceptance#scenarios 36, guarantees#identity 8, authorization#guarantees 32.
+    an_application_is_seen_by_those_it_names,
     |settings| catalogue(settings),
     |t| async move {
         let tree = t.tree().await;

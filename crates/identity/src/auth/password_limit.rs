@@ -187,8 +187,9 @@ mod tests {
             .count()
     }
 
+    // Proves spec: guarantees#identity 17.
     #[test]
-    fn rule_01_17_counts_by_pair_by_account_and_by_address() {
+    fn counts_by_pair_by_account_and_by_address() {
         let all = Failures::default();
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(2))), 10, "another address is another pair");

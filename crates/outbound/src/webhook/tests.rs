@@ -110,8 +110,9 @@ fn names(sets: Vec<Vec<&'static str>>) -> Lookup {
     })
 }
 
+// Proves spec: alert-guarantees#guarantees 20.
 #[tokio::test]
-async fn rule_04_20_a_name_that_turns_to_a_private_address_is_not_contacted() {
+async fn a_name_that_turns_to_a_private_address_is_not_contacted() {
     let (port, got) = sink("HTTP/1.1 200 OK\r\n\r\n").await;
     let url = format!("http://hook.example.org:{port}/");
     // Resolved once and judged: there is no second question whose answer could be another one.

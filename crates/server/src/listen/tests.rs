@@ -162,8 +162,9 @@ fn a_request_is_never_cut_in_two_ways() {
     finish(server);
 }
 
+// Proves spec: clients#checklist 16.
 #[test]
-fn clients_16_heads_have_a_size_and_bodies_may_wait_for_leave() {
+fn heads_have_a_size_and_bodies_may_wait_for_leave() {
     let server = serving(options(), hello());
     let long = "x".repeat(options().head_bytes);
     let text = ask(&server, &format!("GET / HTTP/1.1\r\nhost: x\r\nlong: {long}\r\n\r\n"));

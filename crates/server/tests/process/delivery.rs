@@ -16,13 +16,15 @@ const GROUPS: usize = 120;
 /// Mails that may be on their way when the program dies, and those whose note shares the commit that it dies in.
 const UNDER_WAY: usize = 16;
 
+// Proves spec: alert-guarantees#guarantees 26.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_04_26_a_kill_while_people_are_told_on_sqlite() {
+async fn a_kill_while_people_are_told_on_sqlite() {
     everybody_is_told(None).await;
 }
 
+// Proves spec: alert-guarantees#guarantees 26.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_04_26_a_kill_while_people_are_told_on_postgres() {
+async fn a_kill_while_people_are_told_on_postgres() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "delivery").await.expect("a database");
     everybody_is_told(Some(cluster.url("delivery"))).await;
@@ -87,8 +89,9 @@ async fn everybody_is_told(database: Option<String>) {
 }
 
 /// Two programs on one database, each taking half of the alerts.
+// Proves spec: alert-guarantees#guarantees 30.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_04_30_two_programs_send_each_notification_once() {
+async fn two_programs_send_each_notification_once() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "deliveries").await.expect("a database");
     let database = cluster.url("deliveries");

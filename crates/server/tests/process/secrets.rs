@@ -137,13 +137,15 @@ async fn the_log_is_silent(database: Option<String>) {
     assert_eq!(found, None);
 }
 
+// Proves spec: guarantees#systems 19.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_03_19_the_log_says_nothing_of_secrets_and_hashes_on_sqlite() {
+async fn the_log_says_nothing_of_secrets_and_hashes_on_sqlite() {
     the_log_is_silent(None).await;
 }
 
+// Proves spec: guarantees#systems 19.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_03_19_the_log_says_nothing_of_secrets_and_hashes_on_postgres() {
+async fn the_log_says_nothing_of_secrets_and_hashes_on_postgres() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "secrets").await.expect("a database");
     the_log_is_silent(Some(cluster.url("secrets"))).await;

@@ -28,13 +28,15 @@ pub async fn system(serving: &Serving, client: &Client, token: &str) -> (String,
     (id, key, secret)
 }
 
+// Proves spec: guarantees#systems 20.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_03_20_acknowledged_documents_and_alerts_survive_a_kill_on_sqlite() {
+async fn acknowledged_documents_and_alerts_survive_a_kill_on_sqlite() {
     survives_a_kill(None).await;
 }
 
+// Proves spec: guarantees#systems 20.
 #[tokio::test(flavor = "multi_thread")]
-async fn rule_03_20_acknowledged_documents_and_alerts_survive_a_kill_on_postgres() {
+async fn acknowledged_documents_and_alerts_survive_a_kill_on_postgres() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "survival").await.expect("a database");
     survives_a_kill(Some(cluster.url("survival"))).await;

@@ -22,8 +22,9 @@ fn head(answer: &Response, name: header::HeaderName) -> String {
     answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
 }
 
+// Proves spec: clients#checklist 2.
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_02_pages_for_browsers_and_answers_for_programs() {
+async fn pages_for_browsers_and_answers_for_programs() {
     let dir = tempfile::tempdir().expect("a directory");
     let root = dir.path().join("site");
     let refused = run(dir.path(), &["--set", "http.static_dir=nowhere", "--listen", "127.0.0.1:0", "serve"]);

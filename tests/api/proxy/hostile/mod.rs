@@ -442,7 +442,8 @@ fn seed() -> u64 {
 }
 
 api_test!(
-    rule_04_01_rule_04_02_rule_04_07_rule_04_08_rule_04_11_ten_thousand_hostile_requests,
+    // Proves spec: alert-guarantees#guarantees 1 2 7 8 11.
+    ten_thousand_hostile_requests,
     |t| async move {
         let seed = seed();
         let world = World::new(&t).await;

@@ -332,7 +332,8 @@ fn of_framing(other: &Who) -> Vec<Case> {
     ]
 }
 
-api_test!(rule_04_03_rule_04_05_rule_04_06_rule_04_10_each_attack_by_its_name, |t| async move {
+// Proves spec: alert-guarantees#guarantees 3 5 6 10.
+api_test!(each_attack_by_its_name, |t| async move {
     let world = World::new(&t).await;
     world.open(false);
     let (own, other) = (&world.systems[0], &world.systems[1]);

@@ -60,7 +60,8 @@ api_test!(backups_go_along_and_the_originals_go, |t| async move {
     assert_eq!((&used["quota_used_bytes"], &used["slots_used"]), (&json!(15), &json!(2)));
 });
 
-api_test!(rule_03_12_a_destroyed_system_leaves_no_backups_in_former_organizations_either, |t| async move {
+// Proves spec: guarantees#systems 12.
+api_test!(a_destroyed_system_leaves_no_backups_in_former_organizations_either, |t| async move {
     let tree = t.tree().await;
     let (system, owner) = (t.system(tree.customer).await, t.owner().await);
     stored(&t, &system, "ciphertext").await;
@@ -190,7 +191,8 @@ fn deleted(upstream: &Recorder) -> Vec<String> {
     upstream.take().iter().filter(|r| r.method == "POST").flat_map(keys).collect()
 }
 
-api_test!(scenario_25_rule_03_42_of_two_parallel_moves_one_proceeds_and_the_other_gets_409, |t| async move {
+// Proves spec: acceptance#scenarios 25, guarantees#systems 42.
+api_test!(of_two_parallel_moves_one_proceeds_and_the_other_gets_409, |t| async move {
     let tree = t.tree().await;
     let upstream = Recorder::start(|r| match r.method.as_str() {
         "PUT" => bucket(r).held(),
@@ -220,7 +222,8 @@ api_test!(scenario_25_rule_03_42_of_two_parallel_moves_one_proceeds_and_the_othe
     assert_eq!(kept(&p).await, [(tree.customer, tree.other_customer, [1, 1, 0, 0, 0])]);
 });
 
-api_test!(rule_03_42_a_crash_in_the_middle_leaves_the_system_wholly_where_it_was, |t| async move {
+// Proves spec: guarantees#systems 42.
+api_test!(a_crash_in_the_middle_leaves_the_system_wholly_where_it_was, |t| async move {
     let tree = t.tree().await;
     // The copy is never answered: as far as the database can tell, the process has died in the middle.
     let upstream =

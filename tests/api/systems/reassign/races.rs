@@ -31,7 +31,8 @@ async fn places_are_true(t: &Test) {
     counters_are_true(t).await;
 }
 
-api_test!(rule_03_42_many_parallel_moves_leave_the_system_in_one_place, |t| async move {
+// Proves spec: guarantees#systems 42.
+api_test!(many_parallel_moves_leave_the_system_in_one_place, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let system = furnished(&t, &tree).await;

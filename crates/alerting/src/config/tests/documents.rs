@@ -189,8 +189,9 @@ fn templates(upload: &Upload) -> (BTreeSet<String>, BTreeSet<String>) {
     (names("define"), names("template"))
 }
 
+// Proves spec: alert-guarantees#guarantees 17.
 #[test]
-fn rule_04_17_every_template_is_defined() {
+fn every_template_is_defined() {
     for (telegram, html, plain) in (0..8).map(|n| (n & 1 > 0, n & 2 > 0, n & 4 > 0)) {
         for language in ["en", "it"] {
             let mut body = json!({"enabled": {"email": true, "telegram": true}, "email_recipients": [], "telegram_recipients": []});
@@ -277,8 +278,9 @@ proptest! {
         prop_assert_eq!(named, defined, "only used receivers appear, and all of them");
     }
 
+    // Proves spec: alert-guarantees#guarantees 19.
     #[test]
-    fn rule_04_19_every_text_survives(
+    fn every_text_survives(
         key in "\\PC{1,20}|[\"\\\\\n:# \t'{}]{1,12}",
         url in "https://example\\.org/[!-~]{0,40}",
         tenant in "[\"\\\\a-z: #-]{1,20}",
