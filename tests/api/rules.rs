@@ -57,12 +57,12 @@ fn proven(line: &str) -> Option<Vec<Row>> {
 /// engines, or the name alone.
 fn declares(line: &str) -> bool {
     let line = line.trim();
-    let is_name = |text: &str| {
-        let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
-        end > 0 && text[end..].chars().next().is_none_or(|c| "(,{ ".contains(c))
-    };
+    let is_name =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let macro_call = line.split_once("!(").is_some_and(|(name, _)| is_name(name));
-    macro_call || ["fn ", "async fn ", "mod "].iter().any(|start| line.starts_with(start)) || is_name(line)
+    macro_call
+        || ["fn ", "async fn ", "mod "].iter().any(|start| line.starts_with(start))
+        || is_name(line.trim_end_matches(','))
 }
 
 /// The places where each row is proven.
