@@ -1,5 +1,5 @@
-//! Who a request speaks for: by an access token of the service, an API key, or, where the specification allows it, a
-//! token of the provider (spec: authentication#bearer-errors, authentication#provider-token-reads).
+//! Determines the caller of a request from an access token of the service, an API key, or, where the specification
+//! allows it, a token of the provider (spec: authentication#bearer-errors, authentication#provider-token-reads).
 
 use crate::{
     Identity, api_keys,

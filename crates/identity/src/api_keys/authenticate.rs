@@ -1,5 +1,7 @@
-//! Who a personal API key speaks for: read live for each request, like user sessions. So revocation, expiry, suspension
-//! and deletion hold for the very next request on every replica.
+//! Authenticates requests that carry a personal API key.
+//!
+//! The key and its user are read live for each request, like user sessions. So revocation, expiry, suspension and
+//! deletion take effect on the very next request, on every replica.
 
 use crate::{
     Identity,
@@ -89,7 +91,7 @@ pub(crate) async fn authenticate(
         note_refusal(service, &key, request, Event::AuthFailed(reason), now).await;
         return Err(refused());
     }
-    // Only a genuine key takes from its own bucket: knowing the public part locks nobody out.
+    // Only a genuine key takes from its own bucket, so knowing the public part of a key does not lock its owner out.
     if let Err(too_many) = service.api_keys.requests.check(&key.id) {
         note_refusal(service, &key, request, Event::RateLimited, now).await;
         return Err(too_many);

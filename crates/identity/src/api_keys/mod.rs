@@ -1,5 +1,5 @@
-//! Personal API keys (spec: account#api-keys): their owner makes, lists and ends them; [`authenticate`] admits
-//! requests. Rights are the owner's live ones behind the mask of the key's mode (`policy::KeyMode`).
+//! Personal API keys (spec: account#api-keys): their owner creates, lists and revokes them; [`authenticate`] admits
+//! requests. A key has the live rights of its owner, masked by the mode of the key (`policy::KeyMode`).
 
 mod authenticate;
 
@@ -86,7 +86,8 @@ pub async fn create(
         return Err(wrong());
     }
     let mut tx = service.db.begin().await?;
-    // The row is held: parallel creations wait for each other, and nobody suspends or deletes the owner meanwhile.
+    // The user's row is locked: parallel creations wait for each other, and the user cannot be suspended or deleted
+    // meanwhile.
     let held = identities::get_for_login(&mut tx, user).await?.ok_or_else(gone)?;
     if !held.standing.is_enabled() {
         return Err(gone());

@@ -1,4 +1,4 @@
-//! Who a bearer token speaks for, read live for each request (spec: authentication#bearer-errors).
+//! Resolves a bearer token to its caller. The state is read live for each request (spec: authentication#bearer-errors).
 
 use super::tokens;
 use crate::Identity;
@@ -8,7 +8,7 @@ use bailiwick_policy::Caller;
 use bailiwick_store::identities::Standing;
 use std::net::IpAddr;
 
-/// Reason given when the user or his organization is deleted.
+/// The reason given when the user or their organization is deleted.
 pub(crate) const DELETED: &str = "user deleted";
 
 /// Longest bearer token that is looked at, in bytes; ours stay far below.

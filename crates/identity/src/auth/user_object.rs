@@ -60,7 +60,7 @@ pub fn user_object(identity: &UserIdentity) -> UserObject {
     }
 }
 
-/// A user as the policy sees him, from what was just read.
+/// A user as the policy sees them, from the row just read.
 pub fn identity_of(catalogue: &Catalogue, user: Identified) -> UserIdentity {
     UserIdentity {
         user_id: user.id,

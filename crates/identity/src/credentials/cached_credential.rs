@@ -1,4 +1,4 @@
-//! What is kept in memory of a system.
+//! The cached credential of a system.
 
 use super::{argon2_secrets::Imported, secret::SaltedHash};
 use bailiwick_domain::{SystemId, Ts, org::OrgRef};
@@ -23,7 +23,7 @@ pub struct SystemIdentity {
     pub fqdn: String,
     /// From inventory, `""` when unset.
     pub ipv4_address: String,
-    /// Its organization at this moment, whose id is the tenant.
+    /// The system's current organization; its id is the tenant.
     pub organization: OrgRef,
     /// VAT number of the organization.
     pub organization_vat: Option<String>,

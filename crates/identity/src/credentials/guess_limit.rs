@@ -1,5 +1,5 @@
-//! Limits against guessing (spec: systems-interface#failure-limits): failures per address and key, so that knowing a
-//! key locks nobody out.
+//! Limits on guessing (spec: systems-interface#failure-limits). Failures are counted per address and key, so knowing a
+//! key does not lock its system out.
 
 use bailiwick_domain::{Error, Result, Ts, metrics::Counter};
 use bailiwick_platform::rate_limit::client_network;
@@ -29,7 +29,7 @@ struct Count {
 #[derive(Debug)]
 pub struct Failures {
     limit: u32,
-    /// Keyed per process: nobody can choose keys that fall together.
+    /// Keyed per process, so attackers cannot choose keys that collide.
     hasher: RandomState,
     counts: Cache<Pair, Arc<Count>>,
     refused: Counter,

@@ -1,4 +1,4 @@
-//! Letting others act as oneself, for a while (spec: impersonation#requests-while-impersonating).
+//! Consent by which a user lets others impersonate them for a while (spec: impersonation#requests-while-impersonating).
 
 use crate::{Identity, auth::invalid};
 use bailiwick_domain::{Error, Result, Ts, UserId};
@@ -28,8 +28,8 @@ pub async fn consent(service: &Identity, caller: &Caller) -> Result<Option<Conse
     Ok(consents::get(&service.db, user, service.now()).await?)
 }
 
-/// Gives consent for some hours in the place of the one before, whose sessions end. The caller speaks for himself:
-/// the gate lets no impersonation token come here.
+/// Stores a consent for some hours. It replaces the previous one, whose sessions end. The caller is the user
+/// themselves: the access check admits no impersonation token here.
 pub async fn give_consent(
     service: &Identity,
     caller: &Caller,

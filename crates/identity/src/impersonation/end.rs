@@ -1,5 +1,5 @@
-//! The way back (spec: impersonation#requests-while-impersonating): a new chain of the impersonator, built from what he
-//! is now.
+//! Ends an impersonation (spec: impersonation#requests-while-impersonating) and starts a new chain of the impersonator,
+//! built from their current data.
 
 use super::validity::live_of;
 use crate::{
@@ -16,10 +16,10 @@ use bailiwick_store::{
     sessions::{self as chains, Chain},
 };
 
-/// DELETE with the impersonator's own token: ends his live session.
+/// DELETE with the impersonator's own token: ends their live session.
 ///
 /// # Errors
-/// 400 without one; 401 when the chain of that token has been revoked meanwhile.
+/// 400 without a live session; 401 when the chain of that token has been revoked meanwhile.
 pub async fn end_own(service: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<auth::Session> {
     let not_impersonating = || Error::bad_request("not currently impersonating a user");
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
@@ -27,11 +27,11 @@ pub async fn end_own(service: &Identity, caller: &Caller, ctx: &RequestContext) 
     leave(service, (me, Some(chain)), live.id, ctx).await?.ok_or_else(not_impersonating)
 }
 
-/// DELETE with the impersonation token, which the gate has let through: its session counts, or was ended from the
-/// target's side and nobody has gone back from it yet.
+/// DELETE with the impersonation token, which the access check has admitted: either its session is live, or the
+/// target's side ended it and the impersonator has not returned from it yet.
 ///
 /// # Errors
-/// 401 when that is not so any more.
+/// 401 when neither is true any more.
 pub async fn end_by_token(
     service: &Identity,
     session: ImpersonationId,
@@ -42,8 +42,8 @@ pub async fn end_by_token(
     leave(service, (found.impersonator.id, None), session, ctx).await?.ok_or_else(over)
 }
 
-/// Ends the session and starts a chain. `calling`: the chain of his own token, if he comes with that. None when
-/// somebody was faster.
+/// Ends the session and starts a chain. `calling`: the chain of the impersonator's own token, if the request carries
+/// it. None when another request was faster.
 async fn leave(
     service: &Identity,
     (me, calling): (UserId, Option<ChainId>),

@@ -1,6 +1,6 @@
-//! What of an impersonated request is recorded: never a secret, whatever the size or the form of the body
-//! (spec: impersonation#requests-while-impersonating, guarantees#identity rule 26). Redaction comes before cutting, so
-//! no cut can hide a key from its value.
+//! What is recorded of an impersonated request: never a secret, whatever the size or the form of the body (spec:
+//! impersonation#requests-while-impersonating, guarantees#identity rule 26). Redaction comes before truncation, so
+//! truncation cannot separate a key from its value.
 
 use bailiwick_alerting::webhook_target;
 use bailiwick_domain::fold::fold;

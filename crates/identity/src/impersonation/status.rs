@@ -1,4 +1,4 @@
-//! Whether somebody acts as somebody else (spec: impersonation#requests-while-impersonating).
+//! Whether the user impersonates another user, or is impersonated (spec: impersonation#requests-while-impersonating).
 
 use super::validity::{Pair, live_of};
 use crate::{
@@ -31,7 +31,7 @@ impl Current {
     }
 }
 
-/// A token for somebody who has lost his, by reloading the page.
+/// A new token for an impersonator whose client lost the first one, for example by reloading the page.
 #[derive(Clone, Debug)]
 pub struct Recovery {
     /// A fresh token of the session.
@@ -43,7 +43,7 @@ pub struct Recovery {
 /// What is answered.
 #[derive(Clone, Debug)]
 pub enum Status {
-    /// Nobody acts as anybody.
+    /// No impersonation.
     No,
     /// With the impersonation token itself.
     Acting(Box<Current>),

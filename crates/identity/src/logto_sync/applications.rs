@@ -1,5 +1,6 @@
-//! Applications of third parties that the tenant knows (spec: openid-provider#third-party-applications): asked for when
-//! somebody wants the list and it is five minutes old. While the tenant is away the last good list goes on.
+//! Third-party applications that the tenant knows (spec: openid-provider#third-party-applications). They are fetched
+//! when a request needs the list and it is five minutes old. While the tenant is unavailable, the last good list stays
+//! in use.
 
 use super::{LogtoSync, names};
 use crate::Identity;
@@ -17,7 +18,7 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// How long a list counts.
 const LIFE: Duration = Duration::from_secs(300);
-/// How long nobody asks again after a failure.
+/// How long requests do not fetch again after a failure.
 const PAUSE: Duration = Duration::from_secs(30);
 /// How long a request waits for a newer list.
 const GLANCE: Duration = Duration::from_secs(2);
@@ -30,7 +31,7 @@ const MOST: usize = 500;
 /// Applications that are asked about at once.
 const AT_ONCE: usize = 8;
 
-/// What was told.
+/// What the tenant answered.
 #[derive(Debug, Default)]
 pub struct Applications {
     /// Those of third parties, as they would stand in the catalogue, with ids of the service.
@@ -78,7 +79,7 @@ pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
     let patience = if list.is_some() { GLANCE } else { FIRST };
     let waiting = async {
         match memory.turn.clone().try_lock_owned() {
-            // Goes on by itself: whoever asks next finds it done.
+            // The fetch continues in its own task, so the next request finds its result.
             Ok(turn) => {
                 let worker = service.clone();
                 let _ = service.tasks.spawn(async move { refresh(&worker, turn).await }).await;

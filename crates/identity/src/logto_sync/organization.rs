@@ -1,4 +1,4 @@
-//! An organization at the tenant: made once, then changed.
+//! An organization at the tenant: created once, then updated.
 
 use super::{
     LogtoSync, aspect, names, refused,
@@ -40,7 +40,7 @@ pub(super) async fn deliver(
     let (theirs, aspects, from) = match there.id.clone() {
         Some(theirs) => (theirs, aspects, from),
         None => {
-            // Which is deleted is not made; one whose creation was lost may be there.
+            // A deleted organization is not created. One whose creation has an unknown outcome may exist.
             if organization.deleted.is_set() && !there.is_creating {
                 return Ok(Outcome::Nothing);
             }
@@ -67,7 +67,7 @@ pub(super) async fn deliver(
     Ok(Outcome::Done)
 }
 
-/// The organization was removed there; a reconciliation makes it anew.
+/// The organization was removed at the tenant; a reconciliation creates it again.
 fn gone() -> Stop {
     refused(404, "organization", "not_found")
 }
@@ -159,7 +159,8 @@ async fn forget(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<(), 
     Ok(tx.commit().await?)
 }
 
-/// Nobody knows what came of it. What was destroyed meanwhile leaves nobody behind who would search for it.
+/// The outcome of the creation is unknown. If the organization was destroyed meanwhile, no later attempt would look for
+/// it, so this queues a search for it.
 async fn leave(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
@@ -178,7 +179,7 @@ pub(super) async fn find(logto: &LogtoSync, id: OrgId, name: &str) -> Result<Opt
     Ok(own.map(|o| o.id))
 }
 
-/// Who joins by himself gets the role of the type; afterwards no longer that of the type before a promotion.
+/// Users who join by themselves get the role of the type. After a promotion, the role of the former type is removed.
 async fn give_jit_role(
     service: &Identity,
     logto: &LogtoSync,

@@ -1,5 +1,5 @@
-//! `bailiwick logto sync`: holds every organization and user against what the tenant has. Objects are found there by their
-//! links only: nothing is taken over because it has the same name.
+//! `bailiwick logto sync`: compares every organization and user with the tenant. It finds objects there by their links
+//! only: an object with the same name is not adopted.
 
 use super::{LogtoSync, aspect, organization, user};
 use crate::Identity;
@@ -47,7 +47,8 @@ pub struct Figures {
     pub waiting: u64,
 }
 
-/// Looks at everything; unless `is_dry`, what differs is told afterwards. `each` gets the differences as they are found.
+/// Compares everything. Unless `is_dry`, it queues the differences for the worker. `each` receives the differences as
+/// they are found.
 ///
 /// # Errors
 /// Another identity mode; the provider or the database does not answer.
@@ -57,7 +58,7 @@ pub async fn reconcile(
     mut each: impl FnMut(&Difference),
 ) -> Result<Figures> {
     let logto = service.logto.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
-    // Where this fails there is no tenant, and a 404 says nothing of what is asked for.
+    // If this call fails there is no tenant, and a 404 would say nothing about the requested object.
     logto.client.roles().await.map_err(away)?;
     super::link_configured(service, logto).await?;
     if !is_dry {
@@ -113,7 +114,7 @@ async fn take(
     Ok(())
 }
 
-/// Notes what is to be told; a link to something that is gone ends, so that it is made anew.
+/// Queues a difference for the worker. A link to a removed object ends, so the worker creates the object again.
 async fn note(service: &Identity, logto: &LogtoSync, difference: &Difference) -> Result<()> {
     let (issuer, now) = (logto.issuer(), service.now());
     let mut tx = service.db.begin().await?;

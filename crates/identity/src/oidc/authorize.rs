@@ -1,4 +1,4 @@
-//! Authorization requests: what they may ask for, and their answer (spec: openid-provider#endpoints, steps 2 and 4).
+//! Authorization requests: what they may request, and the response (spec: openid-provider#endpoints, steps 2 and 4).
 
 use super::{Code, INTERACTION, Refused, clients, consent};
 use crate::Identity;
@@ -70,7 +70,7 @@ pub struct Browser {
     pub login: Option<String>,
 }
 
-/// A request found good, as it is stored while somebody signs in.
+/// A valid request, as it is stored while the user signs in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthorizationRequest {
     /// Registered client.
@@ -89,7 +89,7 @@ pub struct AuthorizationRequest {
     pub resource: Option<String>,
     /// Who probably signs in.
     pub login_hint: Option<String>,
-    /// The user is to be asked even for what he has allowed before (`prompt=consent`).
+    /// The user is asked even for scopes they have allowed before (`prompt=consent`).
     #[serde(default)]
     pub wants_consent: bool,
     /// Somebody has signed in and is asked what the client may learn.
@@ -97,7 +97,7 @@ pub struct AuthorizationRequest {
     pub asked: Option<consent::Asked>,
 }
 
-/// What of a request decides whether somebody must sign in; nothing that is kept.
+/// The parts of a request that decide whether the user must sign in; they are not stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Wish {
     no_page: bool,
@@ -128,7 +128,7 @@ pub enum Authorized {
     },
 }
 
-/// Answers a request or stores it until somebody has signed in.
+/// Answers a request, or stores it until the user has signed in.
 pub async fn authorize(service: &Identity, parameters: &Parameters, browser: &Browser) -> Result<Authorized> {
     let (client, redirect_uri) = match destination(service, parameters) {
         Ok(known) => known,
@@ -275,7 +275,7 @@ fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
     Ok(Wish { no_page: has("none"), sign_in, max_age })
 }
 
-/// The login of this browser and whose it is, unless it has ended or its user may not come in.
+/// The login of this browser and its user, unless the login has ended or the user may not sign in.
 pub(super) async fn live_login(
     service: &Identity,
     browser: &Browser,
@@ -355,7 +355,7 @@ pub(super) async fn grant(
     Ok(address(service, &request.redirect_uri, &[("code", Some(&code)), ("state", state)]))
 }
 
-/// The user, if he is still good; he stays so until the transaction ends.
+/// The user, if they may still sign in. Their state cannot change until the transaction ends.
 pub(super) async fn hold_user(tx: &mut Tx, user: UserId) -> Result<Option<Identified>> {
     let user = identities::get_steady(tx, user).await?;
     Ok(user.filter(|user| user.standing.is_enabled()))

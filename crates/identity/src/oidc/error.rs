@@ -1,4 +1,4 @@
-//! Refusals in the protocol's own words (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6).
+//! Refusals in the terms of the protocol (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6).
 
 use bailiwick_domain::Error;
 use bailiwick_store::StoreError;

@@ -1,4 +1,4 @@
-//! Signing keys: ES384, made at the first need, kept sealed in the database, read there by every process.
+//! Signing keys: ES384, created on first use, stored sealed in the database, read there by every process.
 
 use super::INTERACTION;
 use crate::Identity;
@@ -22,7 +22,7 @@ const COORDINATE_BYTES: usize = 48;
 
 /// The longest life of anything signed: ID tokens and access tokens live equally long.
 pub(super) fn signed_life(service: &Identity) -> Duration {
-    // A margin for clients that keep an ID token a little longer, and for replicas whose clocks differ.
+    // A margin for clients that use an ID token a little longer, and for replicas whose clocks differ.
     service.settings.provider.access.saturating_add(INTERACTION)
 }
 

@@ -1,4 +1,5 @@
-//! Tokens: from a code, from a refresh token, and their end (spec: openid-provider#endpoints, steps 5, 8 and 9).
+//! Tokens: issued for a code, issued for a refresh token, and revoked (spec: openid-provider#endpoints, steps 5, 8 and
+//! 9).
 
 use super::{
     Code, Refusal, Refused,
@@ -148,7 +149,7 @@ async fn end_reused(
     Ok(())
 }
 
-/// PKCE (RFC 7636 §4.6). A verifier without a challenge is refused: somebody has taken the challenge out of the
+/// PKCE (RFC 7636 §4.6). A verifier without a challenge is refused: an attacker has removed the challenge from the
 /// request.
 fn matches_challenge(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     let (challenge, verifier) = match (challenge, verifier) {

@@ -1,6 +1,6 @@
-//! JSON Web Tokens of an external issuer: read strictly, verified with the algorithms of spec:
-//! authentication#identity-modes and no others. The key decides what an algorithm may be, never the token alone: a key
-//! of one kind verifies nothing of another.
+//! JSON Web Tokens of an external issuer: parsed strictly, verified with the algorithms of spec:
+//! authentication#identity-modes and no others. The key decides its algorithms, never the token alone: a key of one
+//! kind verifies no token of another.
 
 use aws_lc_rs::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -226,15 +226,15 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Whether it is an access token that whoever holds it may use, as far as it says.
+    /// Whether the claims allow this to be a bearer access token, usable by any holder.
     pub(super) fn is_bearer_access(&self) -> bool {
         let kind = [&self.typ, &self.token_use, &self.token_type].into_iter().flatten().all(is_access);
         kind && self.cnf.is_none() && self.at_hash.is_none() && self.c_hash.is_none() && self.events.is_none()
     }
 }
 
-/// Whether the word for a kind of token is one of an access token that whoever holds it may use. Issuers write in one
-/// and the same place what it is for and how it is used.
+/// Whether this token type denotes a bearer access token. Issuers put the token's purpose and its method of use in the
+/// same claim.
 pub(super) fn is_access(word: &Value) -> bool {
     let known = ["bearer", "access", "access_token", "at+jwt", "application/at+jwt"];
     word.as_str().is_some_and(|word| known.iter().any(|known| word.eq_ignore_ascii_case(known)))
