@@ -1,4 +1,4 @@
-//! What people do about alerts (spec: alert-management#handling): assignees, and the record of all actions.
+//! How people handle alerts (spec: alert-management#handling): assignees, and the record of all actions.
 
 use crate::{
     Db, StoreError, Tx,
@@ -210,7 +210,7 @@ pub async fn events(
     Ok(rows.into_iter().map(event).collect())
 }
 
-/// The system whose alert this is, if the history has it firing.
+/// The system of this alert, if the history shows the alert as firing.
 pub async fn firing(
     on: impl Into<On<'_>>,
     organization: OrgId,

@@ -1,5 +1,5 @@
-//! Layers of alert configuration (spec: alert-configuration#layers): one for each organization that has saved one. What
-//! is in them, and what of it is sealed, is the caller's to know; here they are JSON.
+//! Layers of alert configuration (spec: alert-configuration#layers): one for each organization that has saved one. They
+//! are stored as JSON; the caller knows their contents and which parts are sealed.
 
 use crate::{
     Db, StoreError, Tx,
@@ -165,8 +165,8 @@ pub async fn after(on: impl Into<On<'_>>, behind: Option<OrgId>) -> Result<Vec<S
     Ok(rows.into_iter().map(Row::into_stored).collect())
 }
 
-/// Puts the same layer, written otherwise, in the place of the one saved at that moment. Nobody is told: it says the
-/// same.
+/// Replaces the layer saved at that moment by another encoding of the same layer. The router is not notified, because
+/// the meaning is unchanged.
 pub async fn replace(
     tx: &mut Tx,
     organization: OrgId,
@@ -234,7 +234,7 @@ pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, 
 }
 
 impl Db {
-    /// The epoch of alert configuration: what was read before it last moved must be read again. One indexed read.
+    /// The epoch of alert configuration: everything read before its last move must be read again. One indexed read.
     pub async fn alert_config_epoch(&self) -> Result<i64, StoreError> {
         let (n,): (i64,) = Q::new(EPOCH).one(self).await?;
         Ok(n)

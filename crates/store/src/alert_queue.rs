@@ -1,7 +1,7 @@
-//! Alerts that wait for a remote router to run their tenant (spec: alerts#waiting-tenants). One row for each alert: a
-//! newer push takes the place of the one that waits. A delivery leases rows of one tenant. A push meanwhile takes the
-//! place of the row and leaves it leased, so that it is not sent before the older one has its answer; it has no tries
-//! yet, and by that the delivery finds that there is more to do.
+//! Alerts that wait for a remote router to run their tenant (spec: alerts#waiting-tenants). Each alert has one row: a
+//! newer push replaces the waiting one. A delivery leases rows of one tenant. A push during a delivery replaces the row
+//! but keeps the lease, so the newer alert is not sent before the older one is answered. The replaced row has no tries
+//! yet, and that is how the delivery knows that more is waiting.
 
 use crate::{
     Db, StoreError, Tx,
@@ -128,7 +128,7 @@ pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Re
     Ok(Claimed { tenant, until, alerts })
 }
 
-/// Ends a lease: what was delivered or refused for good goes. What was pushed meanwhile stays, and is due.
+/// Ends a lease. Removes the rows that were delivered or refused for good; those pushed meanwhile stay and are due.
 pub async fn finish(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
     for chunk in claimed.alerts.chunks(ROWS) {
         let mut q = Q::by_index("DELETE FROM alert_queue WHERE attempts > 0");

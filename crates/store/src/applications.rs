@@ -1,8 +1,8 @@
-//! Applications: rows with their system and assignment, writes by id. What documents list comes in through [`intake`],
-//! the figures kept about it are in [`counts`], the list in [`list`], choices and series in [`stats`].
+//! Applications: rows with their system and assignment, and writes by id. [`intake`] stores the applications that
+//! documents list, [`counts`] keeps their counters, [`list`] has the list, [`stats`] the filter choices and series.
 //!
-//! Everything that changes an application or the state of its system holds the system's row ([`hold_system`]) from
-//! before it reads until its commit, and goes through [`counts::tally`] and [`counts::settle`].
+//! Every change of an application, or of the state of its system, locks the system's row ([`hold_system`]) before its
+//! first read until its commit, and goes through [`counts::tally`] and [`counts::settle`].
 
 pub mod counts;
 mod filter;

@@ -1,4 +1,4 @@
-//! The audit log. Rows are written in the transaction of the change and never touched again.
+//! The audit log. Rows are written in the transaction of the change and never changed again.
 
 use crate::{
     Db, StoreError, Tx,
@@ -21,7 +21,7 @@ pub struct Entry<'a> {
     pub at: Ts,
     /// The person who acted; while impersonating, the impersonator. None: a job or the command line.
     pub actor_user_id: Option<UserId>,
-    /// While impersonating, the user whose rights were used.
+    /// The impersonated user, while the actor impersonates.
     pub acting_for_user_id: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub actor_organization_id: Option<OrgId>,
@@ -96,7 +96,7 @@ pub struct Recorded {
     pub at: Ts,
     /// The user who acted; none = a job or the command line.
     pub actor_user_id: Option<UserId>,
-    /// His present address, while he exists.
+    /// The user's present address, while they exist.
     pub actor_email: Option<String>,
     /// Whose rights were used, while impersonating.
     pub acting_for_user_id: Option<UserId>,

@@ -1,4 +1,4 @@
-//! What trends of systems and applications have in common: rows that came and went, by UTC day.
+//! Shared by the trends of systems and applications: rows that appeared and disappeared, by UTC day.
 
 use crate::{sql::Q, time::utc_day};
 use bailiwick_domain::Ts;

@@ -1,5 +1,5 @@
-//! Next tries further ahead than any is ever put off: a clock that has been set back since has written them, and it would
-//! take that long until they come. (The router's own times are in [`crate::delivery::clock_skew`].)
+//! Finds retries that lie further ahead than any retry is ever postponed. A clock that has been set back since has
+//! written them, and they would come far too late. (The router's own times are in [`crate::delivery::clock_skew`].)
 
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;

@@ -1,4 +1,4 @@
-//! What authentication and registration read and write of a system: its secret, its state, its place.
+//! The data of a system that authentication and registration read and write: its secret, its state, its organization.
 
 use crate::{
     Db, StoreError, Tx,

@@ -1,7 +1,7 @@
-//! Bulk loading of synthetic data: rows in columns on PostgreSQL (`unnest`), rows in rows on SQLite (`VALUES`).
+//! Bulk loading of synthetic data: by columns on PostgreSQL (`unnest`), by rows on SQLite (`VALUES`).
 //!
-//! One table of columns for each kind of row says what is written; the two statements are made from it. Everything a
-//! normal insert derives (folded keys, search texts, effective marks) is derived here by the same functions.
+//! Each kind of row has one table of columns, from which both statements are made. Everything that a normal insert
+//! derives (folded keys, search texts, effective marks) is derived here by the same functions.
 
 use crate::{
     Db, StoreError, Tx,
@@ -35,7 +35,7 @@ pub struct PlacedOrganization {
     pub path: Path,
 }
 
-/// A user and where he works. He gets no password.
+/// A user and their organization. The user gets no password.
 #[derive(Clone, Debug)]
 pub struct PlacedUser {
     /// The user.

@@ -1,4 +1,4 @@
-//! The two engines: opening a SQLite file or a pool of PostgreSQL.
+//! The two engines: opens a SQLite file or a connection pool of PostgreSQL.
 
 use crate::error::StoreError;
 use sqlx::{
@@ -92,7 +92,7 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
             ("statement_timeout", "30s"),
             ("timezone", "UTC"),
             ("default_transaction_isolation", "read committed"),
-            // Every statement reads few rows by index; compiling one whose cost is overestimated takes fifty times
+            // Every statement reads few rows by index. With an overestimated cost, compiling it would take fifty times
             // longer than running it.
             ("jit", "off"),
         ]);
@@ -164,7 +164,8 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         made.map_err(|e| unusable(dir, &sqlx::Error::Io(e)))?;
     }
     let lock = if options.exclusive { Some(Arc::new(lock_file(&path)?)) } else { None };
-    // SQLite would make it for everybody to read where the umask allows that; its other files take the mode of this one.
+    // SQLite would create it readable for all users where the umask allows that; its other files take the mode of this
+    // one.
     if !path.exists() {
         private_file(&path)?;
     }
@@ -177,7 +178,7 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .busy_timeout(Duration::from_secs(10))
         .statement_cache_capacity(500)
         .pragma("temp_store", "memory")
-        // Most of what is read is read from the page cache of the system; a cache of our own holds the rest, in KiB.
+        // Most reads come from the page cache of the operating system; SQLite's own cache holds the rest, in KiB.
         .pragma("mmap_size", "268435456")
         .pragma("cache_size", "-8192");
     let write = SqlitePoolOptions::new()

@@ -1,11 +1,11 @@
-//! What a process knows of the *auth epoch*, the number that moves with every commit that can change what a system's
-//! credential may do.
+//! What a process knows of the *auth epoch*: a number that moves with every commit that can change the rights of a
+//! system's credential.
 //!
-//! Where the process holds the database alone (SQLite) it knows the epoch at every moment. On PostgreSQL other processes
-//! move it, and asking for each request would cost more than the request. So an epoch counts for [`COUNTS`] from the
-//! start of its read, and a commit that moves it is answered only [`SETTLES`] later: by then no process counts on a read
-//! that began before the commit, and the very next request after the answer is refused everywhere. Both times are
-//! measured by one process each on a clock that only moves forward, so clocks need not agree.
+//! Where the process holds the database alone (SQLite), it knows the epoch at every moment. On PostgreSQL other
+//! processes move it, and a query per request would cost more than the request. So an epoch counts for [`COUNTS`] from
+//! the start of its read, and a commit that moves it returns only [`SETTLES`] later: by then no process relies on a
+//! read that began before the commit, and every process refuses the very next request. Each process measures both times
+//! on its own monotonic clock, so clocks need not agree.
 
 use std::{
     sync::atomic::{AtomicI64, AtomicU64, Ordering},
@@ -14,7 +14,7 @@ use std::{
 
 /// How long an epoch counts from the start of its read.
 pub const COUNTS: Duration = Duration::from_millis(40);
-/// From this age on it is time to read anew.
+/// From this age on, the epoch is read again.
 const AGES: Duration = Duration::from_millis(10);
 /// How long after its commit a move is known to every process. The rest is for clocks that run at different speeds.
 pub const SETTLES: Duration = Duration::from_millis(45);
@@ -24,8 +24,8 @@ pub const SETTLES: Duration = Duration::from_millis(45);
 pub enum Known {
     /// The epoch.
     Fresh(i64),
-    /// The epoch, not for long: whoever gets this has it read again, without waiting for that. Others get the epoch as
-    /// fresh meanwhile, so that a thousand requests ask for one read.
+    /// The epoch, about to expire: the caller that gets this starts a read, without waiting for it. Other callers get
+    /// the epoch as fresh meanwhile, so that a thousand requests cause one read.
     Ageing(i64),
     /// It must be read.
     Unknown,

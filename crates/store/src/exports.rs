@@ -1,4 +1,4 @@
-//! Reads of exports: the rows of a list without its pages, in one statement, bounded in number and in weight.
+//! Reads for exports: the rows of a list without pages, in one statement, limited in number and in size.
 
 use crate::StoreError;
 

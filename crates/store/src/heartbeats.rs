@@ -1,4 +1,4 @@
-//! When systems were last heard of: one narrow row each, written in groups.
+//! The last heartbeats of systems: one narrow row for each system, written in groups.
 
 use crate::{
     StoreError, Tx,

@@ -1,8 +1,8 @@
-//! Alert history (spec: alert-management#history): what is read before rows are written, and writing them with the
-//! figures that follow.
+//! Alert history (spec: alert-management#history): the reads before rows are written, and the writes together with
+//! their counters.
 //!
-//! Whoever writes rows of an organization [`hold`]s it first, so writers of the same rows come one after the other and
-//! `alert_history_days` and `alert_totals.history` say what counting the resolved rows would.
+//! A transaction that writes rows of an organization [`hold`]s the organization first. So writers of the same rows
+//! follow one another, and `alert_history_days` and `alert_totals.history` always equal a count of the resolved rows.
 
 pub mod active;
 pub mod active_counts;
@@ -30,7 +30,7 @@ use uuid::Uuid;
 /// Characters of a name that is offered as a filter: it is part of a key.
 const NAME_CHARS: usize = 200;
 
-/// Organizations whose history this transaction may write.
+/// Organizations with a history that this transaction may write.
 #[derive(Debug)]
 pub struct Held(HashMap<OrgId, Path>);
 

@@ -1,4 +1,5 @@
-//! What authentication reads of a user: one indexed read gives the person, the organization and the effective state.
+//! The data of a user that authentication reads: one indexed read gives the user, the organization and the effective
+//! state.
 
 pub mod account_links;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// A user as authentication sees him. Nothing here is cached: each request reads it anew.
+/// A user as authentication reads them. Nothing is cached: each request reads the user again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identified {
     /// Id.
@@ -31,7 +32,7 @@ pub struct Identified {
     pub role_ids: Vec<String>,
     /// His organization.
     pub organization: OrgRef,
-    /// Own mark or an inherited one: whether he may come in.
+    /// Their own mark or an inherited one: whether the user may sign in.
     pub standing: Standing,
 }
 
@@ -39,11 +40,11 @@ pub struct Identified {
 /// authentication#bearer-errors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Suspended himself.
+    /// Suspended individually.
     pub is_suspended: bool,
     /// His organization or one above it is suspended.
     pub is_organization_suspended: bool,
-    /// Deleted himself.
+    /// Deleted individually.
     pub is_deleted: bool,
     /// His organization or one above it is deleted.
     pub is_organization_deleted: bool,
@@ -61,7 +62,7 @@ impl Standing {
         }
     }
 
-    /// Deleted, on his own or with an organization.
+    /// Deleted, individually or with an organization.
     pub const fn is_gone(self) -> bool {
         self.is_deleted || self.is_organization_deleted
     }
@@ -81,7 +82,7 @@ pub struct PasswordRecord {
     pub generated_at: Option<Ts>,
 }
 
-/// The columns of [`UserRow`]; `u` is the user, `o` his organization.
+/// The columns of [`UserRow`]; `u` is the user, `o` their organization.
 macro_rules! user_columns {
     () => {
         "u.id AS user_id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, \
@@ -242,7 +243,7 @@ pub async fn password(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Passwo
     Ok(row.map(|(hash, generated_at)| PasswordRecord { hash, generated_at: generated_at.map(Ts::from) }))
 }
 
-/// Replaces his password. `generated_at` marks one that must be replaced at the first sign-in.
+/// Replaces the user's password. `generated_at` marks one that must be replaced at the first sign-in.
 pub async fn set_password(
     tx: &mut Tx,
     id: UserId,

@@ -1,5 +1,5 @@
-//! Where the bytes of images are, files of rebranding and pictures of users: in their rows, or in objects of a bucket
-//! which the rows name. A key is used for one object and never again, so an object without references stays that way.
+//! The storage of image bytes, for rebranding files and pictures of users: in their rows, or in objects of a bucket
+//! that the rows name. A key is used for one object and never again, so an object without references stays without.
 
 use crate::{
     StoreError, Tx, backups,
@@ -245,8 +245,8 @@ pub async fn relocate(tx: &mut Tx, image: &Image, content: Content) -> Result<bo
     Ok(q.bind(&image.sha256).bind(image.key()).run(tx).await? > 0)
 }
 
-/// Enqueues the deletion of objects that are being written, for the case that nothing comes to refer to them:
-/// [`backups::expiry`] takes it back.
+/// Enqueues the deletion of objects while they are being written, in case no row comes to refer to them:
+/// [`backups::expiry`] cancels it.
 pub async fn intend(
     tx: &mut Tx,
     keys: &[String],

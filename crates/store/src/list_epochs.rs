@@ -1,4 +1,5 @@
-//! Numbers by which a kept answer knows that it still holds. They move with the commit that changes what it shows.
+//! List epochs: numbers by which the answer cache knows that an entry is still valid. An epoch moves with the commit
+//! that changes the data it covers.
 
 use crate::{Db, StoreError, Tx, sql::Q};
 

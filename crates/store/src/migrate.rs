@@ -1,4 +1,4 @@
-//! Migrations: for each number two files of the same name, one for each engine.
+//! Migrations: each number has two files of the same name, one for each engine.
 
 use crate::{Db, engine::Engine, error::StoreError};
 use sqlx::migrate::{MigrateError, Migrator};
@@ -7,7 +7,7 @@ static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("./migrations/postgres");
 
 impl Db {
-    /// Applies what is missing; several processes may do so at the same time.
+    /// Applies the missing migrations; several processes may do so at the same time.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let done = match &self.engine {
             Engine::Pg(pool) => POSTGRES.run(pool).await,

@@ -1,8 +1,8 @@
 //! State of the embedded OpenID provider (spec: openid-provider#endpoints): keys, browser logins, waiting authorization
-//! requests, grants and tokens. Whatever a client or a browser holds is stored as its SHA-256.
+//! requests, grants and tokens. Everything a client or a browser holds is stored as its SHA-256.
 //!
-//! A token is alive while itself, its grant and its login are: ending a login ends everything issued through it.
-//! Locks are taken in the order user, login, grant (see [`crate::sessions`]).
+//! A token is valid while the token itself, its grant and its login are: ending a login ends everything issued through
+//! it. Locks are taken in the order user, login, grant (see [`crate::sessions`]).
 
 pub mod consents;
 pub mod grants;

@@ -55,7 +55,8 @@ const PLACES: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff
 pub(crate) const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id = ?";
-/// Top-down, so that it waits for whoever marks an organization above before he rewrites what is below.
+/// Top-down, so that it waits for a transaction that marks an organization above before that one rewrites the rows
+/// below.
 pub(crate) const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by \
     FROM organizations WHERE id IN (?, ?, ?) \
     ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END [[FOR SHARE||]]";
@@ -235,8 +236,8 @@ pub struct Held {
     pub deleted: Mark,
 }
 
-/// Holds an organization and all above it: until the transaction ends nobody can mark or move them, so what is
-/// written below inherits what is true. None when it is gone.
+/// Locks an organization and all above it: until the transaction ends no other transaction can mark or move them, so
+/// rows written below inherit the right state. None when the organization no longer exists.
 pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     // A move between the two reads shows in the second one; moves (promotions) are rare and each is one step.
     for _ in 0..3 {

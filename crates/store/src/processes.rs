@@ -1,4 +1,4 @@
-//! Processes that serve this database, each with what others must know of it.
+//! The processes that serve this database, each with the data other processes need about it.
 
 use crate::{
     Db, StoreError,

@@ -1,5 +1,5 @@
-//! Rebranding (spec: rebranding): the organizations that have it, and what is stored for each product. Everything goes with its
-//! organization.
+//! Rebranding (spec: rebranding): the organizations with rebranding, and the files stored for each product. Everything
+//! is removed with its organization.
 
 use crate::{
     StoreError, Tx,
@@ -117,7 +117,7 @@ pub async fn enable(tx: &mut Tx, target: &Granted<OrgId>, at: Ts) -> Result<(), 
     Ok(())
 }
 
-/// Turns it off; what is stored stays.
+/// Turns it off; stored files stay.
 pub async fn disable(tx: &mut Tx, target: &Granted<OrgId>) -> Result<(), StoreError> {
     tx.people_changed();
     Q::new(DISABLE).bind(target.id()).run(tx).await?;

@@ -58,11 +58,11 @@ struct LinkRow {
 pub struct Addresses {
     /// The present one.
     pub email: String,
-    /// Whether it is known to be his.
+    /// Whether the address is confirmed to be theirs.
     pub email_verified: bool,
-    /// The one before, while the present one is his own unconfirmed choice.
+    /// The previous address, while the present one is the user's own unconfirmed choice.
     pub previous_email: Option<String>,
-    /// Folded address his generated password was mailed to.
+    /// Folded address that the user's generated password was mailed to.
     pub password_mailed_to: Option<String>,
 }
 
@@ -104,17 +104,18 @@ pub async fn set_previous(tx: &mut Tx, id: UserId, email: Option<&str>) -> Resul
     Q::new(SET_PREVIOUS).bind(email).bind(email.map(fold)).bind(id).run(tx).await.map(|_| ())
 }
 
-/// The present address is his.
+/// Marks the present address as confirmed.
 pub async fn verify(tx: &mut Tx, id: UserId) -> Result<(), StoreError> {
     Q::new(VERIFY).bind(true).bind(id).run(tx).await.map(|_| ())
 }
 
-/// Notes where his generated password was mailed, or that it is no longer the one.
+/// Notes where the user's generated password was mailed, or that it is no longer the current password.
 pub async fn note_mailed(tx: &mut Tx, id: UserId, address: Option<&str>) -> Result<(), StoreError> {
     Q::new(NOTE_MAILED).bind(address.map(fold)).bind(id).run(tx).await.map(|_| ())
 }
 
-/// The user with this name: by address, user name or the address before an unconfirmed one, not deleted on his own.
+/// The user with this name: by address, by user name, or by the address before an unconfirmed one. Individually deleted
+/// users are left out.
 pub async fn find(on: impl Into<On<'_>>, name: &str) -> Result<Option<UserId>, StoreError> {
     let key = fold(name.trim());
     let mut q = Q::new(FIND);

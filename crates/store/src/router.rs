@@ -1,6 +1,5 @@
-//! What the embedded alert router keeps: alerts and silences of each tenant, and when the service was down
-//! (spec: alert-router#embedded). A row's payload is the router's own record as JSON text, which this crate does not
-//! read.
+//! The data of the embedded alert router: alerts and silences of each tenant, and when the service was down (spec:
+//! alert-router#embedded). A row's payload is the router's own record as JSON text, which this crate does not read.
 
 use crate::{
     Db, StoreError, Tx,
@@ -298,8 +297,8 @@ pub async fn alerts_and_silences_of_system(
     Ok((payloads(alerts), payloads(silences)))
 }
 
-/// Removes up to `limit` alerts that ended before `told` and of which nobody is to be told any more, or that ended
-/// before `untold` anyway; how many.
+/// Removes up to `limit` alerts that ended before `told` and wait for no notification, or that ended before `untold` in
+/// any case; returns how many.
 pub async fn purge_alerts(tx: &mut Tx, told: Ts, untold: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::by_index(PURGE_ALERTS).bind(told.max(untold).0).bind(untold.0).bind(limit).run(tx).await
 }

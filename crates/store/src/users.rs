@@ -1,5 +1,5 @@
-//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in
-//! [`list`], marks and removal in [`lifecycle`], numbers in [`stats`].
+//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`list`], marks
+//! and removal in [`lifecycle`], numbers in [`stats`].
 
 pub mod export;
 pub mod lifecycle;
@@ -27,7 +27,7 @@ use bailiwick_policy::{Granted, Path, Standing};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Columns of [`Row`]; `u` is the user, `o` his organization, `c` the organization of his creator.
+/// Columns of [`Row`]; `u` is the user, `o` their organization, `c` the organization of their creator.
 macro_rules! columns {
     () => {
         "u.id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, u.custom_data, u.created_by, \
@@ -92,12 +92,12 @@ pub(crate) struct Row {
     creator_organization_name: Option<String>,
 }
 
-/// A user together with what decisions need of his place.
+/// A user together with the place that decisions need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
     /// The user.
     pub user: User,
-    /// Where his organization hangs.
+    /// The place of the user's organization in the tree.
     pub path: Path,
     /// His state, and what of it comes from above.
     pub standing: Standing,
@@ -152,7 +152,7 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Placed>, St
     row.map(Row::into_placed).transpose()
 }
 
-/// The same, with his row held for a change.
+/// The same, with the user's row locked for a change.
 pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError> {
     let mut row: Option<Row> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
     if row.is_none() && tx.is_postgres() {
@@ -221,7 +221,7 @@ pub struct NewUser {
     pub username: String,
     /// E-mail.
     pub email: Email,
-    /// Whether the address is known to be his.
+    /// Whether the address is confirmed to be theirs.
     pub email_verified: bool,
     /// Display name.
     pub name: String,
@@ -254,7 +254,7 @@ pub enum Inserted {
     SuspendedOrganization,
 }
 
-/// Creates a user in the granted organization, which is held, and counts him.
+/// Creates a user in the granted organization, which is locked, and counts them.
 pub async fn insert(tx: &mut Tx, home: &Granted<OrgId>, new: &NewUser) -> Result<Inserted, StoreError> {
     let path = match hold(tx, home.id()).await? {
         Some(held) if held.deleted.is_set() => return Ok(Inserted::NoOrganization),
@@ -340,7 +340,7 @@ pub async fn update(tx: &mut Tx, target: &Granted<UserId>, change: &Change) -> R
     Ok(())
 }
 
-/// Moves a user from the organization he is in to the granted one, which is held; both counters follow.
+/// Moves a user from their present organization to the granted one, which is locked; both counters follow.
 pub async fn relocate(
     tx: &mut Tx,
     target: &Granted<UserId>,

@@ -1,5 +1,5 @@
-//! What happened to API keys. Rows outlive key and user; refusals are bounded to one row for each key, reason and
-//! minute, so that whoever knows a lookup part can neither fill the table nor slow the database.
+//! Events of API keys. Rows outlive the key and the user. Refusals are limited to one row for each key, reason and
+//! minute, so a client that knows a lookup part can neither fill the table nor slow the database.
 
 use crate::{Db, StoreError, Tx, filters::push_in, sql::Q, time::TsCodec};
 use bailiwick_domain::{ApiKeyId, OrgId, Page, PageRequest, Ts, UserId};
@@ -14,7 +14,7 @@ pub enum Reason {
     Revoked,
     /// Its time is over.
     Expired,
-    /// The owner is suspended or deleted, on his own or with his organization.
+    /// The owner is suspended or deleted, individually or with their organization.
     UserInactive,
     /// The secret part is another.
     InvalidSecret,

@@ -1,8 +1,9 @@
-//! Kept figures: what a list of applications totals, by kind and by organization, without counting rows.
+//! Counters: the totals of a list of applications, by kind and by organization, without counting rows.
 //!
-//! Whoever changes applications, or the deletion or place of their system, takes the [`tally`] of the system before
-//! and [`settle`]s the difference afterwards, holding the system's row all the while. A row of `organization_counts`
-//! is written before all other figures of that organization, so writers of the same figures meet there first.
+//! A change of applications, or of the deletion or organization of their system, takes the [`tally`] of the system
+//! before and [`settle`]s the difference afterwards, with the system's row locked all the while. It writes the row of
+//! `organization_counts` before all other counters of that organization, so writers of the same counters meet there
+//! first.
 
 use crate::{
     Db, StoreError, Tx,
@@ -39,8 +40,8 @@ const ROWS: usize = 200;
 /// Characters of a name that tell kinds apart: it is part of a key.
 const NAME_CHARS: usize = 100;
 
-/// Takes the assignments to an organization and all below it away from the systems of all others, whose figures
-/// follow; for an organization that is about to go with everything in it.
+/// Removes the assignments to an organization and all below it from the systems of all other organizations, and updates
+/// their counters. For an organization that is about to be destroyed with everything in it.
 pub(crate) async fn unassign_below(
     tx: &mut Tx,
     root: OrgId,
@@ -372,7 +373,8 @@ pub async fn faulty(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     q.count(db).await
 }
 
-/// Applications assigned to organizations of one family and to what is below them (spec: organizations#counts).
+/// Applications assigned to organizations of one family and to the organizations below them (spec:
+/// organizations#counts).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assigned {
     /// To the organization itself.

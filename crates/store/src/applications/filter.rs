@@ -1,4 +1,4 @@
-//! What a list of applications can be filtered and ordered by (spec: applications#operations).
+//! The filters and orders of a list of applications (spec: applications#operations).
 
 use crate::filters::VersionFilter;
 use bailiwick_domain::{Keywords, OrgId, SystemId};

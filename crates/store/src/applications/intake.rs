@@ -1,5 +1,5 @@
-//! What documents list becomes rows (spec: applications#intake): in the transaction of a group of documents, set by
-//! set, and only what really changes is written. The same list again costs a part of one small statement.
+//! Stores the applications that documents list (spec: applications#intake): in the transaction of a group of documents,
+//! set by set. It writes only real changes. An unchanged list costs a part of one small statement.
 
 use super::counts::{self, Tally};
 use crate::{
@@ -30,7 +30,7 @@ const FOUND: &str = "found";
 /// Most characters of a version: it is part of index keys.
 const VERSION_CHARS: usize = 255;
 
-/// An application as a document shows it. Where a column says "kept", none leaves what is stored.
+/// An application as a document shows it. Where a column says "kept", `None` leaves the stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Its key on the system; each at most once in a document.
@@ -264,7 +264,7 @@ impl Row {
         seen.display_name = seen.display_name.or_else(|| self.seen.display_name.take());
         let was = std::mem::replace(&mut self.seen, seen);
         let was = Seen {
-            // What was taken above is what is there now.
+            // Values taken over above count as unchanged.
             name: was.name.or_else(|| self.seen.name.clone()),
             source: was.source.or_else(|| self.seen.source.clone()),
             display_name: was.display_name.or_else(|| self.seen.display_name.clone()),

@@ -1,4 +1,4 @@
-//! Times that a clock has written which has been set back since: it would take that long until they come.
+//! Finds times written by a clock that has been set back since; they would come far too late.
 
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;

@@ -1,4 +1,4 @@
-//! The notification log: what each integration was sent of groups of alerts, and failures.
+//! The notification log: the notifications of groups of alerts that each integration was sent, and failures.
 
 use super::{GroupKey, group_columns};
 use crate::{
@@ -66,7 +66,7 @@ pub async fn notices(db: &Db, groups: &[GroupKey]) -> Result<Vec<Notice>, StoreE
     Ok(found.into_iter().map(notice).collect())
 }
 
-/// Notes what was sent, each (group, receiver, integration) at most once; of tenants that are gone nothing.
+/// Notes sent notifications, each (group, receiver, integration) at most once; those of removed tenants are left out.
 pub async fn note(tx: &mut Tx, notices: &[Notice]) -> Result<(), StoreError> {
     for chunk in notices.chunks(ROWS) {
         let each = || chunk.iter();

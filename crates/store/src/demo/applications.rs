@@ -1,4 +1,4 @@
-//! Applications of a synthetic load, and their figures.
+//! Synthetic applications, and their counters.
 
 use super::{Column, Columns, Kind, PlacedSystem, insert};
 use crate::{

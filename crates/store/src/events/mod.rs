@@ -1,9 +1,9 @@
-//! Events: what happened, for other software (docs/events.md).
+//! Events: changes that other software can follow (docs/events.md).
 //!
-//! A change writes its events into `event_outbox` in its own transaction ([`write`]): no lock, no number. A moment later
-//! [`number`] moves them to `events` while it holds the one row of `event_position`. So numbers are given in the order
-//! of commits, whichever sequence or transaction was faster: who has read up to a number misses nothing that comes
-//! with a smaller one, because nothing does.
+//! A change writes its events into `event_outbox` in its own transaction ([`write`]): no lock, no number. A moment
+//! later [`number`] moves them to `events` while it holds the one row of `event_position`. So numbers follow the order
+//! of commits, whichever sequence or transaction was faster, and no event ever appears with a smaller number than one
+//! already read. A reader that has read up to a number misses nothing.
 
 pub mod deliveries;
 mod number;

@@ -1,4 +1,4 @@
-//! Giving events their numbers, in the order of commits.
+//! Numbers events in the order of commits.
 
 use super::SYSTEM;
 use crate::{
@@ -115,8 +115,8 @@ pub async fn number(
     Ok(Some(rows.into_iter().map(|(one, _)| one).collect()))
 }
 
-/// Keeps the organizations of events where they are until these have their numbers, in the order in which whoever
-/// destroys them holds them; those that are there, with their places.
+/// Locks the organizations of these events until the events have their numbers, in the order in which a destruction
+/// locks them. Returns the existing ones with their places.
 async fn keep(tx: &mut Tx, waiting: &[Waiting]) -> Result<HashMap<Uuid, Path>, StoreError> {
     let all: BTreeSet<Uuid> = waiting.iter().filter_map(|w| w.organization_id).collect();
     let mut q = Q::new("SELECT o.id, o.p2, o.p3 FROM organizations o WHERE o.id IN (");

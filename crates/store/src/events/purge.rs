@@ -1,10 +1,10 @@
-//! Retention: by age and by number.
+//! Retention of events: by age and by number.
 
 use crate::{Db, StoreError, sql::Q, time::TsCodec};
 use bailiwick_domain::Ts;
 
 pub(crate) const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
-/// Before any event, as whoever numbers them does: two who take the same rows in one order do not wait for each other.
+/// Taken before any event, as numbering does: two transactions that lock the same rows in one order cannot deadlock.
 pub(crate) const HOLD: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE||]]";
 const DELIVERED: &str = "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id \
      FROM event_deliveries d WHERE d.event_seq <= ?) ORDER BY s.id FOR NO KEY UPDATE";

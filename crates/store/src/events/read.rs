@@ -1,4 +1,4 @@
-//! Reading events: never one about something that the reader could not read at that moment.
+//! Reads events. A reader gets only events whose subject they could read at that moment.
 
 use crate::{
     Db, StoreError,
@@ -19,13 +19,13 @@ use uuid::Uuid;
 pub struct Sight {
     /// Whose events.
     pub scope: Scope,
-    /// Types he may read.
+    /// The types the caller may read.
     pub types: Vec<String>,
-    /// Types he may read about his own organization.
+    /// The types the caller may read about their own organization.
     pub own: Option<(OrgId, Vec<String>)>,
 }
 
-/// What he wants to see of it; none = not given, an empty list = given, but nothing can match.
+/// The caller's filter. None: not given. An empty list: given, but nothing can match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// Organizations.

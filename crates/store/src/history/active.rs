@@ -1,6 +1,6 @@
 //! Active alerts of many organizations with the embedded router, in one set-based read (spec:
-//! alert-management#active-alerts): the row of the history that fires has the columns to filter and sort by, the
-//! router's record has the rest. What silences do to an alert is judged by the caller; here it is a list of rows.
+//! alert-management#active-alerts). The firing row of the history has the columns to filter and sort by; the router's
+//! record has the rest. The caller applies silences; here an alert is a row of a list.
 
 use super::OrganizationsRead;
 use crate::{
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 /// Bytes of records that one read holds.
 const BYTES: usize = 64 * 1024 * 1024;
-/// Alerts whose labels are read at once: however large they are, that many fit.
+/// How many alerts have their labels read at once: they fit in memory however large their labels are.
 pub const JUDGED: usize = 400;
 
 /// What a list of active alerts can be filtered by; none = not given.

@@ -1,4 +1,4 @@
-//! Events of alerts that begin to fire and end, written with the rows of the history. Refreshes are none.
+//! Events of alerts that begin to fire and end, written with the rows of the history. A refresh is no event.
 
 use super::{NAME_CHARS, Write, word};
 use crate::{

@@ -1,5 +1,5 @@
-//! Which organizations' alerts are read: the caller's scope, narrowed to those that a request names (spec:
-//! alert-management#organizations).
+//! The organizations whose alerts a request reads: the caller's scope, narrowed to the organizations the request names
+//! (spec: alert-management#organizations).
 
 use crate::{scope::push_scope, sql::Q};
 use bailiwick_domain::{OrgId, OrgType};

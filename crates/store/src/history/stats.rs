@@ -1,5 +1,4 @@
-//! Figures over the history (spec: alert-management#figures): totals and trend from what is kept, statistics from the
-//! rows.
+//! Figures over the history (spec: alert-management#figures): totals and trend from counters, statistics from the rows.
 
 use super::{OrganizationsRead, list::HistoryFilter, list::push_from};
 use crate::{
@@ -142,7 +141,7 @@ struct LiveRow {
     muted: Option<i64>,
 }
 
-/// The sums of what was said last.
+/// The sums of the latest reports.
 pub async fn live(db: &Db, within: &OrganizationsRead) -> Result<Live, StoreError> {
     let mut q = Q::new(
         "SELECT CAST(SUM(t.active) AS BIGINT) AS active, CAST(SUM(t.critical) AS BIGINT) AS critical, \

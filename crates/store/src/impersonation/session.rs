@@ -1,4 +1,4 @@
-//! What is kept of a session.
+//! The row of an impersonation session.
 
 use bailiwick_domain::{ChainId, ImpersonationId, LoginId, Ts, UserId};
 use uuid::Uuid;
@@ -37,7 +37,7 @@ impl Cause {
     }
 }
 
-/// One of the two people as he was called when the session began.
+/// One of the two users, with their name at the start of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Party {
     /// Id.

@@ -1,4 +1,4 @@
-//! What the comparison of two records found.
+//! Changes found between two records.
 
 use crate::{
     StoreError, Tx,
@@ -60,7 +60,8 @@ impl NewDiff {
     }
 }
 
-/// Stores changes in this order and answers their ids. They count as told: whoever is to hear of them reads them.
+/// Stores changes in this order and returns their ids. The rows are stored as already notified: receivers read the rows
+/// themselves.
 pub async fn add(tx: &mut Tx, diffs: Vec<NewDiff>) -> Result<Vec<i64>, StoreError> {
     let mut ids = Vec::with_capacity(diffs.len());
     if !tx.is_postgres() {

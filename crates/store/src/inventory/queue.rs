@@ -1,4 +1,4 @@
-//! Accepted documents that wait for the worker, and those it could not use.
+//! Accepted documents that wait for the worker, and those the worker could not process.
 
 use crate::{
     StoreError, Tx,
@@ -37,9 +37,9 @@ pub(crate) const ENQUEUE_MANY: &str = enqueue_from!(
 );
 /// Claims of all processes one after the other: each sees what the one before it has taken.
 const TAKE_TURN: &str = "SELECT pg_advisory_xact_lock(7263001)";
-/// The oldest waiting entries, those of one system in order: none whose system has an earlier one that somebody works
-/// on or that waits for its next try. One index has the order of the waiting ones, another one that of a system's, and
-/// neither order can be had of any third. On PostgreSQL the entries are looked for once, as an array: a subquery may be
+/// The oldest waiting entries, those of one system in order: none whose system has an earlier entry that is leased or
+/// waits for its retry. One index has the order of the waiting entries, another one that of a system's entries, and no
+/// third index could give either order. On PostgreSQL the entries are looked for once, as an array: a subquery may be
 /// run again for each row, and would claim more each time.
 pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT q.id FROM inventory_queue q WHERE q.quarantined_at IS NULL AND q.next_at <= ? \

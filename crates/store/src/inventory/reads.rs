@@ -1,5 +1,5 @@
-//! What management reads: history, differences, summaries (spec: inventory#reads). Everything of one system, and none
-//! of it without a bound: rows are counted and chosen first, with the size of what they hold, and loaded by their ids.
+//! Reads for management: history, differences, summaries (spec: inventory#reads). Each read is of one system and
+//! limited: rows are counted and chosen first, with the size of their contents, and then loaded by their ids.
 
 use super::records::{Record, RecordRow, record_columns};
 use crate::{

@@ -1,4 +1,4 @@
-//! The systems whose documents are being stored.
+//! Locks the systems whose documents are being stored.
 
 use crate::{
     StoreError, Tx,

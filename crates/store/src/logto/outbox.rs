@@ -1,5 +1,5 @@
-//! What is still to be told to the tenant. One row for each object, whatever has happened to it: a delivery tells the
-//! state as it is then, so nothing can come in the wrong order. A row that is wanted again during its delivery stays.
+//! The changes still to be sent to the tenant. Each object has one row, whatever has changed: a delivery sends the
+//! state at that time, so nothing can arrive in the wrong order. A row that is queued again during its delivery stays.
 
 use crate::{
     Db, StoreError, Tx,
@@ -114,9 +114,9 @@ impl Kind {
 pub struct Due {
     /// About what.
     pub kind: Kind,
-    /// Local id, also of what is gone.
+    /// The local id, also of a removed object.
     pub object: Uuid,
-    /// Id at the tenant of what is gone.
+    /// The id of a removed object at the tenant.
     pub provider_id: Option<String>,
     /// What is gone had no known id there: by this name it is to be searched for.
     pub search_name: Option<String>,
@@ -282,8 +282,8 @@ pub async fn put_gone_tree(
     Ok(())
 }
 
-/// Wants something told of the next users of an organization, or of all below it too, who have an account or are to get
-/// one. The last of them; none when there was nobody left.
+/// Queues a change for the next users of an organization, or of everything below it too, who have an account or are to
+/// get one. Returns the last of them; none when no user was left.
 pub async fn put_next_users(
     tx: &mut Tx,
     issuer: &str,
@@ -385,7 +385,7 @@ pub async fn postpone(
     Ok(())
 }
 
-/// Gives a tree back that was gone through up to `after`; one that is wanted again begins anew.
+/// Gives back a tree that was walked up to `after`; one that was queued again starts from its beginning.
 pub async fn go_on(tx: &mut Tx, issuer: &str, due: &Due, after: Uuid) -> Result<(), StoreError> {
     let word = due.kind.word();
     let q = Q::by_index(GO_ON).bind(after).bind(issuer).bind(word).bind(due.object);

@@ -1,4 +1,4 @@
-//! What people have allowed clients of third parties to learn (spec: openid-provider#endpoints, step 2).
+//! Consents of users to third-party clients (spec: openid-provider#endpoints, step 2).
 
 use crate::{
     StoreError, Tx,
@@ -58,7 +58,7 @@ pub async fn of_user(on: impl Into<On<'_>>, user: UserId) -> Result<Vec<Consent>
     Ok(rows.into_iter().map(Consent::from).collect())
 }
 
-/// Keeps what the user has allowed, in the place of what he had.
+/// Stores the user's consent in place of the previous one.
 pub async fn put(tx: &mut Tx, user: UserId, client_id: &str, scope: &str, now: Ts) -> Result<(), StoreError> {
     Q::new(PUT).bind(user).bind(client_id).bind(scope).bind(now).run(tx).await.map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! Grants: an authorization code and what it produced.
+//! Grants: an authorization code and the tokens issued for it.
 
 use crate::{
     StoreError, Tx,
@@ -26,7 +26,7 @@ pub struct Grant {
     pub nonce: Option<String>,
     /// Audience of access tokens for a resource.
     pub resource: Option<String>,
-    /// When the user gave his password.
+    /// When the user entered their password.
     pub auth_at: Ts,
     /// The code.
     pub code: Code,

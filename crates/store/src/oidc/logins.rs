@@ -101,8 +101,8 @@ pub async fn by_token(
     Ok(Q::new(BY_TOKEN).bind(token_hash).bind(now).optional::<LoginRow>(on).await?.map(Login::from))
 }
 
-/// The logins of a user by which somebody can come in, by their cookie or by tokens that are renewed; the newest first,
-/// at most 500.
+/// The logins of a user that still give access, by their cookie or by tokens that are renewed; the newest first, at
+/// most 500.
 pub async fn open_of_user(
     on: impl Into<On<'_>>,
     user: UserId,

@@ -84,7 +84,7 @@ impl TryFrom<Row> for Line {
 pub struct Extra<'a> {
     /// Client keys, by far the most of a row.
     pub custom_data: bool,
-    /// The tenant of which is told when rows were mirrored to it.
+    /// The tenant whose sync times the rows show.
     pub logto: Option<&'a str>,
 }
 

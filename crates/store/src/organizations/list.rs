@@ -159,7 +159,7 @@ pub(crate) fn push_states(q: &mut Q, states: States, suspended: &str, deleted: &
     q.push(&text);
 }
 
-/// Appends ` AND …` for the creator: his id or that of his organization.
+/// Appends ` AND …` for the creator: their id or that of their organization.
 pub(crate) fn push_creators(q: &mut Q, alias: &str, ids: Option<&Vec<Uuid>>) {
     let Some(ids) = ids else { return };
     q.push(&format!(" AND ({alias}.creator_user_id IN (")).list(ids.iter().map(|id| UserId(*id)));

@@ -1,4 +1,4 @@
-//! A family over time, and whether a VAT number is in use.
+//! The series of one family over time, and the check whether a VAT number is in use.
 
 use crate::{Db, StoreError, scope::push_scope, sql::Q, time::utc_day, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Ts, org::OrgRef};

@@ -1,4 +1,4 @@
-//! What a list of systems can be filtered and ordered by (spec: systems#list).
+//! The filters and orders of a list of systems (spec: systems#list).
 
 use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q};
 use bailiwick_domain::{Keywords, OrgId, SystemStatus, fold::fold};
@@ -38,7 +38,7 @@ pub struct SystemFilter {
     pub system_key: Option<String>,
     /// Exact.
     pub types: Option<Vec<String>>,
-    /// Id of the creator or of his organization.
+    /// Id of the creator or of their organization.
     pub created_by: Option<Vec<Uuid>>,
     /// Exact.
     pub versions: Option<Vec<VersionFilter>>,
@@ -177,7 +177,7 @@ pub(super) const fn reads_activity(status: StatusFilter) -> bool {
     binds_cutoff(status) || matches!(status, StatusFilter::NoInventory)
 }
 
-/// Statuses whose word contains a text that is searched for.
+/// Statuses whose word contains a searched text.
 pub(super) fn statuses_with(text: &str) -> Vec<StatusFilter> {
     let text = fold(text);
     BY_WORD.into_iter().filter(|s| s.as_str().contains(&text)).map(StatusFilter::Is).collect()

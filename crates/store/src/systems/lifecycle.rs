@@ -1,5 +1,5 @@
-//! Marks of a system, its removal, a new secret. The counters of systems and the figures of its
-//! applications follow. The caller holds the row, and raises the auth epoch in the same transaction.
+//! The marks of a system, its removal, a new secret. The counters of systems and of the system's applications are
+//! updated as well. The caller holds the row, and raises the auth epoch in the same transaction.
 
 use super::status_counts;
 use crate::{

@@ -1,8 +1,8 @@
-//! The list of systems: a page is an index range in every order by a column of the row (docs/tree.md).
+//! The list of systems: in every order by a column of the row, a page is an index range (docs/tree.md).
 //!
 //! Two orders are computed. `status` is a sequence of runs, one for each status in the order of their words, each an
-//! index walk by id. `organization_name` walks the organizations in the order of their names. What a page passes over
-//! is read from an index alone, from the nearer end where the number of rows is known.
+//! index walk by id. `organization_name` walks the organizations in the order of their names. Rows before a page are
+//! passed over in an index alone, from the nearer end where the number of rows is known.
 
 mod by_status;
 mod deep;
@@ -58,7 +58,7 @@ struct Spec<'a> {
     db: &'a Db,
     scope: &'a Scope,
     filter: &'a SystemFilter,
-    /// The organizations of the filter with their types, where it takes in what is below them.
+    /// The organizations of the filter with their types, where it includes the organizations below them.
     expanded: &'a [(OrgId, OrgType)],
     order: SystemOrder,
     direction: SortDirection,
@@ -161,8 +161,8 @@ impl Spec<'_> {
         self.read(db, (self.ids(None, walk, start.as_ref()), walk), &[]).await
     }
 
-    /// The rows whose ids a statement finds. Those of an export in one statement, within what the rows before leave of
-    /// the budget; those of a page by their ids, which PostgreSQL plans once instead of once for each order and page.
+    /// The rows whose ids a statement finds. An export reads them in one statement, within the rest of the budget; a
+    /// page reads them by their ids, which PostgreSQL plans once instead of once for each order and page.
     async fn read(&self, db: &Db, (ids, walk): (Q, Walk), before: &[Row]) -> Result<Vec<Row>, StoreError> {
         if let Some(budget) = self.budget {
             let mut q =
@@ -332,7 +332,7 @@ impl Spec<'_> {
         }
     }
 
-    /// Statuses whose word contains the text searched for.
+    /// Statuses whose word contains the searched text.
     fn searched_statuses(&self) -> Vec<StatusFilter> {
         self.filter.search.as_deref().map(statuses_with).unwrap_or_default()
     }

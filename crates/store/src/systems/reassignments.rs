@@ -1,5 +1,5 @@
-//! A system goes to another organization (spec: systems#reassignment): its row with all that repeats its place, and
-//! what is kept about the move itself.
+//! Moves a system to another organization (spec: systems#reassignment): its row, all rows that repeat its place, and
+//! the record of the move itself.
 
 use super::status_counts;
 use crate::{

@@ -1,5 +1,5 @@
-//! Numbers and choices about the systems of a scope: totals by status, changes by day, what the filters of the list
-//! offer. What is kept or rare is read from counters and small indexes.
+//! Figures and filter choices for the systems of a scope: totals by status, changes by day, choices of the list's
+//! filters. Stored or rare values are read from counters and small indexes.
 
 use crate::{
     Db, ListEpochs, StoreError,
@@ -208,7 +208,7 @@ fn push_kept(q: &mut Q, scope: &Scope) {
     push_counts(q, scope, false);
 }
 
-/// Counters of what is not deleted, of suspended organizations or of all others.
+/// Counters of systems that are not deleted, of suspended organizations or of all others.
 fn push_counts(q: &mut Q, scope: &Scope, is_suspended: bool) {
     if *scope == Scope::Everything {
         // The few deleted ones are left out instead of looking at all others.

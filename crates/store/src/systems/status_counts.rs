@@ -1,14 +1,15 @@
 //! Systems by status, counted as they change (`organization_counts`) instead of at each request.
 //!
-//! A system is *counted as* never heard of, active or silent (`system_activity.counted`). That may be behind what it is:
-//! a heartbeat moves no counter, and the clock writes nothing. Such systems are *unsettled*, and totals look at each of
-//! them: those heard of since they were counted as something else (the heartbeat itself says so), and those that will
-//! fall silent soon ([`watch`] looks ahead). [`settle_some`] counts them anew, a few at a time.
+//! A system is *counted as* never heard of, active or silent (`system_activity.counted`). That may be behind its real
+//! status: a heartbeat moves no counter, and the passing of time writes nothing. Such systems are *unsettled*, and
+//! totals look at each of them: those with a heartbeat since they were counted as something else (the heartbeat itself
+//! records it), and those that will fall silent soon ([`watch`] looks ahead). [`settle_some`] updates their counted
+//! status, a few at a time.
 //!
-//! A use case that changes the place or a mark of a system takes its [`tally`] before and [`settle`]s the difference
-//! afterwards, holding its row all the while; `counted` moves under the same lock only, and with it the system's row in
-//! `system_statuses`, by which lists in the order of status find their pages. On PostgreSQL [`settle_some`] passes over
-//! rows that another transaction holds, so it never waits.
+//! A use case that changes the organization or a mark of a system takes its [`tally`] before and [`settle`]s the
+//! difference afterwards, with the system's row locked all the while. `counted` moves under the same lock only, and
+//! with it the system's row in `system_statuses`, by which lists in the order of status find their pages. On PostgreSQL
+//! [`settle_some`] skips rows that another transaction holds, so it never waits.
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, SystemId, Ts};
@@ -36,7 +37,7 @@ pub(crate) const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WH
      FROM systems s JOIN system_activity a ON a.system_id = s.id WHERE s.id [[= ANY(ARRAY||IN ]](SELECT u.system_id \
      FROM system_unsettled u WHERE u.system_id > ? ORDER BY u.system_id LIMIT ?)[[)||]] ORDER BY s.id \
      [[FOR NO KEY UPDATE OF s, a SKIP LOCKED||]]";
-/// Everything anew, from the rows; see [`recount`].
+/// Recounts everything from the rows; see [`recount`].
 pub(crate) const COUNTED_ANEW: &str = "UPDATE system_activity SET counted = CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END \
      WHERE counted <> CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END";
 pub(crate) const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = (SELECT COUNT(*) FROM systems s \
@@ -113,7 +114,7 @@ pub(crate) async fn tally(tx: &mut Tx, id: SystemId) -> Result<Tally, StoreError
     })))
 }
 
-/// Moves the counters by what is different since the [`tally`] of this system.
+/// Moves the counters by the changes since the [`tally`] of this system.
 pub(crate) async fn settle(tx: &mut Tx, id: SystemId, before: Tally) -> Result<(), StoreError> {
     let after = tally(&mut *tx, id).await?;
     if before == after {

@@ -1,4 +1,4 @@
-//! The tables as PostgreSQL knows them, each after those it refers to.
+//! The tables in PostgreSQL's catalogue, each after the tables it refers to.
 
 use crate::StoreError;
 use sqlx::PgConnection;

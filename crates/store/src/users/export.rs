@@ -22,7 +22,7 @@ pub struct Line {
     pub name: String,
     /// Digits only.
     pub phone: Option<String>,
-    /// Name of his organization.
+    /// Name of the user's organization.
     pub organization: String,
     /// Catalogue keys.
     pub role_ids: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Line {
     pub latest_login_at: Option<Ts>,
     /// Effective suspension.
     pub suspended_at: Option<Ts>,
-    /// Whether he or his organization is deleted.
+    /// Whether the user or their organization is deleted.
     pub is_deleted: bool,
 }
 

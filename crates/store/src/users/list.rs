@@ -87,7 +87,7 @@ impl Order {
     }
 }
 
-/// The organization of the creator, whose present name is shown.
+/// The creator's organization, for its present name.
 const CREATORS: &str = " LEFT JOIN organizations c ON c.id = u.creator_org_id";
 
 impl Sort {
@@ -128,8 +128,8 @@ impl Default for Order {
     }
 }
 
-/// The states of a list whose organizations are joined. Without deleted users both marks are named apart, so that the
-/// partial indexes serve.
+/// The states of a list that joins organizations. Without deleted users both marks are named separately, so that the
+/// partial indexes can be used.
 fn push_live(q: &mut Q, states: States) {
     if states.deleted {
         q.push(" WHERE 1 = 1");

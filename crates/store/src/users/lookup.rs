@@ -1,4 +1,4 @@
-//! Looking up many users at once, inside a scope: what an import asks for all its rows together.
+//! Looks up many users at once, inside a scope: an import looks up all its rows together.
 
 use super::{Placed, Row, columns};
 use crate::{
@@ -60,7 +60,7 @@ pub struct Holder {
     pub email: String,
 }
 
-/// Who inside the scope has one of these phones (digits) and is not deleted on his own, by phone.
+/// The users inside the scope with one of these phones (digits) that are not individually deleted, by phone.
 pub async fn holders_of_phones(
     on: impl Into<On<'_>>,
     scope: &Scope,

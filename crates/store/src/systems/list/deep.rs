@@ -1,4 +1,4 @@
-//! What lies far behind in a list of systems.
+//! Far pages of a list of systems.
 
 use super::{Run, Spec, SystemFilter, SystemOrder};
 use crate::{
@@ -12,7 +12,8 @@ use bailiwick_policy::Scope;
 
 /// So many pages before a page by organization are walked through.
 const NEAR: u64 = 100;
-/// Organizations whose systems are added up at once: an eighth of the rows to be passed over, and no fewer than these.
+/// How many organizations have their systems added up at once: an eighth of the rows to pass over, and no fewer than
+/// this.
 const SMALLEST_BLOCK: u64 = 16;
 /// Blocks are made smaller near the page as long as that leaves so many organizations in them.
 const FINEST_BLOCK: u64 = 512;

@@ -1,4 +1,4 @@
-//! What a filter finds among the systems of a scope: found once, and good until a system changes.
+//! The matches of a filter among the systems of a scope: found once, and valid until a system changes.
 
 use super::{Known, Spec, SystemFilter, SystemOrder};
 use crate::{

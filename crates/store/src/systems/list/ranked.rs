@@ -1,8 +1,8 @@
-//! Lists that ask for statuses and for something else as well: all that they show, in order, found once.
+//! Lists with statuses and another filter or search: all their ids, in order, found once.
 //!
-//! A heartbeat changes no row of a list, so what was found by heartbeats would never last. What systems are counted as
-//! does ([`counted`]): the ids that are found by it are good until a system changes or is counted as something else. The
-//! few unsettled systems are taken out of them, looked at for each page, and put back where they belong.
+//! Results found by heartbeats would never last, because a heartbeat changes no row of a list. Results found by the
+//! counted status do ([`counted`]): the ids stay valid until a system changes or is counted as something else. For each
+//! page, the few unsettled systems are taken out of them, judged by their heartbeats, and put back in their places.
 
 use super::{Known, Matches, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
 use crate::{
@@ -22,7 +22,7 @@ use bailiwick_policy::Scope;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// So many ids are kept for one list at most. Of longer lists a page is found among the rows without passing over many.
+/// The most ids that are kept for one list. A page of a longer list is found among the rows without passing over many.
 const MOST: usize = 50_000;
 /// What [`Ranked::to_bytes`] makes of too many: no number of ids is as long.
 const TOO_MANY: [u8; 1] = [0];
@@ -63,8 +63,8 @@ pub struct Unsettled {
     shown: Vec<Uuid>,
 }
 
-/// Whether a list is found by [`ranked`] and [`unsettled`]: one of a large scope, whose statuses are told by heartbeats
-/// and marks, and whose order is one for all of them.
+/// Whether [`ranked`] and [`unsettled`] find this list: its scope is large, heartbeats and marks decide its statuses,
+/// and one order applies to all of them.
 pub fn is_ranked(scope: &Scope, filter: &SystemFilter, order: SystemOrder) -> bool {
     let statuses = distinct(filter.statuses.as_deref().unwrap_or_default());
     let is_told = |s: &StatusFilter| matches!(s, StatusFilter::Is(s) if *s != SystemStatus::Deleted);
@@ -184,7 +184,7 @@ pub async fn unsettled(
     Ok(epochs.filter(|_| are_few).map(|epochs| (epochs, unsettled)))
 }
 
-/// A page of what is [`ranked`], as it is at the moment of `unsettled`.
+/// A page of a [`ranked`] list, as of the moment of `unsettled`.
 ///
 /// # Errors
 /// The database's.
