@@ -1,5 +1,5 @@
-//! The files of the web user interface, read once into memory: what is served can be no other file, whatever a path
-//! says.
+//! The files of the web user interface, read once into memory: a request cannot reach any other file, whatever its
+//! path.
 
 use aws_lc_rs::digest;
 use bytes::Bytes;
@@ -34,7 +34,7 @@ pub struct File {
     pub media_type: &'static str,
     /// `ETag`, with its quotation marks.
     pub etag: String,
-    /// It has a name that changes with what is in it.
+    /// Its name changes with its contents.
     pub is_immutable: bool,
 }
 
@@ -58,10 +58,10 @@ impl StaticFiles {
         Ok(StaticFiles { directory: directory.to_owned(), files: RwLock::new(Arc::new(files)) })
     }
 
-    /// Reads it again.
+    /// Reads the directory again.
     ///
     /// # Errors
-    /// As [`StaticFiles::open`]; what was there before goes on being served.
+    /// As [`StaticFiles::open`]; the previous files stay in use.
     pub fn reload(&self) -> Result<(), String> {
         let files = read(&self.directory).map_err(|why| format!("{}: {why}", self.directory.display()))?;
         *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
@@ -117,7 +117,7 @@ struct Budget {
     files: usize,
 }
 
-/// Regular files below a directory, also by links that stay below the root. Names with a leading dot are nobody's.
+/// Regular files below a directory, also through links that stay below the root. Names with a leading dot are skipped.
 fn collect(
     root: &Path,
     directory: &Path,

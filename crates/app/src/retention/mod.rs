@@ -1,6 +1,6 @@
 //! Retention (spec: inventory#retention, alert-management#history): the first run five minutes after the start, then
-//! one each hour, by one process of all. Everything goes in small transactions between which documents are taken and
-//! processed as ever; a run that is cut off is simply done again.
+//! one each hour, by one process for all. A run works in small transactions, and documents are received and processed
+//! between them; an interrupted run is simply repeated.
 
 mod pass;
 mod tiers;
@@ -41,7 +41,7 @@ pub struct Figures {
     pub activity: u64,
     /// Sessions of people who acted as others removed.
     pub impersonations: u64,
-    /// Records of what was done in them removed.
+    /// Removed entries of these sessions.
     pub impersonation_entries: u64,
     /// Refusals of API keys that do not work any more removed.
     pub key_refusals: u64,
@@ -110,7 +110,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     }
     let started = Instant::now();
     let outcome = work(app, since).instrument(jobs::span("retention")).await;
-    // Whatever has happened, nobody need wait for the end of the lease.
+    // Released whatever has happened, so no process waits for the end of the lease.
     leases::release(&app.db, LEASE, app.instance()).await?;
     let figures = outcome?;
     if let Some(figures) = &figures {

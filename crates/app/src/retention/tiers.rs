@@ -80,7 +80,7 @@ impl Thinning {
         if *newest == this {
             return None;
         }
-        // Processes whose clocks differ may number in another order than that of time.
+        // Processes with differing clocks may give ids in another order than that of time.
         let older = this.min(*newest);
         *newest = this.max(*newest);
         Some(older.1)
