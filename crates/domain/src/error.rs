@@ -1,4 +1,5 @@
-//! The one error of the use cases. HTTP turns it into an answer at the last step; the log text never reaches a client.
+//! The one error type of the use cases. The HTTP layer converts it into an answer at the last step; the log text never
+//! reaches a client.
 
 use serde_json::Value;
 use std::{borrow::Cow, time::Duration};
@@ -143,8 +144,8 @@ impl Error {
         Error::Invalid(vec![FieldError::new(key, message).with_value(value)])
     }
 
-    /// Names the values of refused fields: a unique index speaks of a field without knowing what was sent
-    /// (spec: conventions#validation-errors).
+    /// Adds the values of refused fields: a unique index names a field but not the value that was sent (spec:
+    /// conventions#validation-errors).
     #[must_use]
     pub fn with_values(mut self, values: &[(&str, &str)]) -> Error {
         if let Error::Invalid(fields) = &mut self {

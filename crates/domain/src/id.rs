@@ -57,7 +57,7 @@ macro_rules! ids {
 ids! {
     /// An organization; also its tenant id at the alert router.
     OrgId,
-    /// A user; also the subject of his tokens.
+    /// A user; also the subject of their tokens.
     UserId,
     /// A system under care.
     SystemId,

@@ -1,4 +1,4 @@
-//! Keywords that a query may use, each with what it means. The table that parses a word is the one that the interface
+//! Keywords that a query may use, each with its meaning. The table that parses a word is the one that the interface
 //! document lists, so the two cannot differ.
 
 /// The words of one key of a query.

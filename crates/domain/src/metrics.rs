@@ -1,4 +1,4 @@
-//! What the service counts about itself, and the text in which Prometheus reads it (exposition format 0.0.4).
+//! The counters of the service, and the text format in which Prometheus reads them (exposition format 0.0.4).
 //!
 //! A meter belongs to the part that it measures and is plain atomics: nothing is registered, locked or looked up where
 //! it is used. The handler of the metrics page walks through the parts.
@@ -72,7 +72,7 @@ const fn milliseconds<const N: usize>(list: [u64; N]) -> [Duration; N] {
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [Duration],
-    /// One for each bound and one for what is longer than all.
+    /// One for each bound and one for values above all bounds.
     counts: Box<[AtomicU64]>,
     sum_nanos: AtomicU64,
 }

@@ -1,4 +1,4 @@
-//! Paging as the lists of the wire do it (spec: conventions#lists).
+//! Paging of lists as the API defines it (spec: conventions#lists).
 
 use crate::Keywords;
 

@@ -12,7 +12,7 @@ pub struct Email {
 }
 
 impl Email {
-    /// As given, trimmed: what is stored and answered.
+    /// As given, trimmed: the form that is stored and returned.
     pub fn as_str(&self) -> &str {
         &self.text
     }
