@@ -105,7 +105,7 @@ impl Drop for ConnectionPermit {
 }
 
 impl State {
-    /// The next caller in turn, with a connection for them.
+    /// The next caller, with a connection for them.
     fn next(&mut self) -> Option<(OrgId, oneshot::Sender<ConnectionPermit>)> {
         while self.free > 0 {
             let (_, _, id) = self.waiting.pop_first()?;
@@ -211,7 +211,7 @@ mod tests {
             drop(open.pop());
             theirs.push(now(one).expect("before the hundred"));
         }
-        // The greedy one has one left, as everybody; its turn is in its line's order.
+        // The greedy tenant has one connection left, like every other; its waiting callers are served in their order.
         drop(theirs.pop());
         let got: Vec<_> = greedy.iter_mut().skip(4).filter_map(now).collect();
         assert_eq!(got.len(), 1);
