@@ -76,7 +76,7 @@ pub struct SystemCaller {
     pub id: SystemId,
     /// Public half of the credential.
     pub system_key: String,
-    /// Its organization, whose id is the tenant.
+    /// Its organization; the organization's id is the tenant.
     pub organization: OrgRef,
 }
 
@@ -89,7 +89,7 @@ pub enum Caller {
     ApiKey {
         /// The key's owner.
         identity: Arc<UserIdentity>,
-        /// What of his permissions passes.
+        /// Which of the user's permissions the key has.
         mode: KeyMode,
     },
     /// A system; it has no permissions, its operations concern only itself.

@@ -1,4 +1,4 @@
-//! What a user may do: the computation of spec: authorization#effective-permissions.
+//! The effective permissions of a user (spec: authorization#effective-permissions).
 
 use crate::{Catalogue, Permission, PermissionSet, UserRole, Verb};
 use bailiwick_domain::OrgType;

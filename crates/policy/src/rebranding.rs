@@ -1,5 +1,5 @@
-//! Rebranding of an organization (spec: rebranding#operations, authorization#object-rules): no permission of its own
-//! stands before it.
+//! Rebranding of an organization (spec: rebranding#operations, authorization#object-rules). It has no permission of its
+//! own.
 
 use crate::{Action, Caller, Granted, OrgNode, Permission, Refusal, organization::visible};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
@@ -53,8 +53,8 @@ pub fn rebranding_gate(
     }
 }
 
-/// The organization whose rebranding is read or, after [`rebranding_gate`], changed: within reach and not deleted.
-/// Unknown (none) and foreign ones are missing alike.
+/// The organization whose rebranding is read or, after [`rebranding_gate`], changed: within reach and not deleted. An
+/// unknown organization (none) and one out of reach get the same error.
 ///
 /// # Errors
 /// `organization not found`.

@@ -1,4 +1,4 @@
-//! Why something is refused, and the one place where a refusal becomes an error.
+//! The reasons for refusals, and the one place where a refusal becomes an error.
 
 use crate::{Action, RankGap, Resource};
 use bailiwick_domain::{Error, OrgType};
@@ -17,7 +17,7 @@ pub enum Refusal {
     /// The target is unknown, deleted, suspended, out of reach or has not consented: one answer (spec:
     /// authorization#impersonation).
     NoConsent,
-    /// An organization on which this caller may not do this, mostly his own (spec: authorization#object-rules).
+    /// An organization on which this caller may not do this, mostly their own (spec: authorization#object-rules).
     AccessDenied {
         /// What was tried.
         verb: &'static str,
@@ -62,9 +62,9 @@ pub enum Refusal {
     SuspendedAbove(&'static str),
     /// Deleted from above: organizations and systems.
     DeletedAbove(&'static str),
-    /// A user suspended through his organization.
+    /// A user suspended through their organization.
     UserSuspendedAbove,
-    /// 400: a user deleted through his organization.
+    /// 400: a user deleted through their organization.
     UserDeletedAbove,
     /// A system of an organization above the caller's level (spec: systems#access).
     SystemTier,

@@ -1,4 +1,5 @@
-//! Which organizations a caller reaches. The one implementation for lists, counters, filters and single objects.
+//! The organizations within a caller's reach. This is the one implementation for lists, counters, filters and single
+//! objects.
 
 use crate::{Caller, Permission, Refusal, Resource, Verb};
 use bailiwick_domain::{OrgId, OrgType, UserId};
@@ -87,7 +88,7 @@ pub fn hierarchy(caller: &Caller) -> Scope {
     }
 }
 
-/// The organizations on which the caller has the permission: all he reaches, or none. Distributors as a family
+/// The organizations on which the caller has the permission: all within their reach, or none. Distributors as a family
 /// belong to the owner level alone, even if a catalogue grants more (spec: authorization#object-rules).
 pub fn scope_for(caller: &Caller, permission: Permission) -> Scope {
     let reserved = permission.resource() == Resource::Distributors && !caller.is_owner_level();

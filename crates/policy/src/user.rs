@@ -22,14 +22,14 @@ pub enum Consent {
     Hierarchy,
 }
 
-/// A user as the rules see him.
+/// A user as the rules see them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserTarget {
     /// Id.
     pub id: UserId,
-    /// Where his organization hangs.
+    /// The place of the user's organization in the tree.
     pub path: Path,
-    /// His permissions as if he were enabled.
+    /// The user's permissions as if they were enabled.
     pub effective: Effective,
     /// His state.
     pub standing: Standing,

@@ -334,7 +334,7 @@ proptest! {
         prop_assert!(effective.set().without(held).iter().all(|p| p.verb() == Verb::Read));
     }
 
-    /// Nobody acts on a user who has more, or holds a role he could not assign; nor makes one.
+    /// No caller can act on a user with more permissions or with a role the caller could not assign, nor create one.
     #[test]
     fn rank_holds(world in worlds()) {
         let catalogue = world.catalogue();
@@ -355,7 +355,7 @@ proptest! {
         }
     }
 
-    /// Systems, jobs and nobody: no user's rights by any way.
+    /// Systems, jobs and anonymous callers have no user's rights by any way.
     #[test]
     fn others_have_no_user_rights(world in worlds()) {
         let catalogue = world.catalogue();
