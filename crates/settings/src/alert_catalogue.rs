@@ -1,4 +1,4 @@
-//! Names of alerts that filters offer before any was seen (spec: alert-management#figures).
+//! Names of alerts that filters offer before any has been received (spec: alert-management#figures).
 
 /// An alert that systems are known to send.
 #[derive(Clone, Debug, PartialEq, Eq)]

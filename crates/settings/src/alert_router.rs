@@ -1,4 +1,4 @@
-//! Where alerts live.
+//! Which alert router is used, and its settings.
 
 /// The alert router.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
+//! The configuration of the use cases: plain, checked values. The `server` crate creates them.
 
 mod alert_catalogue;
 mod alert_limits;
@@ -29,7 +29,7 @@ pub use rebranding::Rebranding;
 pub struct Build {
     /// Version of the service.
     pub version: &'static str,
-    /// Commit; `unknown` where nobody has said.
+    /// Commit; `unknown` when the build does not set it.
     pub commit: &'static str,
     /// Time of that commit, RFC 3339, or `unknown`.
     pub time: &'static str,
@@ -50,7 +50,7 @@ pub struct Settings {
     pub base_paths: Vec<String>,
     /// Directory of the web interface that is served beside the API.
     pub static_dir: Option<PathBuf>,
-    /// Peers whose `X-Forwarded-For` is believed.
+    /// Peers whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<Network>,
     /// Origins allowed by CORS; empty = off.
     pub cors_origins: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Settings {
     pub identity: IdentityMode,
     /// Embedded identity provider; its clients of third parties are the catalogue of every mode.
     pub provider: Provider,
-    /// Acting as another user with his consent.
+    /// Impersonation of users with their consent.
     pub impersonation: Impersonation,
     /// Systems.
     pub systems: Systems,
@@ -136,9 +136,9 @@ pub struct Tokens {
 /// Impersonation (spec: impersonation#requests-while-impersonating, authorization#impersonation).
 #[derive(Clone, Copy, Debug)]
 pub struct Impersonation {
-    /// Whom one may act as, besides his consent and the rank rule.
+    /// Which users can be impersonated, besides their consent and the rank rule.
     pub scope: ImpersonationScope,
-    /// How long sessions that are over, and what was done in them, are kept.
+    /// How long ended sessions and their entries are kept.
     pub audit_retention: Duration,
 }
 
@@ -202,13 +202,13 @@ pub struct Application {
     pub login_url: Option<String>,
     /// What that request asks for; none = `openid profile email`.
     pub scope: Option<String>,
-    /// Where more is told about it.
+    /// A page with more information about it.
     pub info_url: Option<String>,
     /// Logo on a light ground.
     pub logo_url: Option<String>,
     /// Logo on a dark ground.
     pub dark_logo_url: Option<String>,
-    /// Who sees it; none = nobody.
+    /// Which users see it; none = no user.
     pub access_control: Option<AccessControl>,
 }
 
@@ -262,8 +262,8 @@ pub struct Alerting {
     pub resolve_timeout: Duration,
     /// Times of all groups of messages.
     pub timing: Timing,
-    /// For how long at most nobody may give a sign of life without that being an outage, after which senders have time
-    /// to refresh their alerts; a minute, but where a test moves the clock.
+    /// The longest gap without a sign of life of any process that does not count as an outage. After an outage, senders
+    /// have time to refresh their alerts. A minute, except where a test moves the clock.
     pub short_outage: Duration,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
@@ -275,9 +275,9 @@ pub struct Alerting {
     pub reported_version: String,
     /// Time zone of messages.
     pub zone: Zone,
-    /// Where a remote router tells what was resolved; none = it does not.
+    /// Where a remote router reports resolved alerts; none = it does not.
     pub history_url: Option<String>,
-    /// What a remote router shows when it tells what was resolved; none = nobody is let in.
+    /// The secret that a remote router presents with its reports; none = every report is refused.
     pub history_secret: Option<Secret<String>>,
     /// Where webhooks may go besides public addresses.
     pub allowed_hosts: AllowedHosts,
