@@ -35,7 +35,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
 
-/// Turns at hashing and the memory of failures.
+/// The permits for hashing and the recent failures.
 pub struct Passwords {
     turns: Arc<Semaphore>,
     failures: Failures,
@@ -79,8 +79,8 @@ pub async fn hash(service: &Identity, password: &str) -> Result<String> {
     .map_err(Error::internal)?
 }
 
-/// Whether the password is the one behind the hash; without a hash false, after the same time. Unlimited: a request
-/// that guesses goes through [`matches_user`].
+/// Whether the password matches the hash; without a hash false, after the same time. Not limited: a request that may be
+/// a guess goes through [`matches_user`].
 pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
     let turn = service.passwords.turn().await?;
     Ok(is_behind(password, hash.unwrap_or(NOBODY), turn).await? && hash.is_some())
@@ -133,7 +133,7 @@ async fn limited(
     checked
 }
 
-/// What a new password is.
+/// The origin of a new password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Chosen by a person: by the user, or by an administrator for them.
@@ -142,8 +142,8 @@ pub enum Origin {
     Generated,
 }
 
-/// Stores a hash, if the password is kept here, and ends what the old one opened (spec: authentication#session-chains);
-/// `keep` is the calling chain of an own change. False when there is no such user.
+/// Stores a hash, if the password is kept here, and ends the access that the old one gave (spec:
+/// authentication#session-chains). `keep` is the calling chain of an own change. False when there is no such user.
 pub async fn set_password(
     tx: &mut Tx,
     now: Ts,
@@ -311,7 +311,7 @@ pub async fn change_own(
         let now = service.now();
         let mut tx = service.db.begin().await?;
         identities::get_for_login(&mut tx, user).await?;
-        // What was checked must still be the password: it may have been changed while this one was hashed.
+        // The password checked before must still be current: it may have been changed while the new one was hashed.
         if !is_still(&mut tx, user, &place).await? {
             return Err(wrong());
         }

@@ -11,7 +11,7 @@ use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_settings::{Client, Settings};
 use url::form_urlencoded;
 
-/// What an application asks for when it is opened from the list (spec: openid-provider#third-party-applications).
+/// The scopes an application requests when it is opened from the list (spec: openid-provider#third-party-applications).
 const DEFAULT_SCOPE: &str = "openid profile email";
 
 /// An application as one person sees it.

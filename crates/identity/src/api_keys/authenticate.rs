@@ -21,19 +21,19 @@ use std::{sync::Arc, time::Duration};
 
 /// How often the last use of a key is written.
 const USE_INTERVAL: Duration = Duration::from_secs(60);
-/// What was written lately is remembered for so many keys and kinds; beyond, the table's own bound still holds.
+/// How many recent writes are remembered, by key and kind; beyond this, the bound of the table still applies.
 const MEMORY: u64 = 20_000;
 /// Longest path that is recorded, in characters.
 const MAX_PATH: usize = 255;
 
-/// What a process keeps about API keys.
+/// The API key state of a process.
 pub struct ApiKeys {
     requests: KeyedLimit<ApiKeyId>,
     /// When this process last wrote something about a key.
     written: Cache<(ApiKeyId, Note), Ts>,
 }
 
-/// What is written about a key while it is used; never more than once a minute.
+/// The kinds of rows written about a key while it is used; each at most once a minute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Note {
     Use,

@@ -20,7 +20,7 @@ pub struct OpenSessions {
     pub chains: Vec<OpenChain>,
 }
 
-/// What is open; at most 500 of each kind.
+/// The user's open logins and sessions; at most 500 of each kind.
 pub async fn open_of(service: &Identity, user: UserId) -> Result<OpenSessions> {
     let now = service.now();
     let (logins, chains) = tokio::join!(

@@ -69,7 +69,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Whether the account has failed too often already, which the caller is not told: the password counts as wrong,
+    /// Whether the account has already failed too often. The caller does not learn this: the password counts as wrong,
     /// after the time that a check takes.
     pub fn is_hopeless(&self) -> bool {
         self.is_hopeless

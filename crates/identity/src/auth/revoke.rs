@@ -9,7 +9,7 @@ use bailiwick_store::{
     sessions,
 };
 
-/// Why a chain ended; what `{reason}` of `token has been revoked` says (spec: authentication#bearer-errors).
+/// Why a chain ended: the `{reason}` of `token has been revoked` (spec: authentication#bearer-errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Signed out, here or at the provider.

@@ -22,7 +22,7 @@ use bailiwick_store::{
 };
 use std::time::Duration;
 
-/// What exchange and refresh answer.
+/// The response of exchange and refresh.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Access token.
@@ -56,8 +56,8 @@ fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts
     }
 }
 
-/// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
-/// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
+/// Starts a chain for a user that a provider has named. The user, and the login it came from, are locked while the
+/// chain is written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
 pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     let now = service.now();
@@ -98,14 +98,14 @@ pub(crate) async fn resume(
     session(service, &identity_of(&service.catalogue, user), &chain, now)
 }
 
-/// What a refresh token that is genuine is worth.
+/// The outcome of a genuine refresh token.
 enum Worth {
     Next(Chain),
     Same(Chain),
     Reused,
 }
 
-/// Refresh: the presented token is used up, the chain's next one comes back (spec: authentication#refresh).
+/// Refresh: uses up the presented token and returns the chain's next one (spec: authentication#refresh).
 pub async fn refresh(service: &Identity, refresh_token: &str) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
     let now = service.now();

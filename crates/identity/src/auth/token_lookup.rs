@@ -55,7 +55,7 @@ impl TokenLookup {
     /// The chain with its user, from a read that starts after this call; none = no such chain.
     ///
     /// # Errors
-    /// 503 when it cannot be told.
+    /// 503 when the chain cannot be read.
     pub(crate) async fn of(&self, chain: ChainId) -> Result<Option<Arc<Bearer>>> {
         if self.rows.is_stopped() {
             // The process is stopping: its last requests do not wait for a group.

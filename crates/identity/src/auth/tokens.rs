@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// `nbf` only.
 const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(60);
 
-/// What all kinds have in common.
+/// The claims common to all kinds.
 #[derive(Serialize)]
 struct Registered<'a> {
     iss: &'a str,
@@ -55,7 +55,7 @@ struct ImpersonationClaims<'a> {
     registered: Registered<'a>,
 }
 
-/// What the service believes of its own token once it is verified.
+/// The claims of a verified token of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Presented {
     /// The user.
@@ -166,7 +166,7 @@ pub struct PresentedImpersonation {
     pub session: ImpersonationId,
     /// Whose rights it gives.
     pub impersonated: UserId,
-    /// To whom.
+    /// The impersonator.
     pub impersonator: UserId,
     /// Whether its time is over; that has an answer of its own (spec: authentication#bearer-errors).
     pub is_expired: bool,

@@ -31,7 +31,7 @@ pub struct UserObject {
     pub org_role: String,
     /// Its key.
     pub org_role_id: String,
-    /// What the masks leave of the organization role.
+    /// The permissions that the masks leave of the organization role.
     pub org_permissions: Vec<String>,
     /// Organization.
     pub organization_id: OrgId,

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 /// Longest text of a hash.
 const MAX_CHARS: usize = 255;
-/// What checking one may cost at most: memory in KiB, passes, lanes.
+/// The highest accepted cost of one check: memory in KiB, passes, lanes.
 const MOST: [u32; 3] = [64 * 1024, 16, 8];
 /// How long a call waits for a permit to hash.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ impl Imported {
     }
 }
 
-/// CheckPermits at checking: half of the processors, so that people who sign in get theirs.
+/// Permits for checks: half of the processors, so that sign-ins of people keep the other half.
 #[derive(Debug)]
 pub(super) struct CheckPermits(Arc<Semaphore>);
 

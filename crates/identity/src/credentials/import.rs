@@ -29,7 +29,7 @@ const PUBLIC_CHARS: usize = 64;
 /// Longest older secret.
 const SECRET_CHARS: usize = 512;
 
-/// What a file has brought.
+/// The result of importing a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imports {
     /// Older pairs.
@@ -143,7 +143,7 @@ fn read(line: usize, cells: &[String], now: Ts) -> Result<Row, FieldError> {
     Ok(Row { line, system, pair, key, registered_at })
 }
 
-/// What must be there once and is there twice.
+/// Errors for values that must be unique in the file and are repeated.
 fn repeated(rows: &[Row]) -> Vec<FieldError> {
     let mut seen: HashSet<(&str, String)> = HashSet::new();
     let mut wrong = Vec::new();
@@ -179,7 +179,7 @@ async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Impor
         if same_public.as_ref().is_some_and(is_other) {
             return wrong("secret_public", "belongs to another system");
         }
-        // What has been taken over before may have been used since.
+        // A pair imported earlier may have been used since.
         if same_key.is_empty() || same_public.is_none() {
             key.as_str().clone_into(&mut system.system_key);
             if !legacy::adopt(tx, &system, public, hash, now).await? {

@@ -21,7 +21,7 @@ pub(super) fn is_legacy_id(text: &str) -> bool {
     (1..=MAX_CHARS).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() && b != b':')
 }
 
-/// Who calls by key and secret or by an older pair: no older secret looks like one of ours.
+/// Authenticates a system by key and secret or by an older pair; no older secret looks like one of ours.
 pub async fn authenticate_either(
     service: &Identity,
     authorization: Option<&str>,
@@ -34,7 +34,7 @@ pub async fn authenticate_either(
     by_pair(service, &basic, client_ip, true).await
 }
 
-/// Who calls by an older pair, registered or not.
+/// Authenticates a system by an older pair, registered or not.
 pub async fn authenticate_legacy(
     service: &Identity,
     authorization: Option<&str>,

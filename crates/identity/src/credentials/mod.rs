@@ -49,7 +49,7 @@ const WAIT: Duration = Duration::from_secs(5);
 /// A key to be read, with an epoch that was read before.
 type Wanted = (String, i64);
 
-/// What is remembered between requests; bounded.
+/// The cached credentials; bounded.
 #[derive(Debug)]
 pub struct Credentials {
     entries: Cache<String, Arc<Entry>>,
@@ -122,7 +122,7 @@ impl Credentials {
         };
         match &found {
             None => self.unknown.insert(key_hash, now),
-            // A registration raises no epoch, so what it changes is not remembered before it.
+            // A registration raises no epoch, so a system is not cached before its registration.
             Some(entry) if entry.registered_at.is_some() => {
                 self.entries.insert(key.to_owned(), entry.clone())
             }
@@ -136,7 +136,7 @@ impl Credentials {
         self.unknown.get(&hash).is_some_and(|at| now < at.plus(UNKNOWN_FOR))
     }
 
-    /// Whether this was looked for in vain within the window, so that it need not be again.
+    /// Whether a recent lookup found nothing, so the row need not be read again.
     pub fn is_unknown(&self, sought: CredentialKey<'_>, now: Ts) -> bool {
         self.has_missed(self.failures.hash_of(sought), now)
     }

@@ -82,8 +82,8 @@ async fn leave(
     Ok(Some(back))
 }
 
-/// The chain the session is bound to, held as the calling one is, which must go on: what ends the token that asks may
-/// have happened after it was let through.
+/// The chain the session is bound to, locked together with the calling chain. The calling chain must still be live: an
+/// event may have ended the presented token after it was admitted.
 async fn hold_chains(tx: &mut Tx, bound: ChainId, calling: Option<ChainId>) -> Result<Option<Chain>> {
     let mut all: Vec<ChainId> = calling.into_iter().chain([bound]).collect();
     all.sort_unstable();
@@ -104,8 +104,8 @@ async fn hold_chains(tx: &mut Tx, bound: ChainId, calling: Option<ChainId>) -> R
     Ok(of_session)
 }
 
-/// The login the session's chain came from, so that signing out there ends the new chain too. Whoever ends a login ends
-/// the sessions that came from it in the same transaction; so one that cannot be held here is merely expired.
+/// The login that the session's chain came from, so that signing out there ends the new chain too. A transaction that
+/// ends a login also ends its sessions, so a login that cannot be locked here has merely expired.
 async fn hold_login(tx: &mut Tx, login: Option<LoginId>) -> Result<Option<LoginId>> {
     let Some(login) = login else { return Ok(None) };
     Ok(logins::hold(tx, login).await.map_err(unreadable)?.then_some(login))

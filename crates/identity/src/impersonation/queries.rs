@@ -10,7 +10,7 @@ use bailiwick_store::impersonation::{
     sessions::{self, Cause, Session, Side, Which},
 };
 
-/// When a session was over; none = it goes on.
+/// When a session ended; none = it is live.
 pub fn over_at(session: &Session, now: Ts) -> Option<Ts> {
     let by_itself = (session.expires_at <= now).then_some(session.expires_at);
     session.end.as_ref().map(|end| end.at).or(by_itself)
@@ -50,12 +50,12 @@ pub async fn audit(
     Ok((session, entries))
 }
 
-/// What [`purge`] has removed.
+/// The numbers of rows that [`purge`] has removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
     /// Sessions.
     pub sessions: u64,
-    /// What was done in them.
+    /// Their entries.
     pub entries: u64,
     /// Expired consents.
     pub consents: u64,

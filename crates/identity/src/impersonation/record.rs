@@ -16,7 +16,7 @@ pub struct Call<'a> {
     pub path: &'a str,
     /// Method.
     pub method: &'a str,
-    /// What of the request is kept; nothing secret is in it.
+    /// The recorded parts of the request, without secrets.
     pub data: Option<&'a str>,
 }
 
@@ -58,7 +58,7 @@ impl OpenEntry {
     pub async fn complete(mut self, status: u16, words: &'static str, data: Option<String>) {
         self.is_complete = true;
         let (service, seq) = (self.service.clone(), self.seq);
-        // A task of its own: a client that hangs up now must not cut it.
+        // A separate task, so that a client that disconnects now does not interrupt it.
         let what = async move {
             if let Err(e) = complete(&service, seq, Some(status), words, data.as_deref()).await {
                 tracing::error!(entry = seq, status, error = %e, "an impersonated request could not be recorded to its end");

@@ -27,7 +27,7 @@ use bailiwick_store::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// What the start of a session answers.
+/// The response to a start.
 #[derive(Clone, Debug)]
 pub struct Started {
     /// The session.
@@ -38,7 +38,7 @@ pub struct Started {
     pub expires_in: u64,
     /// Whose rights it gives.
     pub impersonated: UserObject,
-    /// To whom.
+    /// The impersonator.
     pub impersonator: UserObject,
 }
 

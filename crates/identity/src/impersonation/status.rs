@@ -13,14 +13,14 @@ use bailiwick_store::{
     sessions as chains,
 };
 
-/// A session that goes on.
+/// A live session.
 #[derive(Clone, Debug)]
 pub struct Current {
     /// The session.
     pub session: Session,
     /// Whose rights it gives.
     pub impersonated: UserObject,
-    /// To whom.
+    /// The impersonator.
     pub impersonator: UserObject,
 }
 
@@ -40,7 +40,7 @@ pub struct Recovery {
     pub expires_in: u64,
 }
 
-/// What is answered.
+/// The response.
 #[derive(Clone, Debug)]
 pub enum Status {
     /// No impersonation.

@@ -43,7 +43,7 @@ pub(super) enum SessionEnd {
 }
 
 impl SessionEnd {
-    /// What the token answers.
+    /// The response to the token of such a session.
     fn error(&self) -> Error {
         match self {
             SessionEnd::Impersonator { .. } => {
@@ -77,7 +77,7 @@ fn withdrawn() -> Error {
     }
 }
 
-/// What the setting makes of a consent.
+/// The reach of a consent under the setting.
 pub fn reach(service: &Identity) -> Consent {
     match service.settings.impersonation.scope {
         ImpersonationScope::Consent => Consent::Everyone,
@@ -139,7 +139,7 @@ pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Se
     }
 }
 
-/// What a request with an impersonation token is.
+/// The outcome of an impersonation token.
 #[derive(Clone, Debug)]
 pub struct Acting {
     /// The session.

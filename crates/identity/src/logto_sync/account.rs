@@ -21,7 +21,7 @@ use bailiwick_store::{
 pub(super) struct Account {
     /// Its id.
     pub(super) subject: String,
-    /// An earlier creation has made it, so it may be otherwise than the user is now.
+    /// An earlier creation made it, so it may differ from the user's present state.
     pub(super) is_found: bool,
 }
 
@@ -87,7 +87,7 @@ async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Opt
     Ok(Some(password))
 }
 
-/// Nothing was made, so nothing is to be found: else whatever bears our id later would be taken for it.
+/// Nothing was created, so no later search may find anything: an object with our id would be taken for the account.
 async fn forget(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     logto::user_not_created(&mut tx, logto.issuer(), user).await?;
@@ -126,9 +126,9 @@ async fn link(
         record_link(service, &mut tx, user.id, &subject).await?;
     } else {
         match account_links::user(&mut tx, issuer, &subject).await? {
-            // He has come in with it meanwhile.
+            // The user has signed in with this account meanwhile.
             Some(holder) if holder == user.id => {}
-            // Somebody else has: it is that user's now.
+            // Another user has signed in with it: the account is theirs now.
             Some(_) => {
                 logto::user_not_created(&mut tx, issuer, user.id).await?;
                 tx.commit().await?;
@@ -158,7 +158,7 @@ async fn link(
     Ok(Some(subject))
 }
 
-/// What an earlier creation has made. Only our own id tells: never a name or an address.
+/// An account made by an earlier creation. Only our own id identifies it, never a name or an address.
 pub(super) async fn find(logto: &LogtoSync, user: UserId, name: &str) -> Result<Option<String>, Stop> {
     let found = logto.client.find_user(name).await.map_err(Stop::Logto)?;
     let ours = user.to_string();

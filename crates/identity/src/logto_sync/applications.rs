@@ -46,7 +46,7 @@ struct State {
     failed_at: Option<Ts>,
 }
 
-/// The list as it was last told.
+/// The list as last fetched.
 #[derive(Default)]
 pub(super) struct ApplicationCache {
     state: Mutex<State>,
@@ -69,7 +69,7 @@ impl ApplicationCache {
     }
 }
 
-/// The applications; none outside mode `logto` and when nothing was ever told.
+/// The applications; none outside mode `logto`, and before the first successful fetch.
 pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
     let memory = &service.logto.as_ref()?.applications;
     let (list, is_enough) = memory.present(service.now());
@@ -136,7 +136,7 @@ async fn fetch(service: &Identity, logto: &LogtoSync) -> Result<Applications, St
     Ok(Applications { clients, sign_in })
 }
 
-/// What an application says of itself beside the provider's own fields.
+/// The data an application has beside the provider's own fields.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Custom {
@@ -156,14 +156,14 @@ struct Access {
     user_role_ids: Vec<String>,
 }
 
-/// Only what a browser can open.
+/// An address that a browser can open, if it is one.
 fn address(text: Option<String>) -> Option<String> {
     let is_web =
         |text: &String| url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     text.filter(is_web)
 }
 
-/// As it would stand in the catalogue; what cannot be read of its customData makes it invisible.
+/// The client as the catalogue would configure it. An application with unreadable `customData` stays invisible.
 fn registered(
     application: provider::Application,
     experience: provider::SignInExperience,

@@ -45,7 +45,7 @@ use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{Mutex, Notify};
 use uuid::Uuid;
 
-/// What of an object is to be told, as bits.
+/// The aspects of an object to send, as bits.
 mod aspect {
     /// Whether the user may sign in.
     pub(super) const STATE: i64 = 1;
@@ -65,10 +65,10 @@ mod aspect {
     pub(super) const ORGANIZATION: i64 = PROFILE | TYPE;
 }
 
-/// What sealed passwords are sealed for.
+/// The purpose under which passwords are sealed.
 const SEAL: &str = "logto";
 
-/// What this process keeps for the tenant.
+/// The state of this process for the tenant.
 pub struct LogtoSync {
     settings: Logto,
     client: LogtoClient,
@@ -116,7 +116,7 @@ impl LogtoSync {
     }
 }
 
-/// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
+/// Wakes the worker after the commit; otherwise it would find the change a little later by itself.
 pub fn wake(service: &Identity) {
     if let Some(logto) = &service.logto {
         logto.arrived.notify_one();
@@ -221,7 +221,7 @@ pub async fn purge_others(service: &Identity, tx: &mut Tx, before: Ts, limit: i6
     Ok(logto::purge_others(tx, issuer, before, limit).await?)
 }
 
-/// How far users are mirrored; nothing in the other modes.
+/// The sync states of users; nothing in the other modes.
 pub async fn marks_of_users(
     service: &Identity,
     users: impl Iterator<Item = UserId>,
@@ -239,7 +239,7 @@ pub async fn marks_of_organizations(
     Ok(logto::organization_marks(&service.db, logto.issuer(), organizations).await?)
 }
 
-/// An organization with how far it is mirrored.
+/// An organization with its sync state.
 pub async fn marked(service: &Identity, organization: Organization) -> Result<Organization> {
     let mut marks = marks_of_organizations(service, std::iter::once(organization.id)).await?;
     Ok(Organization { mirrored: marks.remove(&organization.id.0).unwrap_or_default(), ..organization })
@@ -289,8 +289,8 @@ fn open(service: &Identity, sealed: &str) -> Result<String> {
     String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
 }
 
-/// Links the owner organization and the first user to what the configuration names (spec: logto#calls: found by
-/// configured or linked id, never by name).
+/// Links the owner organization and the first user to the objects named in the configuration (spec: logto#calls: found
+/// by configured or linked id, never by name).
 async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
     let (issuer, settings) = (logto.issuer(), &logto.settings);
     let owner = organizations::owner(&service.db).await?;

@@ -33,7 +33,7 @@ impl Names {
     }
 }
 
-/// The names as they were last told.
+/// The names as last fetched.
 #[derive(Default)]
 pub(super) struct RoleCache(Mutex<Option<(Ts, Arc<Names>)>>);
 
@@ -48,7 +48,7 @@ pub(super) async fn known(
     logto: &LogtoSync,
     needs: impl Fn(&Names) -> bool + Send,
 ) -> Result<Arc<Names>, LogtoError> {
-    // Held while they are asked for: once for all who wait.
+    // Locked during the fetch: one fetch serves all waiting tasks.
     let mut held = logto.names.0.lock().await;
     let now = service.now();
     if let Some((at, names)) = held.as_ref() {

@@ -16,11 +16,11 @@ use bailiwick_store::{
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-/// Objects read from the database at a time, and looked at at once.
+/// Objects read from the database at a time, and compared at the same time.
 const PAGE: i64 = 100;
 const AT_ONCE: usize = 8;
 
-/// What is otherwise there.
+/// An object that differs at the tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// `organization` or `user`.
@@ -31,19 +31,19 @@ pub struct Difference {
     pub name: String,
     /// `missing`, `different: …`, `superfluous: …`.
     pub what: Vec<String>,
-    /// What is to be told, as bits, and whether the link leads nowhere.
+    /// The aspects to send, as bits, and a link to an object that does not exist.
     aspects: i64,
     dead_link: Option<String>,
 }
 
-/// What a reconciliation has come to.
+/// The result of a reconciliation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Organizations and users looked at.
+    /// Organizations and users compared.
     pub looked_at: u64,
-    /// Those that are otherwise there.
+    /// Those that differ.
     pub different: u64,
-    /// What is still to be told afterwards, refused things included.
+    /// Changes still waiting to be sent afterwards, including refused ones.
     pub waiting: u64,
 }
 
@@ -144,7 +144,7 @@ async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Re
         Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
     };
     let Some(theirs) = linked else {
-        // Who is deleted gets nothing made.
+        // Nothing is created for a deleted organization.
         let is_wanted = !found.deleted.is_set();
         return Ok(is_wanted.then(|| difference("missing".to_owned(), aspect::ORGANIZATION, None)).flatten());
     };

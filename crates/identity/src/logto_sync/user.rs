@@ -22,7 +22,7 @@ use bailiwick_store::{
 };
 use serde_json::{Map, Value, json};
 
-/// What the tenant gets of a user. Keys of the service win over the client's.
+/// The fields of a user at the tenant. The service's keys override the client's.
 pub(super) fn mirrored(user: &User) -> LogtoUserFields {
     let mut custom_data: Map<String, Value> = user.custom_data.clone().unwrap_or_default();
     let creator = user.created_by.as_ref().and_then(|by| by.organization_id);
@@ -49,7 +49,7 @@ pub(super) fn is_enabled(placed: &Placed) -> bool {
     !(standing.suspended || standing.suspended_above || is_deleted(placed))
 }
 
-/// Himself or through an organization.
+/// Individually or through an organization.
 pub(super) fn is_deleted(placed: &Placed) -> bool {
     placed.standing.deleted || placed.standing.deleted_above
 }
@@ -84,7 +84,8 @@ pub(super) async fn deliver(
         }
     };
     if home.is_none() {
-        // None is made for who is deleted. Who comes back needs one; it may not have been made because of that.
+        // No organization is created for a deleted user. A restored user needs one, and it may be missing for that
+        // reason.
         aspects = match is_deleted {
             true => aspects & !aspect::MEMBERSHIP,
             false if aspects & aspect::STATE != 0 => aspects | aspect::MEMBERSHIP,
@@ -99,7 +100,7 @@ pub(super) async fn deliver(
         match tell(service, logto, &placed, &subject, home.as_deref(), one).await {
             Ok(()) => {}
             Err(Stop::Logto(LogtoError::Refused(refusal))) => refused.push(refusal.to_string()),
-            // Something is not there: the account itself, or what it was to be given.
+            // An object is missing there: the account itself, or one that it was to be linked to.
             Err(Stop::Logto(LogtoError::Missing)) => {
                 if logto.client.user(&subject).await.map_err(Stop::Logto)?.is_none() {
                     return Ok(Outcome::Refused(vec!["account: not_found".to_owned()]));
@@ -119,7 +120,7 @@ pub(super) async fn deliver(
     Ok(if refused.is_empty() { Outcome::Done } else { Outcome::Refused(refused) })
 }
 
-/// What a new account does not say yet.
+/// The aspects that the creation of an account does not cover.
 async fn after_creation(service: &Identity, placed: &Placed) -> Result<i64, Stop> {
     let state = if is_enabled(placed) { 0 } else { aspect::STATE };
     let picture = if picture(service, placed.user.id).await?.is_empty() { 0 } else { aspect::PICTURE };

@@ -32,7 +32,7 @@ const LEASE: Duration = Duration::from_secs(600);
 /// Longest time for telling of one object.
 const RUN: Duration = Duration::from_secs(240);
 const _: () = assert!(LEASE.as_secs() >= 2 * RUN.as_secs() + 120);
-/// How often the rows are looked at when nothing says that there is something.
+/// How often the worker looks at the rows without a wake-up.
 const POLL: Duration = Duration::from_secs(10);
 /// Users of a tree that are noted in one transaction.
 const TREE_USERS: i64 = 500;
@@ -59,21 +59,21 @@ pub async fn run_until_idle(service: &Identity) -> Result<u64> {
     until_idle(|| round(service)).await
 }
 
-/// What became of a row.
+/// The outcome of a row.
 pub(super) enum Outcome {
-    /// Told.
+    /// Sent.
     Done,
-    /// There is nothing to tell.
+    /// There is nothing to send.
     Nothing,
-    /// Told, but these were refused.
+    /// Sent, but these changes were refused.
     Refused(Vec<String>),
-    /// Not all of it before something else is: at once, or later. What has been told was refused as far as it says.
+    /// Another object must be sent first; then the rest, at once or later. `refused`: refusals so far.
     Wait { at_once: bool, refused: Vec<String> },
     /// The next users of a tree are noted.
     OnTo(Uuid),
 }
 
-/// Why nothing became of it.
+/// Why a row could not be sent.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The database.
@@ -108,7 +108,7 @@ async fn round(service: &Identity) -> Result<u64> {
     Ok(if is_away { 0 } else { due.len() as u64 })
 }
 
-/// Tells of one object and settles its row; whether the tenant is away.
+/// Sends one object and settles its row; returns whether the tenant is unavailable.
 async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool> {
     // Deep and large: kept off the stack.
     let told = tokio::time::timeout(RUN, Box::pin(deliver(service, logto, due))).await;
@@ -165,7 +165,7 @@ async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool
     Ok(is_away)
 }
 
-/// Notes how far the object is mirrored, if it is still there.
+/// Stores the sync state of the object, if it still exists.
 async fn settle(
     tx: &mut bailiwick_store::Tx,
     issuer: &str,

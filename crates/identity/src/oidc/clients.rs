@@ -76,7 +76,7 @@ impl Client {
         &self.id
     }
 
-    /// No secret: PKCE is what binds a code to it.
+    /// No secret: PKCE binds the code to the client.
     pub const fn is_public(&self) -> bool {
         self.secret_sha256.is_none()
     }
@@ -91,7 +91,7 @@ impl Client {
         self.third_party.as_ref()
     }
 
-    /// What people call it.
+    /// Its name for users.
     pub fn display_name(&self) -> &str {
         let application = self.third_party.as_ref();
         application.and_then(|a| a.display_name.as_ref().or(a.name.as_ref())).unwrap_or(&self.id)
@@ -186,7 +186,7 @@ pub fn is_client_origin(settings: &Settings, origin: &str) -> bool {
         || settings.provider.clients.iter().any(|c| configured(c).redirects.allow_origin(origin))
 }
 
-/// What is wrong with the configured clients, each with the client's id; empty when nothing is. For the check at the
+/// The problems of the configured clients, each with the client's id; empty when there are none. For the check at the
 /// start.
 pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
     let mut found = Vec::new();

@@ -49,16 +49,16 @@ pub struct Asked {
     pub is_allowed: bool,
 }
 
-/// What the page shows.
+/// The contents of the page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Name of the application.
     pub application: String,
-    /// Host that will be told.
+    /// The host that will receive the data.
     pub host: String,
-    /// What it asks for.
+    /// The requested scopes.
     pub scopes: Vec<&'static str>,
-    /// Who is asked.
+    /// The user who is asked.
     pub person: Person,
     /// For `form-action`.
     pub form_target: Option<String>,
@@ -104,8 +104,9 @@ pub(super) async fn settle(
     authorize::grant(service, tx, request, login, now).await.map(SignInEnd::Redirect)
 }
 
-/// Once for at least these scopes, and just now if the client wants the user asked again. What was taken back meanwhile
-/// is not allowed, whatever was answered before: who takes it back holds the user.
+/// Whether the user has consented to at least these scopes, and has done so just now if the client requires a new
+/// question. A consent withdrawn meanwhile does not count, whatever the user answered before: a withdrawal locks the
+/// user.
 async fn is_allowed(tx: &mut Tx, request: &AuthorizationRequest, login: &Login) -> Result<bool> {
     let was_asked = request.asked.is_some_and(|asked| asked.is_allowed && asked.login == login.id);
     if request.wants_consent && !was_asked {
@@ -125,7 +126,7 @@ pub fn address(service: &Identity, id: Uuid) -> String {
     format!("{}/consent/{id}", service.settings.provider_issuer())
 }
 
-/// A question that waits, and of whom.
+/// An open question and its user.
 struct Waiting {
     interaction: Interaction,
     request: AuthorizationRequest,

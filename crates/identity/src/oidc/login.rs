@@ -39,7 +39,7 @@ pub enum AccountPage {
         /// To be sent back with the form that signs out.
         form_token: String,
     },
-    /// Nobody is signed in; a sign-in waits that leads back here.
+    /// No user is signed in; a sign-in is stored that leads back here.
     SignIn {
         /// Of the waiting sign-in.
         interaction: Uuid,

@@ -34,10 +34,10 @@ use std::time::Duration;
 /// How long a user may take to sign in.
 pub const INTERACTION: Duration = Duration::from_secs(3600);
 
-/// Longest token, code or cookie that is looked at, in bytes; ours stay far below.
+/// Longest accepted token, code or cookie, in bytes; ours are far shorter.
 const MAX_SECRET_BYTES: usize = 4096;
 
-/// Whom an access token of the provider speaks of.
+/// The subject of an access token of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSubject {
     /// The user.
@@ -90,8 +90,7 @@ pub(crate) async fn user_of_access_token(service: &Identity, token: &str) -> Res
     Ok(admitted.then_some(subject.user_id))
 }
 
-/// Removes what has expired and signing keys nothing alive is signed with; returns how many rows. For the
-/// housekeeping worker.
+/// Removes expired rows, and signing keys without live tokens; returns how many rows. For the housekeeping worker.
 pub async fn purge_expired(service: &Identity) -> Result<u64> {
     let now = service.now();
     let mut tx = service.db.begin_relaxed().await?;

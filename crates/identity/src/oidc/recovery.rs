@@ -70,8 +70,8 @@ pub fn is_form_token(service: &Identity, browser: &Browser, form: Form, given: &
     made_form_token(service, browser.browser.as_deref().filter(|cookie| is_cookie(cookie)), form.id(), given)
 }
 
-/// Takes a request for a new password. Nothing of the account is looked at here, so the answer and its time are the
-/// same for all of them; the worker looks. Beyond the limit of the client's address nothing is taken.
+/// Accepts a request for a new password. It does not read the account, so the response and its time are the same for
+/// all accounts; the worker reads it. Beyond the limit of the client's address, requests are dropped.
 pub async fn ask(service: &Identity, context: &RequestContext, name: &str) -> Result<()> {
     let name = name.trim();
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
@@ -131,7 +131,7 @@ pub async fn reset(
     Ok(())
 }
 
-/// What the page of a confirmation shows.
+/// The contents of a confirmation page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confirmation {
     /// The address.
@@ -180,7 +180,7 @@ pub async fn confirm(
     if checked.is_some() && checked != present {
         return Err(Denied::WrongCredentials);
     }
-    // Changed again since: this link speaks of another address.
+    // The address was changed again since: this link is for another one.
     let is_present = fold(&addresses.email) == fold(&link.address);
     if !is_present || !recovery::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);

@@ -35,7 +35,7 @@ use uuid::Uuid;
 /// The longest name to sign in with, in bytes: the bound of an e-mail address.
 const MAX_IDENTIFIER_BYTES: usize = 255;
 
-/// What form tokens are made for.
+/// The purpose of form tokens.
 const FORM: &str = "oidc form";
 
 /// The name the user typed.
@@ -48,7 +48,7 @@ pub enum Identifier {
 }
 
 impl Identifier {
-    /// Whichever it looks like: user names have no `@`.
+    /// By its form: user names have no `@`.
     pub fn guess(text: &str) -> Identifier {
         let text = text.trim().to_owned();
         if text.contains('@') { Identifier::Email(text) } else { Identifier::Username(text) }
@@ -79,7 +79,7 @@ pub enum Denied {
     WeakPassword(&'static str),
     /// A generated password waits to be replaced, which a script cannot do.
     MustReplacePassword,
-    /// Nobody has given a password yet.
+    /// No password was entered yet.
     NotIdentified,
     /// A fault of ours.
     Fault(Error),
@@ -100,7 +100,7 @@ impl From<bailiwick_store::StoreError> for Denied {
     }
 }
 
-/// What comes after a right password.
+/// The next step after a right password.
 #[derive(Clone, Debug)]
 pub enum Progress {
     /// Signed in: where to go, and the cookie of the login.
@@ -121,12 +121,12 @@ pub struct SignedIn {
     pub login: Option<String>,
 }
 
-/// What a page of a waiting request shows.
+/// The contents of the page of a stored request.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The password is right but must be replaced.
     pub replaces_password: bool,
-    /// Who probably signs in.
+    /// The user that probably signs in.
     pub login_hint: Option<String>,
     /// For `form-action`.
     pub form_target: Option<String>,
@@ -136,7 +136,7 @@ pub struct Page {
     pub has_recovery: bool,
 }
 
-/// The waiting request of a page; none when it is gone.
+/// The stored request of a page; none when it no longer exists.
 pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
     let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
     let request = request_of(&interaction)?;
@@ -149,7 +149,7 @@ pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Opt
     }))
 }
 
-/// Proof that a form was made for the browser with this cookie and for what the id names.
+/// Proof that a form was made for the browser with this cookie and for the object with this id.
 pub(super) fn form_token(service: &Identity, cookie: &str, id: Uuid) -> String {
     URL_SAFE_NO_PAD.encode(service.keys.mac(FORM, &form_data(cookie, id)))
 }
@@ -229,7 +229,7 @@ pub async fn replace_password(
     }
     // Taken first: the change of the password ends every request in which the user has given the old one.
     take(&mut tx, &interaction).await?;
-    // Who has a password that was mailed there reads that mailbox (spec: account#change-info).
+    // A user with a password that was mailed there can read that mailbox (spec: account#change-info).
     let mailed_to = recovery::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
     if mailed_to.is_some_and(|address| address == fold(&person.email)) {
         recovery::verify(&mut tx, user).await?;

@@ -28,7 +28,7 @@ use bailiwick_store::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 
-/// What refresh tokens are sealed for.
+/// The purpose under which refresh tokens are sealed.
 const PURPOSE: &str = "oidc refresh token";
 
 /// The answer of the token endpoint.
@@ -126,8 +126,8 @@ async fn exchange_code(
     Ok(TokenAnswer { refresh_token, ..issued })
 }
 
-/// A code that comes twice was stolen, before or after its owner used it: what the first use produced ends, and with
-/// it the sessions opened through this login since (nothing else tells which of them came from these tokens). Tokens of
+/// A code presented twice was stolen, before or after its owner used it. The tokens of the first use end, and with them
+/// the sessions opened through this login since (nothing else shows which of them came from these tokens). Tokens of
 /// third parties open no sessions.
 async fn end_reused(
     tx: &mut Tx,
@@ -288,8 +288,8 @@ fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, Refused> {
     }
 }
 
-/// `POST /oidc/token/revocation` (RFC 7009): a refresh token ends its grant, an access token itself. A token that is
-/// unknown or another client's is none of its business, which the answer does not tell.
+/// `POST /oidc/token/revocation` (RFC 7009): a refresh token ends its grant, an access token only itself. An unknown
+/// token, or one of another client, is left alone, and the response does not reveal that.
 pub async fn revoke(service: &Identity, client: &Client, token: &str) -> Result<(), Refusal> {
     let now = service.now();
     let found = find_token(service, token).await?.filter(|found| found.grant.client_id == client.id());

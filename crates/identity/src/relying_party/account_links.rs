@@ -73,7 +73,7 @@ async fn link(
             return Ok(None);
         }
     }
-    // Held, so that two who come at once are linked one after the other; then looked at again.
+    // Locked, so that two simultaneous requests are linked one after the other, and then read again.
     let held = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
     let held = held.filter(|user| is_same_address(&user.email, email) && !user.standing.is_gone());
     let Some(user) = held else { return Ok(None) };
@@ -95,7 +95,7 @@ async fn link(
         }
     }
     if !account_links::insert(&mut tx, issuer, subject, user.id, now).await.map_err(unreadable)? {
-        // He has another link, or another request has made this one.
+        // The user has another link, or another request has stored this one.
         drop(tx);
         return account_links::user(&service.db, issuer, subject).await.map_err(unreadable);
     }
@@ -110,8 +110,8 @@ async fn link(
     Ok(Some(user.id))
 }
 
-/// Whether they are the same but for upper and lower case. The folded look-up finds more: what only looks alike is
-/// another mailbox, also where lower-casing makes a plain letter of it (the Kelvin sign).
+/// Whether they are the same except for upper and lower case. The folded lookup finds more: an address that only looks
+/// alike is another mailbox, even where lower-casing makes a plain letter of it (the Kelvin sign).
 fn is_same_address(one: &str, other: &str) -> bool {
     let lower = |text: &str| -> String {
         text.trim()

@@ -21,7 +21,7 @@ const DESCRIPTION_LIFE: Duration = Duration::from_secs(3600);
 const DESCRIPTION_PAUSE: Duration = Duration::from_secs(60);
 /// A token with an unknown key has the keys fetched at most this often (spec: authentication#identity-modes).
 const UNKNOWN_KEY_PAUSE: Duration = Duration::from_secs(10);
-/// How long a failure answers who comes next.
+/// How long a failure also answers later requests.
 const FAILURE_LIFE: Duration = Duration::from_secs(1);
 
 /// Both, as they were known at one moment.
@@ -37,7 +37,7 @@ type Flight = Shared<BoxFuture<'static, Result<IssuerDocuments, IssuerError>>>;
 struct State {
     description: Option<(Ts, Arc<Discovery>)>,
     keys: Option<(Ts, Arc<KeySet>)>,
-    /// When the keys were last asked for, and what went wrong.
+    /// When the keys were last fetched, and the error.
     tried: Option<(Ts, Option<IssuerError>)>,
     flight: Option<Flight>,
 }
@@ -96,7 +96,7 @@ impl IssuerCache {
         }
     }
 
-    /// What is known, or the fetching to wait for.
+    /// The cached value, or the fetch to wait for.
     fn ask(
         &self,
         service: &Identity,
@@ -124,7 +124,7 @@ impl IssuerCache {
         let fetching = fetch(service.clone(), self.clone(), external.client.clone(), settings.clone(), old);
         let flight = fetching.boxed().shared();
         state.flight = Some(flight.clone());
-        // Goes on by itself, but not beyond the end of the service.
+        // Continues by itself, but not beyond the end of the service.
         let (stop, driven) = (service.stop.clone(), flight.clone());
         service.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
         Err(flight)

@@ -7,10 +7,10 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-/// Keys of a set that are looked at; issuers have a handful.
+/// The most keys read from a set; issuers have a handful.
 const MOST_KEYS: usize = 64;
 
-/// What a token is signed with.
+/// The signature algorithm of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Rs256,
@@ -129,8 +129,7 @@ impl KeySet {
         self.0.len()
     }
 
-    /// Whether one of the keys has signed the token. [`Signed::UnknownKey`] when the token may be good and another set
-    /// could tell.
+    /// Whether one of the keys has signed the token. [`Signed::UnknownKey`] when another set might have the key.
     pub(super) fn judge(&self, token: &Jwt<'_>) -> Signed {
         let Some(algorithm) = token.algorithm else { return Signed::Never };
         let fits =
@@ -152,7 +151,7 @@ impl KeySet {
     }
 }
 
-/// What a set of keys says of a token.
+/// The verdict of a set of keys on a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signed {
     /// Signed by the issuer.
@@ -198,7 +197,7 @@ fn magnitude(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// What a token says; believed only once its signature is verified.
+/// The claims of a token; trusted only once its signature is verified.
 #[derive(Debug, Deserialize)]
 pub(super) struct Claims {
     pub(super) iss: Option<String>,
@@ -210,11 +209,11 @@ pub(super) struct Claims {
     pub(super) client_id: Option<String>,
     pub(super) email: Option<String>,
     pub(super) email_verified: Option<Value>,
-    /// What Keycloak calls the kind of a token.
+    /// The kind of a token at Keycloak.
     typ: Option<Value>,
-    /// What Cognito calls it.
+    /// The kind of a token at Cognito.
     token_use: Option<Value>,
-    /// What others call it, and introspection answers.
+    /// The kind of a token at other issuers and in introspection.
     token_type: Option<Value>,
     /// Bound to a key of the client's: no bearer token.
     cnf: Option<IgnoredAny>,
@@ -245,7 +244,7 @@ pub(super) struct Jwt<'a> {
     /// None: one that is not accepted.
     algorithm: Option<Algorithm>,
     key_id: Option<String>,
-    /// What is signed.
+    /// The signed bytes.
     message: &'a str,
     signature: Vec<u8>,
     /// Its header says that it is an access token (RFC 9068 §2.1).
@@ -254,9 +253,9 @@ pub(super) struct Jwt<'a> {
     pub(super) claims: Claims,
 }
 
-/// What a string is.
+/// The form of a token.
 pub(super) enum Shape<'a> {
-    /// Not a JWT: only the issuer knows what it means.
+    /// Not a JWT: only the issuer can read it.
     Opaque,
     /// A JWT that nothing can be made of.
     Unusable,

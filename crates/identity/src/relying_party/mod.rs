@@ -24,17 +24,17 @@ pub use account_links::unlink;
 const LEEWAY: f64 = 60.0;
 /// How long a list waits for an issuer of which nothing is known yet.
 const GLANCE: std::time::Duration = std::time::Duration::from_secs(2);
-/// Longest token that is looked at, in bytes.
+/// Longest accepted token, in bytes.
 const TOKEN_BYTES: usize = 16 * 1024;
 /// Longest subject (OpenID Connect Core §2), in bytes.
 const SUBJECT_BYTES: usize = 255;
 
-/// What this process keeps of the provider.
+/// The state of this process for the provider.
 pub struct RelyingParty {
     settings: Issuer,
     client: IssuerClient,
     memory: IssuerCache,
-    /// What the operator calls the settings.
+    /// The operator's name for the settings section.
     section: &'static str,
     /// Where userinfo is when the description names no place (spec: authentication#identity-modes).
     userinfo_endpoint: Option<String>,
@@ -67,11 +67,11 @@ pub enum TokenAudience {
     ThirdParty,
 }
 
-/// A token that is good: what it says of whom.
+/// A valid token: its subject and their data.
 struct Seen {
     subject: String,
     client_id: Option<String>,
-    /// What was said of the address, if anything was.
+    /// The issuer's statement about the address, if there is one.
     email: Said,
 }
 
@@ -118,7 +118,7 @@ pub fn start(service: &Identity) {
     });
 }
 
-/// Says what to set when opaque tokens cannot be accepted.
+/// Logs which setting is missing when opaque tokens cannot be accepted.
 fn tell_of_opaque(external: &RelyingParty, description: &Discovery) {
     let (settings, section) = (&external.settings, external.section);
     if settings.accept_any_client {
@@ -209,7 +209,7 @@ async fn identify(service: &Identity, external: &RelyingParty, token: &str) -> R
     let seen = match jwt::read(token) {
         Shape::Unusable => None,
         Shape::Jwt(jwt) => match jwt.claims.iss.as_deref() {
-            // Somebody else's is not shown to the issuer.
+            // A token of another issuer is not sent to this one.
             Some(iss) if iss.trim_end_matches('/') != external.settings.url => None,
             Some(_) => verified(service, external, *jwt).await?,
             None => asked(service, external, token).await?,
@@ -229,7 +229,7 @@ async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> 
     }
     let (claims, is_typed) = (jwt.claims, jwt.is_typed_access);
     let settings = &external.settings;
-    // Without a client nothing else tells it from a token that was made for the eyes of another client only.
+    // Without a client, nothing else distinguishes it from a token that was meant for another client only.
     let names_client = claims.client_id.is_some() || claims.azp.is_some();
     let is_for_somebody = names_client || is_typed || !settings.audiences.is_empty();
     let good = signed == Signed::Good
@@ -308,7 +308,7 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
         let email = Some(verified_address(&person));
         return Ok(Some(Seen { subject: person.sub, client_id: None, email }));
     };
-    // A refresh token is active too: without a word on its kind only userinfo tells, which takes access tokens.
+    // A refresh token is active too: without a token type, only userinfo decides, because it takes access tokens only.
     let is_access = kinds(&said).next().is_some();
     let Ok(client_id) = one_client(said.client_id, said.azp) else { return Ok(None) };
     let email = address_said(said.email, said.email_verified.as_ref());
@@ -326,7 +326,7 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
     }
 }
 
-/// What introspection says of the kind of a token, in all the places where issuers say it.
+/// The token types in an introspection response, from all the places where issuers put them.
 fn kinds(said: &Introspected) -> impl Iterator<Item = &Value> {
     [&said.token_type, &said.token_use, &said.typ].into_iter().flatten()
 }
