@@ -86,7 +86,7 @@ pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD).bind(before).count(db).await
 }
 
-/// What is known of people's doings about an alert.
+/// The recorded handling of an alert.
 #[derive(Clone, Debug)]
 pub struct Doing {
     /// Tenant.
@@ -130,9 +130,9 @@ pub(crate) const ASSIGN: &str = "INSERT INTO alert_assignments (organization_id,
 pub struct Assignment {
     /// User.
     pub user_id: UserId,
-    /// His name at that moment.
+    /// Their name at that moment.
     pub user_name: String,
-    /// His organization.
+    /// Their organization.
     pub user_org_id: OrgId,
     /// Its name at that moment.
     pub user_org_name: String,
@@ -168,7 +168,7 @@ pub async fn silenced(tx: &mut Tx, organization: OrgId, silence: Uuid) -> Result
 pub struct Event {
     /// Number.
     pub id: i64,
-    /// What was done.
+    /// The action.
     pub action: String,
     /// The user; none = the service itself.
     pub actor: Option<(UserId, String)>,

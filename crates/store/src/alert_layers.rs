@@ -48,7 +48,7 @@ pub struct Stored {
     pub layer: Value,
     /// The user who saved it; none = the service itself.
     pub updated_by: Option<UserId>,
-    /// His name then.
+    /// Their name then.
     pub updated_by_name: String,
     /// When.
     pub updated_at: Ts,
@@ -87,7 +87,7 @@ pub struct Chains {
 /// An organization between the owner and a tenant, with its layer.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Where it hangs.
+    /// Its place in the tree.
     pub path: Path,
     /// Its name.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct Link {
     pub org_type: OrgType,
     /// Suspended or deleted: its layer does not count.
     pub is_silent: bool,
-    /// What it has saved.
+    /// Its saved layer.
     pub layer: Option<Stored>,
 }
 
@@ -202,7 +202,7 @@ pub async fn remove(tx: &mut Tx, target: &Granted<OrgId>) -> Result<bool, StoreE
     Ok(removed)
 }
 
-/// What is in force for these tenants, in three statements for every few hundred of them. Unknown ones are left out.
+/// The layers in force for these tenants, in three statements for every few hundred of them. Unknown ones are left out.
 pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, StoreError> {
     let mut on = on.into();
     let mut found = Chains::default();

@@ -20,7 +20,7 @@ pub(crate) const PUT: &str = "INSERT INTO alert_queue \
      payload = excluded.payload, system_key = excluded.system_key, attempts = 0, \
      next_attempt_at = [[LEAST||MIN]](alert_queue.next_attempt_at, excluded.next_attempt_at), \
      queued_at = excluded.queued_at";
-/// Goes from tenant to tenant, however many alerts of each wait.
+/// Walks from tenant to tenant, however many alerts of each are waiting.
 macro_rules! tenants {
     () => {
         "WITH RECURSIVE t (o) AS (SELECT (SELECT f.organization_id FROM alert_queue f \
@@ -138,7 +138,7 @@ pub async fn finish(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
     release(tx, claimed).await
 }
 
-/// Ends a lease: each alert is tried again at `next` of its tries. What was pushed meanwhile keeps its own time.
+/// Ends a lease: each alert is retried at `next` of its tries. An alert pushed meanwhile keeps its own time.
 pub async fn postpone(tx: &mut Tx, claimed: &Claimed, next: impl Fn(i64) -> Ts) -> Result<(), StoreError> {
     let tries: std::collections::BTreeSet<i64> = claimed.alerts.iter().map(|alert| alert.attempts).collect();
     for attempts in tries {
@@ -188,13 +188,13 @@ pub async fn waiting<'a>(
     Ok(found)
 }
 
-/// Removes what waits about a system in a tenant it has left.
+/// Removes the waiting alerts of a system in a tenant it has left.
 pub async fn remove_of_system(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(), StoreError> {
     Q::by_index(REMOVE_OF_SYSTEM).bind(tenant).bind(system_key).run(tx).await?;
     Ok(())
 }
 
-/// Removes what has waited since before `before`; how many.
+/// Removes alerts that have waited since before `before`; returns how many.
 pub async fn expire(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     Q::by_index(EXPIRE).bind(before).run(tx).await
 }

@@ -60,7 +60,7 @@ impl Whose {
 pub struct Due {
     /// The tenant.
     pub organization_id: OrgId,
-    /// What was wanted when it was leased.
+    /// The number of the wanted state when it was leased.
     pub wanted: i64,
     /// Its organization is destroyed.
     pub is_gone: bool,
@@ -173,11 +173,11 @@ pub struct Waiting {
     pub count: u64,
     /// How many of them can be tried at once or are being tried.
     pub active: u64,
-    /// The first of them by id, with what went wrong with them.
+    /// The first of them by id, with their problems.
     pub first: Vec<(OrgId, Option<String>)>,
 }
 
-/// What of a subtree waits, deleted organizations aside; names at most `limit`.
+/// The waiting tenants of a subtree, without deleted organizations; names at most `limit`.
 pub async fn waiting(
     on: impl Into<On<'_>>,
     whose: Whose,

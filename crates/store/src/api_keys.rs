@@ -24,7 +24,7 @@ pub struct ApiKey {
     pub id: ApiKeyId,
     /// Whose.
     pub user_id: UserId,
-    /// His present organization.
+    /// The owner's present organization.
     pub organization_id: OrgId,
     /// The name given by the owner.
     pub name: String,

@@ -25,9 +25,9 @@ pub struct Entry<'a> {
     pub acting_for_user_id: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub actor_organization_id: Option<OrgId>,
-    /// `<object type>.<what>`: `customer.create`.
+    /// `<object type>.<action>`: `customer.create`.
     pub action: &'a str,
-    /// What the object is: `customer`, `user`, `system`.
+    /// The kind of the object: `customer`, `user`, `system`.
     pub object_type: &'a str,
     /// The object.
     pub object_id: Option<Uuid>,
@@ -102,9 +102,9 @@ pub struct Recorded {
     pub acting_for_user_id: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub actor_organization_id: Option<OrgId>,
-    /// `<object type>.<what>`.
+    /// `<object type>.<action>`.
     pub action: String,
-    /// What the object is.
+    /// The kind of the object.
     pub object_type: String,
     /// The object.
     pub object_id: Option<Uuid>,
@@ -151,7 +151,7 @@ impl From<Row> for Recorded {
     }
 }
 
-/// What is looked for; none = all. All of them together.
+/// The filter; none = all. All conditions must match.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Not before.

@@ -23,7 +23,7 @@ pub(crate) const PUT: &str = "INSERT INTO avatars (user_id, image, object_key, o
      object_key = excluded.object_key, object_size = excluded.object_size, etag = excluded.etag, \
      updated_at = excluded.updated_at";
 
-/// What a picture is known by, without reading it.
+/// The entity tag of a picture, without reading the picture.
 pub async fn etag(on: impl Into<On<'_>>, user: UserId) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = Q::new(ETAG).bind(user).optional(on).await?;
     Ok(row.map(|(etag,)| etag))
@@ -32,7 +32,7 @@ pub async fn etag(on: impl Into<On<'_>>, user: UserId) -> Result<Option<String>,
 /// Image, digest, key and size of the object.
 type Row = (Vec<u8>, String, Option<String>, Option<i64>);
 
-/// The picture (PNG) with what it is known by.
+/// The picture (PNG) with its entity tag.
 pub async fn image(on: impl Into<On<'_>>, user: UserId) -> Result<Option<(Content, String)>, StoreError> {
     let row: Option<Row> = Q::new(IMAGE).bind(user).optional(on).await?;
     Ok(row.map(|(image, etag, key, size)| {

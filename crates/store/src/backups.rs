@@ -151,7 +151,7 @@ pub async fn used(on: impl Into<On<'_>>, organization: OrgId) -> Result<i64, Sto
     Ok(used.map_or(0, |(bytes,)| bytes))
 }
 
-/// Holds the organization, so that its quota is not passed by two at once; false when it is gone.
+/// Locks the organization, so that two simultaneous uploads cannot exceed its quota; false when it no longer exists.
 pub async fn hold_organization(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
     let held: Option<(Uuid,)> = Q::new(HOLD_ORGANIZATION).bind(organization).optional(tx).await?;
     Ok(held.is_some())

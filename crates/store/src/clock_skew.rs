@@ -69,7 +69,8 @@ pub struct LongestDelays {
     pub retention: Duration,
 }
 
-/// What is put off for longer than that and `skew` is due `now`. Up to `limit` rows of each table; how many in all.
+/// Makes rows due `now` that are postponed for longer than that and `skew`. Up to `limit` rows of each table; returns
+/// how many in all.
 pub async fn set_back(
     tx: &mut Tx,
     now: Ts,

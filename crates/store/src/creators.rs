@@ -48,11 +48,11 @@ impl Of {
 /// A user who created an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatorChoice {
-    /// His id.
+    /// Their id.
     pub user_id: UserId,
     /// Their name at their last creation.
     pub name: String,
-    /// His e-mail then.
+    /// Their e-mail address then.
     pub email: String,
     /// Their present organization with its present name; none when the user no longer exists.
     pub organization: Option<(OrgId, String)>,

@@ -16,7 +16,7 @@ use tracing::{Span, field::Empty};
 #[derive(Clone, Debug)]
 pub struct Db {
     pub(crate) engine: Engine,
-    /// What this process knows of the [auth epoch](Db::auth_epoch).
+    /// The process's knowledge of the [auth epoch](Db::auth_epoch).
     epoch: Arc<Epoch>,
     /// Waits for connections.
     pub(crate) pools: Arc<ConnectionWaits>,
@@ -120,7 +120,7 @@ impl Db {
 /// A write transaction.
 #[derive(Debug)]
 pub enum Tx {
-    /// PostgreSQL; what the process knows of the auth epoch, and what this transaction moves.
+    /// PostgreSQL; the process's knowledge of the auth epoch, and the epochs this transaction moves.
     Pg(Transaction<'static, Postgres>, Arc<Epoch>, EpochsMoved),
     /// The same on SQLite.
     Lite(Transaction<'static, Sqlite>, Arc<Epoch>, EpochsMoved),
@@ -134,7 +134,7 @@ pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
      [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] \
      WHERE id = 1 RETURNING n";
 
-/// What must be read again after a transaction.
+/// The epochs a transaction moves.
 #[derive(Debug)]
 pub struct EpochsMoved {
     /// The auth epoch that it has set.
@@ -188,7 +188,7 @@ impl Tx {
                 Ok(())
             }
             Tx::Lite(tx, epoch, EpochsMoved { auth: Some(n), .. }) => {
-                // A task of its own: who no longer waits for the answer must not part the commit from the epoch.
+                // A separate task: a caller that disconnects must not separate the commit from the epoch.
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
                     tx.commit().await?;
@@ -206,9 +206,9 @@ impl Tx {
         matches!(self, Tx::Pg(..))
     }
 
-    /// To be called by every transaction that can change what a system's credential may do. Its commit ends when every
-    /// process knows ([`crate::epoch`]).
-    /// Writers of the one row wait for each other, so the order of epochs is the order of commits.
+    /// To be called by every transaction that can change the rights of a system's credential. Its commit returns when
+    /// every process knows ([`crate::epoch`]). Writers of the one row wait for each other, so the order of epochs is
+    /// the order of commits.
     pub async fn bump_auth_epoch(&mut self) -> Result<(), StoreError> {
         self.moved().revokes = true;
         self.note_auth_epoch().await

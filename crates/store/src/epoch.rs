@@ -19,7 +19,7 @@ const AGES: Duration = Duration::from_millis(10);
 /// How long after its commit a move is known to every process. The rest is for clocks that run at different speeds.
 pub const SETTLES: Duration = Duration::from_millis(45);
 
-/// What is known without asking.
+/// The epoch as known without a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// The epoch.
@@ -31,7 +31,7 @@ pub enum Known {
     Unknown,
 }
 
-/// What this process knows; see above.
+/// The knowledge of this process; see above.
 #[derive(Debug)]
 pub struct Epoch {
     n: AtomicI64,
@@ -52,7 +52,7 @@ impl Epoch {
         }
     }
 
-    /// The highest number heard of.
+    /// The highest known number.
     pub(crate) fn number(&self) -> i64 {
         self.n.load(Ordering::SeqCst)
     }
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(epoch.known(began + AGES), Known::Fresh(8));
         epoch.moved(9);
         assert_eq!(epoch.known(began + AGES), Known::Fresh(9));
-        // A move says nothing of what others have done since.
+        // A move by this process says nothing about later moves by others.
         assert_eq!(epoch.known(began + AGES + COUNTS), Known::Unknown);
     }
 }

@@ -30,7 +30,7 @@ pub enum StoreError {
     NotReached {
         /// Host, port and database.
         address: String,
-        /// What it or the network says.
+        /// The text from the database or the network.
         why: String,
     },
     /// A row holds something this version does not understand.
@@ -61,7 +61,7 @@ const UNIQUE: &[(&str, &str, &str, &str)] = &[
 ];
 
 impl StoreError {
-    /// The client's field that a unique constraint speaks of, if this is such an error.
+    /// The client's field of a violated unique constraint, if this is such an error.
     pub fn unique_field(&self) -> Option<FieldError> {
         let StoreError::Sql(sqlx::Error::Database(e)) = self else { return None };
         if !e.is_unique_violation() {
@@ -123,7 +123,8 @@ fn passes(code: &str) -> bool {
     if code.len() == 5 {
         // Connection faults, a transaction that was rolled back, no resources, an operator's intervention, I/O errors.
         return matches!(&code[..2], "08" | "40" | "53" | "57" | "58")
-            // A server that became a standby, an idle session or a transaction over its time, a lock that was not had.
+            // A server that became a standby, an idle session or a transaction over its time limit, a lock that was not
+            // available.
             || matches!(code, "25006" | "25P03" | "25P04" | "55P03");
     }
     // BUSY, LOCKED, IOERR, FULL, CANTOPEN.

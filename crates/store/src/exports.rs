@@ -11,7 +11,7 @@ pub struct Bounds {
     pub bytes: usize,
 }
 
-/// What was found.
+/// The found rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found<T> {
     /// All rows that match.

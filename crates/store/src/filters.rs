@@ -34,7 +34,7 @@ pub(crate) async fn expand(
     Ok(rows.into_iter().filter_map(|(id, kind)| Some((OrgId(id), OrgType::parse(&kind)?))).collect())
 }
 
-/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite bounds the depth of what `OR` connects.
+/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite limits the depth of an `OR` expression.
 pub(crate) fn push_product_versions<'a>(
     q: &mut Q,
     product: &str,

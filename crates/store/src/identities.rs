@@ -30,23 +30,22 @@ pub struct Identified {
     pub phone: Option<String>,
     /// Role keys as stored, known to the catalogue or not.
     pub role_ids: Vec<String>,
-    /// His organization.
+    /// The user's organization.
     pub organization: OrgRef,
     /// Their own mark or an inherited one: whether the user may sign in.
     pub standing: Standing,
 }
 
-/// Effective state of a user, split by where it comes from: each has its own answer (spec:
-/// authentication#bearer-errors).
+/// Effective state of a user, split by its origin: each has its own answer (spec: authentication#bearer-errors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Suspended individually.
     pub is_suspended: bool,
-    /// His organization or one above it is suspended.
+    /// The user's organization or one above it is suspended.
     pub is_organization_suspended: bool,
     /// Deleted individually.
     pub is_deleted: bool,
-    /// His organization or one above it is deleted.
+    /// The user's organization or one above it is deleted.
     pub is_organization_deleted: bool,
 }
 
@@ -73,7 +72,7 @@ impl Standing {
     }
 }
 
-/// What is kept of a user's password.
+/// The stored password of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PasswordRecord {
     /// Argon2id in PHC form; none = cannot sign in with a password.
@@ -221,7 +220,7 @@ async fn login(q: Q, on: impl Into<On<'_>>) -> Result<Option<(Identified, Passwo
     Ok(Some((row.user.into_identified()?, password)))
 }
 
-/// By e-mail, ignoring case, among users not deleted on their own (the ones for whom it is unique).
+/// By e-mail, ignoring case, among users who are not individually deleted (the address is unique among these).
 pub async fn by_email(
     on: impl Into<On<'_>>,
     email: &str,
@@ -237,7 +236,7 @@ pub async fn by_username(
     login(Q::new(BY_USERNAME).bind(fold(username.trim())), on).await
 }
 
-/// His password record; none when there is no such user.
+/// The user's password record; none when there is no such user.
 pub async fn password(on: impl Into<On<'_>>, id: UserId) -> Result<Option<PasswordRecord>, StoreError> {
     let row: Option<(Option<String>, Option<TsCodec>)> = Q::new(PASSWORD).bind(id).optional(on).await?;
     Ok(row.map(|(hash, generated_at)| PasswordRecord { hash, generated_at: generated_at.map(Ts::from) }))

@@ -70,7 +70,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// What a row says; none = it has the bytes itself.
+    /// The object a row refers to; none = the row has the bytes itself.
     pub(crate) fn from_row(key: Option<String>, size: Option<i64>) -> Option<Object> {
         key.map(|key| Object { key, size: size.unwrap_or_default() })
     }
@@ -232,8 +232,8 @@ pub async fn bytes(on: impl Into<On<'_>>, image: &Image) -> Result<Option<Vec<u8
     Ok(row.map(|(bytes,)| bytes))
 }
 
-/// Says that the bytes of an image are elsewhere; false when it is no longer the one that was read. What it named
-/// before is the caller's to [`backups::bury`].
+/// Records that the bytes of an image were moved; false when it is no longer the image that was read. The caller must
+/// [`backups::bury`] the object that it named before.
 pub async fn relocate(tx: &mut Tx, image: &Image, content: Content) -> Result<bool, StoreError> {
     let (bytes, key, size) = content.into_columns();
     let q = match &image.which {

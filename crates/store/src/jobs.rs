@@ -38,7 +38,7 @@ pub struct NewJob<'a> {
     pub kind: &'a str,
     /// At most one job waits for each kind and key; a second one replaces it. None: as many as are enqueued.
     pub key: Option<String>,
-    /// What the worker needs to know; ids rather than values, so that it sees the present state.
+    /// The input of the worker; ids rather than values, so that it reads the present state.
     pub payload: Value,
     /// Not before.
     pub next_at: Ts,
@@ -55,7 +55,7 @@ pub struct Job {
     pub kind: String,
     /// See [`NewJob::key`].
     pub key: Option<String>,
-    /// What was enqueued.
+    /// The payload as enqueued.
     pub payload: Value,
     /// Leases so far, this one included.
     pub attempts: i64,

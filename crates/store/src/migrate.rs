@@ -17,7 +17,7 @@ impl Db {
     }
 }
 
-/// What to do about it, where that is known.
+/// Adds advice for the operator to an error, where it is known.
 fn told(error: MigrateError) -> StoreError {
     let newest = SQLITE.iter().map(|migration| migration.version).max().unwrap_or_default();
     match error {

@@ -14,7 +14,7 @@ pub mod tokens;
 use crate::{StoreError, Tx};
 use bailiwick_domain::Ts;
 
-/// Removes what has expired before `before`: waiting requests, tokens, grants, logins. Returns how many rows.
+/// Removes rows that expired before `before`: waiting requests, tokens, grants, logins. Returns how many rows.
 pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     let mut purged = interactions::purge(tx, before).await?;
     purged += tokens::purge(tx, before).await?;

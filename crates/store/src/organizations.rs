@@ -159,7 +159,8 @@ pub(crate) fn object(value: Value) -> Result<Map<String, Value>, StoreError> {
     }
 }
 
-/// A creation snapshot with the present name of its organization; the snapshot's own once that is gone.
+/// A creation snapshot with the present name of its organization; the snapshot's own once the organization no longer
+/// exists.
 pub(crate) fn creator(
     snapshot: Option<Value>,
     present: Option<String>,
@@ -201,7 +202,7 @@ impl PlaceRow {
     }
 }
 
-/// What decisions need to know of an organization.
+/// The data of an organization that decisions need.
 pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgNode>, StoreError> {
     let row: Option<PlaceRow> = Q::new(PLACE).bind(id).optional(on).await?;
     row.map(PlaceRow::into_place).transpose()
@@ -223,10 +224,10 @@ pub async fn owner(on: impl Into<On<'_>>) -> Result<Option<OrgId>, StoreError> {
     Ok(row.map(|r| OrgId(r.0)))
 }
 
-/// An organization with the marks that hang on it, held against change until the end of the transaction.
+/// An organization with the marks that apply to it, locked against change until the end of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
-    /// Where it hangs.
+    /// Its place in the tree.
     pub path: Path,
     /// Its type.
     pub org_type: OrgType,
@@ -278,8 +279,8 @@ pub struct NewOrganization {
     pub at: Ts,
 }
 
-/// Creates an organization below the granted parent, which is held; none only for the owner organization.
-/// False when the parent is gone or deleted by now.
+/// Creates an organization below the granted parent, which is locked; none only for the owner organization. False when
+/// the parent was removed or deleted meanwhile.
 pub async fn insert(
     tx: &mut Tx,
     parent: Option<&Granted<OrgId>>,
@@ -329,7 +330,7 @@ pub async fn insert(
     Ok(true)
 }
 
-/// What a PUT starts from.
+/// The present values that a PUT starts from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Editable {
     /// Name.
@@ -342,7 +343,7 @@ pub struct Editable {
     pub custom_data: Map<String, Value>,
 }
 
-/// Reads what a PUT changes and holds the row for it.
+/// Reads the values that a PUT changes and locks the row.
 pub async fn lock(tx: &mut Tx, id: OrgId) -> Result<Option<Editable>, StoreError> {
     let row: Option<(String, String, Option<String>, Value)> = Q::new(LOCK).bind(id).optional(tx).await?;
     row.map(|(name, description, vat, data)| {
@@ -398,7 +399,7 @@ pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, by: i64) -> Result<(), Sto
 /// Stands between the searchable texts, so that nothing is found across two of them.
 const BETWEEN: char = '\u{1f}';
 
-/// What `search` looks through: name, description and the text of each top-level client value (spec:
+/// The texts that `search` compares: name, description and the text of each top-level client value (spec:
 /// organizations#list).
 pub(crate) fn search_key(name: &str, description: &str, custom_data: &Map<String, Value>) -> String {
     let mut key = fold(name);

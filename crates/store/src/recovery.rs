@@ -10,7 +10,7 @@ use bailiwick_domain::{Ts, UserId, fold::fold};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// What a link is good for.
+/// The purpose of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Choosing a new password.
@@ -33,7 +33,7 @@ impl Purpose {
 pub struct Link {
     /// Digest of its token.
     pub token_hash: Vec<u8>,
-    /// What it is good for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// Whose it is.
     pub user_id: UserId,
@@ -67,7 +67,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Where a link for a new password goes: never to an address that only a stolen session vouches for.
+    /// The address for links to set a new password: never an address that only a stolen session may have entered.
     pub fn for_recovery(&self) -> &str {
         self.previous_email.as_deref().filter(|_| !self.email_verified).unwrap_or(&self.email)
     }

@@ -183,8 +183,8 @@ fn padded<T>(rows: &[T]) -> impl Iterator<Item = &T> {
     rows.iter().chain(rows.last().into_iter().cycle().take(if rows.is_empty() { 0 } else { missing }))
 }
 
-/// Writes alerts, each (tenant, fingerprint) at most once. One that is in a group stays in it; one that has left its
-/// group is looked at again ([`crate::delivery`]).
+/// Writes alerts, each (tenant, fingerprint) at most once. An alert in a group stays in it; one that has left its group
+/// becomes fresh again ([`crate::delivery`]).
 pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError> {
     const INTO: &str =
         "INSERT INTO router_alerts (organization_id, fingerprint, system_key, ends_at, payload) ";

@@ -44,7 +44,7 @@ pub struct Silent {
     pub organization: OrgRef,
     /// VAT number of that.
     pub vat: String,
-    /// When it was heard of last.
+    /// Its last heartbeat.
     pub last_heartbeat: Ts,
 }
 
@@ -158,7 +158,7 @@ pub async fn first(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)]) -> Result<Vec<Op
     Ok(raised.iter().map(|(alert, _)| alert).filter(is_new).cloned().collect())
 }
 
-/// Which of these systems have been heard of after `cutoff`: of the others the alert is over for another reason.
+/// Which of these systems have sent a heartbeat after `cutoff`: the alerts of the others have ended for another reason.
 pub async fn heard(
     tx: &mut Tx,
     raised: &[OpenLinkAlert],

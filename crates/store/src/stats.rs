@@ -116,7 +116,7 @@ pub struct Subscriptions {
     pub off: u64,
 }
 
-/// What is to be synchronized to a Logto tenant.
+/// The work of Logto sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogtoBacklog {
     /// Objects that wait, tried already or not.
@@ -174,7 +174,7 @@ type CountedSubscriptions = (Option<i64>, Option<i64>, Option<i64>);
 type CountedMirror = (i64, Option<TsCodec>, Option<i64>, i64);
 type CountedJobs = (String, i64, i64, i64, Option<TsCodec>);
 
-/// Looks at everything once.
+/// Reads all figures once.
 pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
     let mut jobs: Vec<CountedJobs> =
         Q::by_index(JOBS).bind(now).bind(now).bind(MOST).bind(MOST).all(db).await?;

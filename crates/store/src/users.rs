@@ -99,7 +99,7 @@ pub struct Placed {
     pub user: User,
     /// The place of the user's organization in the tree.
     pub path: Path,
-    /// His state, and what of it comes from above.
+    /// The user's state, and the part of it that comes from above.
     pub standing: Standing,
 }
 
@@ -180,7 +180,7 @@ struct TakenRow {
     phone: Option<String>,
 }
 
-/// Looks for other users than `except` with one of these values; a value that is none is not looked for.
+/// Looks for other users than `except` with one of these values; an absent value is not looked for.
 pub async fn taken(
     on: impl Into<On<'_>>,
     except: UserId,
@@ -241,14 +241,14 @@ pub struct NewUser {
     pub at: Ts,
 }
 
-/// What came of an insert.
+/// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
     /// Done.
     Done,
-    /// The user name is taken; nothing is written and the transaction goes on.
+    /// The user name is taken; nothing is written and the transaction continues.
     UsernameTaken,
-    /// The organization is gone or deleted by now.
+    /// The organization was removed or deleted meanwhile.
     NoOrganization,
     /// The organization is suspended by now.
     SuspendedOrganization,
@@ -364,7 +364,7 @@ pub async fn relocate(
     Ok(Inserted::Done)
 }
 
-/// What `search` looks through (spec: users#operations): name or e-mail.
+/// The texts that `search` compares (spec: users#operations): name or e-mail.
 pub(crate) fn search_key(name: &str, email: &Email) -> String {
     format!("{}\u{1f}{}", fold(name), email.key())
 }

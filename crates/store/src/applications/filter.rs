@@ -30,7 +30,7 @@ impl ApplicationFilter {
         Keywords::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
 }
 
-/// What the list is ordered by; the id decides between equals.
+/// The order of the list; the id decides between equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the words of the wire")]
 pub enum ApplicationOrder {

@@ -68,7 +68,7 @@ pub async fn total(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result
     Spec { scope, filter, expanded: &expanded, order, direction }.total(db).await
 }
 
-/// Appends all of WHERE for what lists show and the scope, by the columns of `a`, `s` and `h`.
+/// Appends the WHERE of visible rows and the scope, by the columns of `a`, `s` and `h`.
 pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
     q.push(concat!(" WHERE ", listed!(), " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"));
     push_scope(q, "a", "home_id", scope);
@@ -99,7 +99,7 @@ impl Spec<'_> {
         q.count(db).await
     }
 
-    /// From the kept figures: what has a type and a status is known without looking.
+    /// From the counters: they know the totals by type and status without reading rows.
     async fn total_of_kinds(&self, db: &Db) -> Result<u64, StoreError> {
         let has = |list: &Option<Vec<String>>, word: &str| {
             list.as_ref().is_none_or(|list| list.iter().any(|w| w == word))

@@ -24,9 +24,9 @@ use uuid::Uuid;
 const LEFT: &str = "left";
 /// Mark of an alert that no receiver is notified of.
 pub const NOBODY: &str = "nobody";
-/// Mark of an alert of which is not known who is to be told: what says so cannot be read.
+/// Mark of an alert with unknown receivers, because the configuration cannot be read.
 pub const UNKNOWN: &str = "unknown";
-/// Plan of a tenant of whom that holds.
+/// Plan of a tenant with such alerts.
 pub const UNREADABLE: &str = "unreadable";
 
 pub(crate) const DUE_TENANTS: &str = "SELECT d.o FROM (\
@@ -50,14 +50,14 @@ pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organiz
 /// A group: its tenant and its id within the tenant.
 pub type GroupKey = (OrgId, String);
 
-/// A tenant that this process looks after.
+/// A tenant that this process has leased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
     /// Which.
     pub id: OrgId,
     /// Version of the configuration its groups were made by.
     pub version: i64,
-    /// Digest of what that configuration said; empty = never looked at.
+    /// Digest of the contents of that configuration; empty = never read.
     pub plan: String,
 }
 
@@ -82,7 +82,7 @@ pub async fn due_tenants(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// Takes or renews the lease of these tenants until `until`; those of others and those that are gone are left out.
+/// Takes or renews the lease of these tenants until `until`; tenants of other processes and removed ones are left out.
 pub async fn take(
     tx: &mut Tx,
     me: Uuid,

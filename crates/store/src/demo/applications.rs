@@ -21,13 +21,13 @@ pub struct PlacedApplication {
     pub system_id: SystemId,
     /// Place of that system.
     pub path: Path,
-    /// To whom it is assigned.
+    /// The organization it is assigned to.
     pub assigned_to: Option<OrgId>,
     /// First seen.
     pub created_at: Ts,
     /// Last change.
     pub updated_at: Ts,
-    /// What a document said of it.
+    /// The application as a document reported it.
     pub seen: Seen,
 }
 

@@ -19,7 +19,7 @@ pub async fn purge(db: &Db, before: Ts, keep: i64, limit: i64) -> Result<u64, St
     let mut tx = db.begin_relaxed().await?;
     let (_,): (i64,) = Q::new(HOLD).one(&mut tx).await?;
     if tx.is_postgres() {
-        // Whoever delivers holds the subscription before its deliveries, which go with their events.
+        // A delivery locks the subscription before its deliveries, which are removed with their events.
         let _: Vec<(uuid::Uuid,)> = Q::by_index(DELIVERED).bind(*up_to).all(&mut tx).await?;
     }
     let gone = Q::by_index("DELETE FROM events WHERE seq <= ?").bind(*up_to).run(&mut tx).await?;

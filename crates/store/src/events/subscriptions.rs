@@ -28,7 +28,7 @@ pub struct Subscription {
     pub is_deleted: bool,
     /// Whether it is suspended.
     pub is_suspended: bool,
-    /// What people call it.
+    /// Its name for users.
     pub name: String,
     /// Sealed address.
     pub url: Vec<u8>,
@@ -211,7 +211,7 @@ pub async fn insert(
     Ok(true)
 }
 
-/// Writes what people can change.
+/// Writes the fields that users can change.
 pub async fn change(tx: &mut Tx, target: &Granted<Uuid>, s: &Subscription) -> Result<(), StoreError> {
     if target.id() != s.id {
         return Err(StoreError::Misuse("a grant for another subscription"));
@@ -313,7 +313,7 @@ pub struct Shares {
     pub subtree: i64,
 }
 
-/// Whose subscriptions are not looked for.
+/// The organizations whose subscriptions are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Full {
     /// Organizations.

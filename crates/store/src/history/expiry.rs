@@ -46,7 +46,7 @@ pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, 
     }
     let mut tx = db.begin_relaxed().await?;
     hold(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
-    // What was refreshed until they were held is not over.
+    // Rows refreshed before they were locked have not expired.
     let mut q = Q::by_index(
         "UPDATE alert_history SET status = 'resolved', ends_at = expires_at, expires_at = NULL, created_at = ? \
          WHERE status || '' = 'firing' AND expires_at < ? AND id IN (",
@@ -87,7 +87,7 @@ impl Ended {
     }
 }
 
-/// What follows when open rows have ended now.
+/// Updates the counters and events after open rows have ended.
 async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), StoreError> {
     let told: Vec<NewEvent> = ended.iter().map(|row| row.told(now)).collect();
     events::write(tx, &told).await?;
@@ -98,7 +98,7 @@ async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), Sto
     counts.keep(tx).await
 }
 
-/// Ends the open rows of a system that goes; its organization is held.
+/// Ends the open rows of a system that is about to be removed or moved; its organization is locked.
 pub async fn close_system(
     tx: &mut Tx,
     organization: OrgId,

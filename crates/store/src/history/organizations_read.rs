@@ -8,7 +8,7 @@ use bailiwick_policy::Scope;
 /// The organizations of a read; deleted ones are never among them.
 #[derive(Clone, Debug)]
 pub struct OrganizationsRead {
-    /// What the caller reaches.
+    /// The caller's scope.
     pub scope: Scope,
     /// Those named, all of them in the scope; none = everything in it.
     pub named: Option<Vec<(OrgId, OrgType)>>,

@@ -18,7 +18,7 @@ pub struct NewCall<'a> {
     pub endpoint: &'a str,
     /// Method.
     pub method: &'a str,
-    /// What of the request is kept.
+    /// The recorded parts of the request.
     pub data: Option<&'a str>,
 }
 
@@ -35,7 +35,7 @@ pub struct Entry {
     pub api_endpoint: Option<String>,
     /// Method.
     pub http_method: Option<String>,
-    /// What of the request is kept.
+    /// The recorded parts of the request.
     pub request_data: Option<String>,
     /// Status of the answer; none = it was never sent.
     pub response_status: Option<i64>,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 pub enum Cause {
     /// The impersonator went back.
     Exit,
-    /// He may not go on: suspended, deleted, signed out, without the permission, outranked.
+    /// The impersonator may not continue: suspended, deleted, signed out, without the permission, outranked.
     Impersonator,
     /// The consent was withdrawn or replaced.
     Consent,
@@ -55,7 +55,7 @@ pub struct End {
     pub at: Ts,
     /// Why.
     pub cause: Cause,
-    /// What became of the impersonated user, when that was the cause.
+    /// The change of the impersonated user's state, when that was the cause.
     pub reason: Option<String>,
 }
 
@@ -64,9 +64,9 @@ pub struct End {
 pub struct Session {
     /// Id.
     pub id: ImpersonationId,
-    /// The user who acts.
+    /// The impersonator.
     pub impersonator: Party,
-    /// As whom.
+    /// The impersonated user.
     pub impersonated: Party,
     /// The consent it is based on.
     pub consent_id: Uuid,

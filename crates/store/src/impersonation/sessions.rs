@@ -327,8 +327,8 @@ fn push_which(q: &mut Q, which: Which, now: Ts) {
     }
 }
 
-/// Holds live sessions in one order for all, before more than one statement ends some of them: people who act as each
-/// other stand on both sides of each other's, and may be suspended at the same moment.
+/// Locks live sessions in one order for all transactions, before more than one statement ends some of them: two users
+/// may impersonate each other, and may be suspended at the same moment.
 pub async fn hold_all(tx: &mut Tx, of: &[Which], now: Ts) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         // Its one writer holds everything.
@@ -382,7 +382,7 @@ pub async fn end(
     Ok(ended.len() as u64)
 }
 
-/// The event of a session's end, about the user who was impersonated.
+/// The event of a session's end, about the impersonated user.
 fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
     let user = UserId(*user);
     NewEvent {
@@ -399,9 +399,9 @@ fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
 /// On which side of the sessions a user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// He is the one who is impersonated.
+    /// The user is the impersonated one.
     Impersonated,
-    /// He has opened them.
+    /// The user has started them.
     Impersonator,
     /// Either.
     Any,

@@ -142,7 +142,7 @@ pub async fn passwords_after(
     Ok(rows.into_iter().map(|(issuer, user, sealed)| (issuer, UserId(user), sealed)).collect())
 }
 
-/// Puts a password in the place of the same one otherwise sealed; false when it is another, or none, by now.
+/// Replaces a sealed password by the same one sealed again. False when another one, or none, is stored by now.
 pub async fn reseal_password(
     tx: &mut Tx,
     issuer: &str,
@@ -170,7 +170,7 @@ pub async fn user_not_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result
     Ok(())
 }
 
-/// He has an account: no creation is under way, and the password is forgotten.
+/// The user has an account: no creation is under way, and the password is forgotten.
 pub async fn user_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result<(), StoreError> {
     Q::new(USER_CREATED).bind(user).bind(issuer).run(tx).await?;
     Ok(())
@@ -190,7 +190,7 @@ pub async fn user_failed(tx: &mut Tx, issuer: &str, user: UserId, why: &str) -> 
     Ok(())
 }
 
-/// What is known of an organization there.
+/// The stored state of an organization at the tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct There {
     /// Its id there.
@@ -201,7 +201,7 @@ pub struct There {
     pub creating_name: Option<String>,
 }
 
-/// What is known of an organization there.
+/// The stored state of an organization at the tenant.
 pub async fn organization(
     on: impl Into<On<'_>>,
     issuer: &str,
@@ -239,8 +239,8 @@ pub async fn organization_not_created(
     Ok(())
 }
 
-/// The organization is this one there. False, and nothing is written, when another organization is, or this one is
-/// gone.
+/// Links the organization to this object of the tenant. False, and nothing is written, when another organization is
+/// linked to it, or this organization no longer exists.
 pub async fn link_organization(
     tx: &mut Tx,
     issuer: &str,
@@ -311,7 +311,7 @@ async fn marks(
     Ok(rows.into_iter().map(mark).collect())
 }
 
-/// How far these users are mirrored; those of whom nothing is known are left out.
+/// The sync states of these users; users without a stored state are left out.
 pub async fn user_marks(
     on: impl Into<On<'_>>,
     issuer: &str,

@@ -61,10 +61,10 @@ pub(crate) const FORGET_USER: &str =
     "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
 pub(crate) const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";
 
-/// Of the distributors among organizations that are gone.
+/// The position of distributors among removed organizations.
 const LAST_POSITION: i64 = 6;
 
-/// What a row is about.
+/// The kind of a row's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An organization.
@@ -112,17 +112,17 @@ impl Kind {
 /// A leased row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// About what.
+    /// The kind of the object.
     pub kind: Kind,
     /// The local id, also of a removed object.
     pub object: Uuid,
     /// The id of a removed object at the tenant.
     pub provider_id: Option<String>,
-    /// What is gone had no known id there: by this name it is to be searched for.
+    /// The name to search by, for a removed object without a known id at the tenant.
     pub search_name: Option<String>,
-    /// What of it.
+    /// The aspects to send.
     pub aspects: i64,
-    /// How far a tree has been gone through.
+    /// How far the walk through a tree has come.
     pub after: Option<Uuid>,
     /// Tries so far, this one included.
     pub attempts: i64,
@@ -325,7 +325,7 @@ pub async fn put_next_users(
 pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
     let mut tx = db.begin().await?;
     let mut rows: Vec<Row> = Vec::new();
-    // One place after the other: what waits for its next try in one is not gone through for the sake of another.
+    // One position after the other: rows of one position that wait for a retry are not passed over again for another.
     for position in 0..=LAST_POSITION {
         let left = limit - i64::try_from(rows.len()).unwrap_or(limit);
         if left <= 0 {

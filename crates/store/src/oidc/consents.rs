@@ -8,7 +8,7 @@ use crate::{
 use bailiwick_domain::{Ts, UserId};
 use sqlx::FromRow;
 
-/// What a user has allowed one client.
+/// A user's consent to one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     /// Which client.
@@ -63,7 +63,7 @@ pub async fn put(tx: &mut Tx, user: UserId, client_id: &str, scope: &str, now: T
     Q::new(PUT).bind(user).bind(client_id).bind(scope).bind(now).run(tx).await.map(|_| ())
 }
 
-/// Forgets what the user has allowed. False when there was nothing.
+/// Removes the user's consent. False when there was none.
 pub async fn withdraw(tx: &mut Tx, user: UserId, client_id: &str) -> Result<bool, StoreError> {
     Ok(Q::new(WITHDRAW).bind(user).bind(client_id).run(tx).await? > 0)
 }

@@ -158,7 +158,7 @@ pub async fn reset(tx: &mut Tx, id: Uuid) -> Result<u64, StoreError> {
     Q::new(RESET).bind(false).bind(id).run(tx).await
 }
 
-/// Ends the request because it is answered. False when it is gone or no longer as it was read.
+/// Ends the request because it is answered. False when it no longer exists or has changed since it was read.
 pub async fn take(tx: &mut Tx, of: &Interaction) -> Result<bool, StoreError> {
     let q = Q::new(TAKE).bind(of.id).bind(of.browser_hash.clone()).bind(of.must_replace_password);
     Ok(q.run(tx).await? > 0)

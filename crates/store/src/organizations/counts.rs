@@ -16,7 +16,7 @@ pub(crate) const TOTALS: &str = "SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGI
     CAST(COALESCE(SUM(n.users), 0) AS BIGINT) FROM organization_counts n WHERE n.organization_id NOT IN \
     (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
 
-/// What a list shows beside an organization (spec: organizations#counts): nothing deleted counts.
+/// The counts that a list shows beside an organization (spec: organizations#counts): deleted rows do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Systems of the organization and of those below it; for a customer, its own.

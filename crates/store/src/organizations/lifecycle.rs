@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What the columns are called after.
+    /// The word in the names of the columns.
     const fn word(self) -> &'static str {
         match self {
             Kind::Suspended => "suspended",
@@ -129,8 +129,8 @@ pub async fn set(
     affected(tx, id, org_type, kind, at.is_some()).await
 }
 
-/// What a mark that was just set or cleared concerns: below an organization that gets one, whatever has it from there
-/// now; below one that loses it, where nothing was without, whatever is without now.
+/// Counts the rows that a mark just set or cleared has changed. Set: the rows below the organization that now have
+/// their mark from there. Cleared: the rows below it that are now without a mark, as all of them had one before.
 async fn affected(
     tx: &mut Tx,
     id: OrgId,

@@ -45,8 +45,8 @@ pub async fn hold_free(
     rows.into_iter().map(parts).collect()
 }
 
-/// Puts the refresh token of each of these chains, which are held, in the place of the one that was `used`; that one
-/// stays known as rotated out. What was rotated out before `grace_start` is forgotten.
+/// Replaces the `used` refresh token of each of these chains, which are locked, by the new one. The used token stays
+/// known as rotated out; tokens rotated out before `grace_start` are forgotten.
 pub async fn rotate_held(
     tx: &mut Tx,
     moves: &[(Chain, Uuid)],

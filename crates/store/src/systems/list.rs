@@ -37,7 +37,7 @@ use uuid::Uuid;
 pub use matches::{Matches, is_lasting, matches};
 pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
 
-/// What a row is read with.
+/// The joins that a row is read with.
 const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
      LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
 
@@ -69,14 +69,14 @@ struct Spec<'a> {
     known: Known<'a>,
 }
 
-/// What the caller knows already of a scope's systems; nothing of it is needed for a right answer.
+/// Facts the caller already knows about a scope's systems; the result is right without them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     /// How many there are.
     pub all: Option<u64>,
     /// How many have which status by the cutoff of the list.
     pub totals: Option<Totals>,
-    /// What the filter finds, but for its statuses.
+    /// The matches of the filter without its statuses.
     pub matches: Option<&'a Matches>,
 }
 
@@ -222,7 +222,7 @@ impl Spec<'_> {
             q.push(self.hint(run));
         }
         self.push_where(q, run, start);
-        // Few are looked up by their ids and sorted; SQLite takes that only where no index has the order.
+        // A few ids are looked up and sorted; SQLite does that only where no index has the order.
         self.push_order(q, walk.direction, if few.is_some() { "[[||+]]" } else { "" });
         q.push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
     }

@@ -211,7 +211,7 @@ pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What `search` looks at, apart from the computed status (spec: systems#list).
+/// The texts that `search` compares, apart from the computed status (spec: systems#list).
 pub fn search_key(s: &System) -> String {
     let creator = &s.created_by;
     search_text([

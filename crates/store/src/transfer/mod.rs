@@ -62,7 +62,7 @@ pub async fn transfer(from: &Db, to: &Db, mut told: impl FnMut(&Copied)) -> Resu
     Ok(all)
 }
 
-/// Refuses a target that is in use; takes away what the source has its own of.
+/// Refuses a target that is in use; removes the rows of the target that the source also has.
 async fn empty(target: &mut PgConnection, tables: &[Table]) -> Result<(), StoreError> {
     for Table { name, .. } in tables {
         if SEEDED.contains(&name.as_str()) {
@@ -144,7 +144,7 @@ async fn send(
             Ok(digest)
         }
         Err(error) => {
-            // The reason is what counts; the transaction is over either way.
+            // Only the reason matters; the transaction ends either way.
             let _ = copy.abort("unreadable source").await;
             Err(error)
         }

@@ -4,7 +4,7 @@ use crate::StoreError;
 use sqlx::PgConnection;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Id,

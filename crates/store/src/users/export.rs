@@ -11,7 +11,7 @@ use bailiwick_domain::Ts;
 use bailiwick_policy::Scope;
 use serde_json::Value;
 
-/// What an export needs of a user.
+/// The data of a user that an export needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// User name.

@@ -145,8 +145,8 @@ fn push_live(q: &mut Q, states: States) {
     });
 }
 
-/// The same where they are not, of a list without deleted users. The indexes of the orders hold the organization too, so
-/// that what a page passes over is read from the index alone.
+/// The same for a list that does not join them and has no deleted users. The indexes of the orders hold the
+/// organization too, so that rows before a page are passed over in the index alone.
 fn push_live_alone(q: &mut Q, states: States) {
     q.push(
         " WHERE u.deleted_at IS NULL AND u.organization_id NOT IN \
@@ -298,7 +298,7 @@ async fn by_suspension(
     Ok(rows)
 }
 
-/// Appends ` AND …` for those who have a mark or are in an organization with one, found from the marks.
+/// Appends ` AND …` for users that have a mark or are in an organization with one, found from the marks.
 fn push_marked(q: &mut Q, scope: &Scope) {
     q.push(
         " AND u.id IN (SELECT m.id FROM users m WHERE m.deleted_at IS NULL AND m.suspended_at IS NOT NULL",

@@ -63,7 +63,7 @@ impl Spec<'_> {
         runs
     }
 
-    /// Whether the list goes by what systems are counted as: it is a page of a large scope without a filter.
+    /// Whether the list uses the counted status: it is a page of a large scope without a filter.
     async fn goes_by_counted(&self, db: &Db) -> Result<bool, StoreError> {
         let is_plain = *self.filter == SystemFilter::default() && self.budget.is_none();
         let is_large = matches!(self.scope, Scope::Everything | Scope::Subtree { .. });
@@ -109,8 +109,8 @@ impl Spec<'_> {
         Ok(settled + q.count(db).await?)
     }
 
-    /// FROM and WHERE of the systems that were never heard of: all without a first heartbeat, but for those that have
-    /// had it since they were counted.
+    /// FROM and WHERE of the systems without a heartbeat, except for those that have sent their first one since they
+    /// were counted.
     fn push_unheard(&self, q: &mut Q) {
         q.push(" FROM systems s WHERE s.first_heartbeat_at IS NULL");
         push_unmarked(q);

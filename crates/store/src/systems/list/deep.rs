@@ -78,7 +78,7 @@ const fn at_or_behind(direction: SortDirection) -> &'static str {
 }
 
 impl Spec<'_> {
-    /// Makes SQLite take the index that has the order and everything else that is looked at.
+    /// Makes SQLite use the index that has the order and all columns of the conditions.
     pub(super) fn hint(&self, run: Option<Run>) -> &'static str {
         let is_plain = *self.filter == SystemFilter::default() && *self.scope == Scope::Everything;
         match run {
@@ -90,7 +90,7 @@ impl Spec<'_> {
         }
     }
 
-    /// SQLite reads what a search looks at from an index of nothing else, where the scope is large. PostgreSQL has
+    /// SQLite reads the searched texts from an index that has only these, where the scope is large. PostgreSQL has
     /// trigrams.
     pub(super) fn by_search(&self) -> &'static str {
         let is_large = match self.scope {

@@ -24,10 +24,10 @@ use uuid::Uuid;
 
 /// The most ids that are kept for one list. A page of a longer list is found among the rows without passing over many.
 const MOST: usize = 50_000;
-/// What [`Ranked::to_bytes`] makes of too many: no number of ids is as long.
+/// The result of [`Ranked::to_bytes`] for too many: no number of ids has this length.
 const TOO_MANY: [u8; 1] = [0];
 
-/// The systems that a list shows by what they are counted as, ascending.
+/// The systems that a list shows by their counted status, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ranked {
     /// All of them.
@@ -45,7 +45,7 @@ impl Ranked {
         }
     }
 
-    /// What [`Ranked::to_bytes`] made; too many for anything else.
+    /// Reads the result of [`Ranked::to_bytes`]; too many for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Ranked {
         match bytes.as_chunks() {
             (ids, []) => Ranked::Ids(ids.iter().map(|id| Uuid::from_bytes(*id)).collect()),
@@ -75,8 +75,8 @@ pub fn is_ranked(scope: &Scope, filter: &SystemFilter, order: SystemOrder) -> bo
         && is_lasting(filter)
 }
 
-/// What a list shows by what systems are counted as, one that [`is_ranked`]. It moves with the epochs of people, figures,
-/// systems and statuses. `matches`: what the filter finds, where that is known.
+/// The ids of a list that [`is_ranked`], by the counted status of systems. They change with the epochs of people,
+/// figures, systems and statuses. `matches`: the matches of the filter, where they are known.
 ///
 /// # Errors
 /// The database's.
@@ -113,7 +113,7 @@ pub async fn ranked(
         q.push(if i == 0 { " AND ((" } else { ") OR (" }).push(&counted_as(*status));
     }
     q.push("))");
-    // What is found is sorted: SQLite would look for it in the order of the rows otherwise.
+    // The found ids are sorted: otherwise SQLite would look for them in the order of the rows.
     spec.push_order(&mut q, direction, "[[||+]]");
     q.push(" LIMIT ?").arg(MOST as u64 + 1);
     let ids: Vec<(Uuid,)> = q.all(db).await?;
@@ -123,7 +123,7 @@ pub async fn ranked(
     })
 }
 
-/// The condition of a status by what a system is counted as; it is not deleted.
+/// The condition of a status by the counted status of a system; the system is not deleted.
 fn counted_as(status: StatusFilter) -> String {
     let counted = match status {
         StatusFilter::Is(SystemStatus::Active) => ACTIVE,
@@ -135,7 +135,7 @@ fn counted_as(status: StatusFilter) -> String {
     format!("NOT {suspended} AND COALESCE(a.counted, 0) = {counted}")
 }
 
-/// The unsettled systems, and the epochs of that moment. None where what systems are counted as is for another time
+/// The unsettled systems, and the epochs of that moment. None where the counted statuses are for another time
 /// ([`counted`](crate::systems::counted)), or too many are unsettled.
 ///
 /// # Errors
