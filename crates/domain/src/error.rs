@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::{borrow::Cow, time::Duration};
 
-/// What a use case answers.
+/// The result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// One wrong field (spec: conventions#validation-errors).
@@ -41,7 +41,7 @@ fn listed(fields: &[FieldError]) -> String {
 /// Client text of an error; most are fixed.
 pub type Text = Cow<'static, str>;
 
-/// Everything that can go wrong, by what the caller can do about it.
+/// All errors, by how the caller can react to them.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// 400 `validation failed` with the fields.

@@ -38,7 +38,7 @@ macro_rules! ids {
             }
         }
 
-        /// Only the hyphenated form, in any case: what spec: conventions#addresses calls a UUID.
+        /// Accepts only the hyphenated form, in any case: the UUID of spec: conventions#addresses.
         impl FromStr for $name {
             type Err = uuid::Error;
             fn from_str(s: &str) -> Result<Self, uuid::Error> {

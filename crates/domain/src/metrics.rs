@@ -93,7 +93,7 @@ impl Histogram {
         self.sum_nanos.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// What has been noted.
+    /// The recorded values.
     pub fn read(&self) -> Times {
         Times {
             bounds: self.bounds,
@@ -103,7 +103,7 @@ impl Histogram {
     }
 }
 
-/// What a [`Histogram`] has noted.
+/// The recorded values of a [`Histogram`].
 #[derive(Clone, Debug)]
 pub struct Times {
     bounds: &'static [Duration],
@@ -126,12 +126,12 @@ impl Times {
     }
 }
 
-/// What kind of numbers a family holds.
+/// The kind of a family's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Only grows; its name ends in `_total`.
     Counter,
-    /// Goes up and down.
+    /// Can go up and down.
     Gauge,
     /// [`Times`].
     Histogram,

@@ -75,7 +75,7 @@ pub struct Page<T> {
     pub rows: Vec<T>,
     /// All rows that match, also past the end.
     pub total: u64,
-    /// What was asked.
+    /// The requested page.
     pub request: PageRequest,
 }
 

@@ -21,7 +21,7 @@ pub struct User {
     pub name: String,
     /// Digits only.
     pub phone: Option<String>,
-    /// His organization.
+    /// The user's organization.
     pub organization: OrgRef,
     /// Catalogue keys, at least one.
     pub role_ids: Vec<String>,

@@ -34,7 +34,7 @@ struct Parser<'a> {
     values_left: usize,
     duplicates: Duplicates,
     lone_surrogates: LoneSurrogate,
-    /// The value that comes next stands under the key of [`Duplicates::SameStringIn`].
+    /// The next value is under the key of [`Duplicates::SameStringIn`].
     is_under_key: bool,
 }
 

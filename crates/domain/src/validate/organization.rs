@@ -20,7 +20,7 @@ impl Vat {
         &self.text
     }
 
-    /// Without white space, upper-cased: what uniqueness compares.
+    /// Without white space, upper-cased: the form that uniqueness compares.
     pub fn key(&self) -> &str {
         &self.key
     }
