@@ -188,7 +188,7 @@ mod tests {
         let other = now(&mut ask(&connections, 2)).expect("there is one left");
         let mut late = ask(&connections, 3);
         assert!(now(&mut late).is_none());
-        // The first tenant has as many as it may have: what becomes free is not its.
+        // The first tenant has its full share, so it does not get the freed connection.
         drop(other);
         assert!(now(&mut one[2]).is_none());
         let third = now(&mut late).expect("its turn");
@@ -228,7 +228,7 @@ mod tests {
         assert!(now(&mut given).is_none());
         drop(held);
         let third = now(&mut given).expect("the one before has left");
-        // Given, and dropped before it was looked at.
+        // Given, and dropped before it was polled.
         let mut late = ask(&connections, 4);
         assert!(now(&mut late).is_none());
         drop(third);
