@@ -4,7 +4,7 @@ use crate::{Caller, Catalogue, Effective, Permission, PermissionSet, Refusal, Us
 use bailiwick_domain::{Error, FieldError, OrgType};
 use serde_json::json;
 
-/// What a caller lacks.
+/// The permissions and roles a caller lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankGap {
     /// The role that is the cause; when acting on a user, only a restricted one.
@@ -81,7 +81,7 @@ pub fn may_grant(
     if gap.required.is_some() {
         return Err(Refusal::Ungrantable(gap));
     }
-    // Each missing permission comes from some role alone: from its own list, or from an action it keeps.
+    // Each missing permission comes from a single role: from its own list, or from an action it keeps.
     let brings = |id: &&String| {
         !catalogue.effective(org_type, &[(*id).clone()]).set().intersect(gap.missing).is_empty()
     };

@@ -7,9 +7,9 @@ use bailiwick_domain::{Error, OrgId, OrgType, Result};
 /// The part of rebranding that a caller wants to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RebrandingChange {
-    /// Turn it on.
+    /// Enable rebranding.
     Enable,
-    /// Turn it off.
+    /// Disable rebranding.
     Disable,
     /// Upload assets.
     Update,
@@ -34,8 +34,8 @@ impl RebrandingChange {
     }
 }
 
-/// The rule that stands in for a gate, before the organization is looked up. `by_organizations`: the setting that lets
-/// users who manage systems change the assets of organizations in their scope.
+/// The rule that replaces the permission gate, checked before the organization is looked up. `by_organizations`: the
+/// setting that lets users who manage systems change the assets of organizations in their scope.
 ///
 /// # Errors
 /// `only owner organization can <verb> rebranding`.

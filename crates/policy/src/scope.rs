@@ -4,8 +4,8 @@
 use crate::{Caller, Permission, Refusal, Resource, Verb};
 use bailiwick_domain::{OrgId, OrgType, UserId};
 
-/// Where an organization hangs: its ancestor-or-self at levels 2 and 3, or, where there is none at that level, the
-/// nearest one above. So every scope is one equality, here and in SQL.
+/// The place of an organization in the tree: its ancestor-or-self at levels 2 and 3, or, where there is none at that
+/// level, the nearest one above. So every scope is one equality, here and in SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
     /// The organization.
@@ -34,7 +34,7 @@ impl Path {
     }
 }
 
-/// A set of organizations, or of what belongs to one user.
+/// A set of organizations, or the objects of one user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// All organizations.
@@ -48,7 +48,7 @@ pub enum Scope {
     },
     /// One organization.
     Organization(OrgId),
-    /// What one user owns: keys, sessions, consent. No organization is in it.
+    /// The objects of one user: keys, sessions, consent. It contains no organization.
     SelfOnly(UserId),
     /// Nothing.
     Nothing,
@@ -66,7 +66,7 @@ impl Scope {
         }
     }
 
-    /// What the caller's user owns personally.
+    /// The objects that the caller's user owns personally.
     pub fn own(caller: &Caller) -> Scope {
         caller.user_id().map_or(Scope::Nothing, Scope::SelfOnly)
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 use bailiwick_domain::{Error, OrgId, OrgType, UserId};
 
-/// What a user's consent, together with the setting `impersonation.scope`, allows (spec: authorization#impersonation).
+/// The reach of a user's consent, together with the setting `impersonation.scope` (spec: authorization#impersonation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Consent {
     /// No live consent, or not looked up.
@@ -31,7 +31,7 @@ pub struct UserTarget {
     pub path: Path,
     /// The user's permissions as if they were enabled.
     pub effective: Effective,
-    /// His state.
+    /// The user's state.
     pub standing: Standing,
     /// Used by [`Action::Impersonate`] alone.
     pub consent: Consent,

@@ -42,7 +42,7 @@ impl Node {
         self.path.id
     }
 
-    /// Whether `self` is `root` or hangs below it.
+    /// Whether `self` is `root` or below it.
     pub fn below(&self, root: OrgId) -> bool {
         self.ancestors.contains(&root)
     }
