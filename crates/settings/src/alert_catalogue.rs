@@ -11,7 +11,7 @@ pub struct CatalogueEntry {
     pub service: Option<String>,
 }
 
-/// What systems send (spec: alert-management#figures): name, severity, service.
+/// The alerts that systems send (spec: alert-management#figures): name, severity, service.
 const CATALOGUE: &str = "BackupEncryptionDisabled:warning:backup BackupFailed:critical:backup CertExpired:critical \
     CertExpiringCritical:critical CertExpiringSoon:warning CriticalCpuUsage:warning:host \
     CriticalMemoryUsage:warning:host DiskSpaceCritical:critical:storage DiskSpaceLow:warning:storage \

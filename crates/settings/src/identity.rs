@@ -13,7 +13,7 @@ pub enum IdentityMode {
     Embedded,
     /// An OpenID Connect issuer.
     Oidc(Box<Issuer>),
-    /// A Logto tenant: an issuer that users and organizations are mirrored to.
+    /// A Logto tenant: an issuer that Logto sync sends users and organizations to.
     Logto(Box<Logto>),
 }
 
@@ -64,7 +64,8 @@ pub struct Issuer {
     /// Accept tokens whose client cannot be determined; without any configured own client, accept the tokens of every
     /// client.
     pub accept_any_client: bool,
-    /// Of which a token's `aud` must have one; none = it is not looked at. Userinfo alone does not tell it.
+    /// The audiences of which a token's `aud` must have one; none = `aud` is not checked. Userinfo alone does not
+    /// report it.
     pub audiences: Vec<String>,
     /// Id and secret for the introspection endpoint.
     pub introspection: Option<(String, Secret<String>)>,

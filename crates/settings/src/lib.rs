@@ -24,7 +24,7 @@ pub use events::Events;
 pub use identity::{IdentityMode, Issuer, IssuerTimes, Logto};
 pub use rebranding::Rebranding;
 
-/// What the program was built from.
+/// The source that the program was built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Build {
     /// Version of the service.
@@ -38,7 +38,7 @@ pub struct Build {
 /// All settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What the program was built from.
+    /// The source that the program was built from.
     pub build: Build,
     /// Where browsers reach the service, without a trailing slash: `http://127.0.0.1:8080`.
     pub public_url: String,
@@ -62,7 +62,7 @@ pub struct Settings {
     pub owner: Owner,
     /// Session tokens.
     pub tokens: Tokens,
-    /// Who proves a person's identity.
+    /// The identity provider that authenticates people.
     pub identity: IdentityMode,
     /// Embedded identity provider; its clients of third parties are the catalogue of every mode.
     pub provider: Provider,
@@ -99,20 +99,20 @@ pub struct Mail {
     pub authority: Option<Vec<u8>>,
     /// Address of the sender, also the one for questions.
     pub from: String,
-    /// His name.
+    /// The sender's name.
     pub from_name: Option<String>,
 }
 
 pub use bailiwick_outbound::{mail::Security, telegram::API as TELEGRAM_API};
 
-/// Whom the first start creates.
+/// The user that the first start creates.
 #[derive(Clone, Debug)]
 pub struct Owner {
     /// Sign-in address.
     pub email: String,
     /// None = a generated one is printed once.
     pub password: Option<Secret<String>>,
-    /// His name.
+    /// Their name.
     pub name: String,
     /// Name of the owner organization.
     pub organization: String,
@@ -142,10 +142,10 @@ pub struct Impersonation {
     pub audit_retention: Duration,
 }
 
-/// What the tree has to say about an impersonation.
+/// Where the impersonated user must be in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImpersonationScope {
-    /// Nothing: the consent takes its place.
+    /// Anywhere: the consent is enough.
     Consent,
     /// The user's organization must be in the impersonator's hierarchy.
     Hierarchy,
@@ -185,7 +185,7 @@ pub struct Client {
     pub post_logout_redirect_uris: Vec<String>,
     /// First-party clients need no consent and their tokens can be exchanged.
     pub first_party: bool,
-    /// What people are shown of a client that is not first-party.
+    /// The description that users see of a client that is not first-party.
     pub application: Application,
 }
 
@@ -200,7 +200,7 @@ pub struct Application {
     pub display_name: Option<String>,
     /// Where it is opened; none = an authorization request at this provider.
     pub login_url: Option<String>,
-    /// What that request asks for; none = `openid profile email`.
+    /// The scopes of that request; none = `openid profile email`.
     pub scope: Option<String>,
     /// A page with more information about it.
     pub info_url: Option<String>,
@@ -212,7 +212,7 @@ pub struct Application {
     pub access_control: Option<AccessControl>,
 }
 
-/// Who may use a third-party application: every list that is not empty must match, and one must not be empty.
+/// The users who may use a third-party application: every list that is not empty must match, and one must not be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessControl {
@@ -241,7 +241,7 @@ pub struct Systems {
     pub registration_repeat: Duration,
     /// Largest inventory document, received and decoded.
     pub inventory_max_bytes: usize,
-    /// What changes of inventory mean; none: the built-in rules.
+    /// The meaning of inventory changes; none: the built-in rules.
     pub inventory_rules: Option<Arc<Rules>>,
     /// Ranges that reachability checks may ask although they are not public.
     pub reachability_networks: Vec<Network>,
@@ -267,7 +267,7 @@ pub struct Alerting {
     pub short_outage: Duration,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
-    /// How long resolved alerts, and what people did about alerts, are kept.
+    /// How long resolved alerts, and the records of their handling, are kept.
     pub history_retention: Duration,
     /// Label `managed_by` of alerts the service raises itself.
     pub managed_by: String,

@@ -5,7 +5,7 @@ use bailiwick_domain::rebranding::{Product, ProductType};
 /// Rebranding.
 #[derive(Clone, Debug)]
 pub struct Rebranding {
-    /// What can be rebranded, in the order of lists.
+    /// The products that can be rebranded, in the order of lists.
     pub products: Vec<Product>,
     /// Base path in the paths that systems receive; none = that of their request.
     pub asset_base_path: Option<String>,
