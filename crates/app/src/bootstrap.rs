@@ -18,7 +18,7 @@ use bailiwick_store::{
 };
 use serde_json::{Map, json};
 
-/// What [`ensure_owner`] has found or done.
+/// The outcome of [`ensure_owner`].
 #[derive(Clone, Debug)]
 pub enum FirstStart {
     /// There was an owner organization already.
@@ -71,7 +71,7 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     }
 }
 
-/// What becomes of a new user's password.
+/// Where a new user's password is stored.
 enum NewPassword {
     /// Kept here, hashed.
     Here(Option<String>),
@@ -202,7 +202,7 @@ async fn insert_owner_user(
             Inserted::Done => {
                 let created = json!({"username": new.username, "email": user.email.as_str()});
                 record(app, tx, "user", new.id.0, created).await?;
-                // Whoever has set it knows it: it is not mailed.
+                // The operator who set the password knows it, so it is not mailed.
                 let theirs = theirs.as_ref().map(|password| password.reveal().as_str());
                 logto_sync::user_created(app, tx, new.id, theirs, None).await?;
                 return Ok(new.id);

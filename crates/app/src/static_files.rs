@@ -26,9 +26,9 @@ const WORTH: usize = 1024;
 pub struct File {
     /// As it is.
     pub plain: Bytes,
-    /// With gzip: what stands beside it as `.gz`, or made here of what can be compressed.
+    /// With gzip: the file beside it with `.gz`, or made here where compression is possible.
     pub gzip: Option<Bytes>,
-    /// With brotli: what stands beside it as `.br`.
+    /// With brotli: the file beside it with `.br`.
     pub brotli: Option<Bytes>,
     /// Media type.
     pub media_type: &'static str,
@@ -68,7 +68,7 @@ impl StaticFiles {
         Ok(())
     }
 
-    /// What is served now.
+    /// The present files.
     pub fn files(&self) -> Arc<Files> {
         self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -80,7 +80,7 @@ fn read(directory: &Path) -> Result<Files, String> {
     collect(&root, &root, "", 0, &mut Budget::default(), &mut found)?;
     let mut files = Files::new();
     for (path, bytes) in &found {
-        // Compressed forms are found beside what they are of.
+        // Compressed forms are found beside their originals.
         let is_form = path
             .rsplit_once('.')
             .is_some_and(|(of, end)| matches!(end, "gz" | "br") && found.contains_key(of));

@@ -21,10 +21,10 @@ const LEASE_TIME: Duration = Duration::from_secs(300);
 const FIRST: Duration = Duration::from_secs(300);
 /// From one run to the next.
 pub(crate) const EVERY: Duration = Duration::from_secs(3600);
-/// How often a process looks whether a run is due: another one may have done it or died.
+/// How often a process checks whether a run is due: another process may have done it or died.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// What a run does.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Inventory records thinned out.
@@ -37,9 +37,9 @@ pub struct Figures {
     pub quarantined: u64,
     /// Resolved alerts removed from the history.
     pub history: u64,
-    /// Records of what people did about alerts removed.
+    /// Removed records of alert handling.
     pub activity: u64,
-    /// Sessions of people who acted as others removed.
+    /// Removed impersonation sessions.
     pub impersonations: u64,
     /// Removed entries of these sessions.
     pub impersonation_entries: u64,
@@ -66,7 +66,7 @@ pub fn start(app: &App) {
     });
 }
 
-/// What a whole run would do now; changes nothing.
+/// The result that a whole run would have now; changes nothing.
 pub async fn dry_run(app: &App) -> Result<Figures> {
     let mut pass = Pass::new(app, Way::Count)?;
     pass.thin_all().await?;
@@ -82,8 +82,8 @@ pub async fn run(app: &App) -> Result<Option<Figures>> {
     under_lease(app, None).await
 }
 
-/// A run if an hour has passed since the last one. None when none is due or another process is at it. Looks only at
-/// what has grown too old since the last one.
+/// Runs if an hour has passed since the last run. None when no run is due or another process is running it. Looks only
+/// at rows that have grown too old since the last run.
 pub async fn run_if_due(app: &App) -> Result<Option<Figures>> {
     let is_due = |next_at: Option<Ts>| next_at.is_none_or(|at| at <= app.now());
     if !is_due(retention::state(&app.db).await?.next_at) || !take(app).await? {

@@ -11,7 +11,7 @@ use bailiwick_store::{alert_handling, api_keys::events, history::expiry, invento
 use std::{collections::BTreeSet, time::Duration};
 use uuid::Uuid;
 
-/// Systems or records looked at by one statement.
+/// Systems or records read by one statement.
 const LOOK_AT: i64 = 500;
 /// Records of a system read by one statement.
 const READ: usize = 256;
@@ -76,8 +76,8 @@ impl<'a> Pass<'a> {
         Ok(false)
     }
 
-    /// Thins the records of systems that have one which has come of another age since an earlier run; nothing else can
-    /// have become superfluous. False when cut off.
+    /// Thins the systems with a record that has passed an age limit since an earlier run; no other records can have
+    /// become superfluous. False when interrupted.
     pub(super) async fn thin_since(&mut self, earlier: Tiers) -> Result<bool> {
         for (from, before) in self.tiers.passed_since(earlier) {
             // Ids begin at 1.
@@ -171,7 +171,7 @@ impl<'a> Pass<'a> {
         Ok(false)
     }
 
-    /// The alert history and what people did about alerts; false when cut off.
+    /// Removes expired alert history and records of alert handling; false when interrupted.
     pub(super) async fn purge_history(&mut self) -> Result<bool> {
         let db = &self.app.db;
         let limit = self.now.minus(self.app.settings.alerting.history_retention);
@@ -197,7 +197,7 @@ impl<'a> Pass<'a> {
         Ok(false)
     }
 
-    /// Sessions of people who acted as others, and what they did; false when cut off. Whoever does this all the time
+    /// Removes expired impersonation sessions and their entries; false when interrupted. The regular worker
     /// ([`impersonation::purge`]) may have been faster.
     pub(super) async fn purge_impersonations(&mut self) -> Result<bool> {
         let gone = match self.way {
