@@ -1,4 +1,4 @@
-//! Compiles the crate again when a migration is added: the macro that reads them does not say so by itself.
+//! Makes cargo rebuild the crate when a migration is added: the macro that embeds the migrations does not do so.
 
 #![allow(clippy::print_stdout, reason = "this is how cargo is spoken to")]
 

@@ -1,4 +1,4 @@
-//! The background tasks of a process.
+//! Starts the background tasks of a process.
 
 use crate::{App, purge, retention};
 use bailiwick_alerts::{self as alerting, liveness_monitor, transfer_cleanup};

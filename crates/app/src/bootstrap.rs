@@ -1,5 +1,5 @@
-//! What comes before anybody can sign in: the owner organization with its first user (spec:
-//! authentication#identity-modes), and the operator's commands that need only the database and the secret.
+//! The first start, before any user can sign in: creates the owner organization with its first user (spec:
+//! authentication#identity-modes). Also the operator's commands that need only the database and the secret.
 
 use crate::App;
 use bailiwick_directory::organizations::alert_tenants;
@@ -18,7 +18,7 @@ use bailiwick_store::{
 };
 use serde_json::{Map, json};
 
-/// What [`ensure_owner`] has found or done.
+/// The outcome of [`ensure_owner`].
 #[derive(Clone, Debug)]
 pub enum FirstStart {
     /// There was an owner organization already.
@@ -43,7 +43,8 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
     }
     let settings = &app.settings.owner;
     let (password, is_generated) = match &settings.password {
-        // Where people sign in elsewhere nobody has a password here, unless his account is made from here.
+        // With sign-in at another provider, the user has no password here, unless this service creates their account
+        // there.
         _ if !app.settings.identity.makes_accounts() => (None, false),
         _ if app.settings.identity.logto().is_some_and(|logto| logto.owner_user_id.is_some()) => {
             (None, false)
@@ -64,13 +65,13 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
             email: checked.email.as_str().to_owned(),
             generated_password: password.filter(|_| is_generated).map(Secret::new),
         }),
-        // Only one owner organization can exist: whoever was second runs into it.
+        // Only one owner organization can exist: the second process fails to create it.
         Err(_) if organizations::owner(&app.db).await?.is_some() => Ok(FirstStart::Done),
         Err(e) => Err(e),
     }
 }
 
-/// What becomes of a new user's password.
+/// Where a new user's password is stored.
 enum NewPassword {
     /// Kept here, hashed.
     Here(Option<String>),
@@ -121,8 +122,8 @@ struct Checked {
 }
 
 impl NewOwnerUser {
-    /// Field rules; `prefix` makes the keys name what the operator has set. The first owner's user name is reserved for
-    /// him alone.
+    /// Applies the field rules; `prefix` makes the keys name the settings. The first owner's user name is reserved for
+    /// that user alone.
     fn check(&self, prefix: &str) -> Result<Checked> {
         let mut fields = Fields::new();
         let key = |name: &str| format!("{prefix}{name}");
@@ -201,7 +202,7 @@ async fn insert_owner_user(
             Inserted::Done => {
                 let created = json!({"username": new.username, "email": user.email.as_str()});
                 record(app, tx, "user", new.id.0, created).await?;
-                // Whoever has set it knows it: it is not mailed.
+                // The operator who set the password knows it, so it is not mailed.
                 let theirs = theirs.as_ref().map(|password| password.reveal().as_str());
                 logto_sync::user_created(app, tx, new.id, theirs, None).await?;
                 return Ok(new.id);

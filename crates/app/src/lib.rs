@@ -1,5 +1,5 @@
-//! The composition of the service: makes the services of all areas, starts the background work, and holds what is of
-//! no single area: first start, retention, metrics, static files.
+//! The composition of the service: creates the services of all areas, starts the background work, and holds the parts
+//! that belong to no single area: first start, retention, metrics, static files.
 //!
 //! Use cases are in the crates of their areas: `events`, `identity`, `directory`, `fleet` and `alerts`.
 

@@ -2,7 +2,7 @@
 //!
 //! Every part of the service has counters of its own; [`page`] reads them. To add a family: a counter in the part, a
 //! function that reads it, its lines here, its row in docs/observability.md (a test compares the two). Labels are fixed
-//! words, never an id, a tenant or anything that a client sends.
+//! words, never an id, a tenant or a text from a client.
 
 use crate::App;
 use bailiwick_alerts::{self as alerting, notify};
@@ -173,7 +173,7 @@ fn deliveries(app: &App, page: &mut Page) {
     }
 }
 
-/// Events for subscribers, and what a Logto tenant is told.
+/// Events for subscribers, and Logto sync.
 fn others(work: &Work, page: &mut Page) {
     let help = "Deliveries of events that were given up and are kept to be seen; counted up to 100000.";
     page.single("bailiwick_event_deliveries_dead", Kind::Gauge, help, work.dead_deliveries);

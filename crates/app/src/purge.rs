@@ -1,4 +1,4 @@
-//! The regular removal of expired rows of all areas.
+//! The regular removal of expired rows in all areas.
 
 use crate::App;
 use bailiwick_directory::imports;

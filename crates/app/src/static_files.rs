@@ -1,5 +1,5 @@
-//! The files of the web user interface, read once into memory: what is served can be no other file, whatever a path
-//! says.
+//! The files of the web user interface, read once into memory: a request cannot reach any other file, whatever its
+//! path.
 
 use aws_lc_rs::digest;
 use bytes::Bytes;
@@ -26,15 +26,15 @@ const WORTH: usize = 1024;
 pub struct File {
     /// As it is.
     pub plain: Bytes,
-    /// With gzip: what stands beside it as `.gz`, or made here of what can be compressed.
+    /// With gzip: the file beside it with `.gz`, or made here where compression is possible.
     pub gzip: Option<Bytes>,
-    /// With brotli: what stands beside it as `.br`.
+    /// With brotli: the file beside it with `.br`.
     pub brotli: Option<Bytes>,
     /// Media type.
     pub media_type: &'static str,
     /// `ETag`, with its quotation marks.
     pub etag: String,
-    /// It has a name that changes with what is in it.
+    /// Its name changes with its contents.
     pub is_immutable: bool,
 }
 
@@ -58,17 +58,17 @@ impl StaticFiles {
         Ok(StaticFiles { directory: directory.to_owned(), files: RwLock::new(Arc::new(files)) })
     }
 
-    /// Reads it again.
+    /// Reads the directory again.
     ///
     /// # Errors
-    /// As [`StaticFiles::open`]; what was there before goes on being served.
+    /// As [`StaticFiles::open`]; the previous files stay in use.
     pub fn reload(&self) -> Result<(), String> {
         let files = read(&self.directory).map_err(|why| format!("{}: {why}", self.directory.display()))?;
         *self.files.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
         Ok(())
     }
 
-    /// What is served now.
+    /// The present files.
     pub fn files(&self) -> Arc<Files> {
         self.files.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -80,7 +80,7 @@ fn read(directory: &Path) -> Result<Files, String> {
     collect(&root, &root, "", 0, &mut Budget::default(), &mut found)?;
     let mut files = Files::new();
     for (path, bytes) in &found {
-        // Compressed forms are found beside what they are of.
+        // Compressed forms are found beside their originals.
         let is_form = path
             .rsplit_once('.')
             .is_some_and(|(of, end)| matches!(end, "gz" | "br") && found.contains_key(of));
@@ -117,7 +117,7 @@ struct Budget {
     files: usize,
 }
 
-/// Regular files below a directory, also by links that stay below the root. Names with a leading dot are nobody's.
+/// Regular files below a directory, also through links that stay below the root. Names with a leading dot are skipped.
 fn collect(
     root: &Path,
     directory: &Path,

@@ -1,9 +1,10 @@
-//! The one error of the use cases. HTTP turns it into an answer at the last step; the log text never reaches a client.
+//! The one error type of the use cases. The HTTP layer converts it into an answer at the last step; the log text never
+//! reaches a client.
 
 use serde_json::Value;
 use std::{borrow::Cow, time::Duration};
 
-/// What a use case answers.
+/// The result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// One wrong field (spec: conventions#validation-errors).
@@ -40,7 +41,7 @@ fn listed(fields: &[FieldError]) -> String {
 /// Client text of an error; most are fixed.
 pub type Text = Cow<'static, str>;
 
-/// Everything that can go wrong, by what the caller can do about it.
+/// All errors, by how the caller can react to them.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// 400 `validation failed` with the fields.
@@ -143,8 +144,8 @@ impl Error {
         Error::Invalid(vec![FieldError::new(key, message).with_value(value)])
     }
 
-    /// Names the values of refused fields: a unique index speaks of a field without knowing what was sent
-    /// (spec: conventions#validation-errors).
+    /// Adds the values of refused fields: a unique index names a field but not the value that was sent (spec:
+    /// conventions#validation-errors).
     #[must_use]
     pub fn with_values(mut self, values: &[(&str, &str)]) -> Error {
         if let Error::Invalid(fields) = &mut self {

@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// NFKC, lower-cased. What searches and sorts ignoring case compare.
+/// NFKC, lower-cased: the form that case-insensitive searches and sorts compare.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -25,7 +25,7 @@ pub fn contains_pattern(text: &str) -> String {
     pattern
 }
 
-/// The beginning of the folded text, short enough for an index: what lies behind does not matter for an order.
+/// The beginning of the folded text, short enough for an index: the rest does not matter for an order.
 pub fn fold_start(text: &str) -> String {
     let mut key = fold(text);
     if let Some((end, _)) = key.char_indices().nth(255) {

@@ -38,7 +38,7 @@ macro_rules! ids {
             }
         }
 
-        /// Only the hyphenated form, in any case: what spec: conventions#addresses calls a UUID.
+        /// Accepts only the hyphenated form, in any case: the UUID of spec: conventions#addresses.
         impl FromStr for $name {
             type Err = uuid::Error;
             fn from_str(s: &str) -> Result<Self, uuid::Error> {
@@ -57,7 +57,7 @@ macro_rules! ids {
 ids! {
     /// An organization; also its tenant id at the alert router.
     OrgId,
-    /// A user; also the subject of his tokens.
+    /// A user; also the subject of their tokens.
     UserId,
     /// A system under care.
     SystemId,

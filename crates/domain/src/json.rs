@@ -82,7 +82,7 @@ impl<'a> Json<'a> {
         matches!(self, Json::Null)
     }
 
-    /// What the value is, for error texts: `null`, `boolean`, `number`, `string`, `array`, `object`.
+    /// The kind of the value, for error texts: `null`, `boolean`, `number`, `string`, `array`, `object`.
     pub fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
@@ -159,7 +159,7 @@ pub fn write_str(out: &mut String, s: &str) {
     out.push('"');
 }
 
-/// What to do with a key that an object already has.
+/// How to handle a key that an object already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
     /// The document is refused.
@@ -171,12 +171,12 @@ pub enum Duplicates {
     LastWins,
 }
 
-/// What to do with an escape that is half of a surrogate pair, which no UTF-8 text can hold.
+/// How to handle an escape that is half of a surrogate pair, which no UTF-8 text can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoneSurrogate {
     /// The document is refused.
     Reject,
-    /// It becomes U+FFFD.
+    /// Replace it by U+FFFD.
     Replace,
 }
 
@@ -221,13 +221,13 @@ impl Limits {
 /// Why a text is not acceptable, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
-    /// What is wrong.
+    /// The problem.
     pub reason: Reason,
     /// Byte offset in the input.
     pub at: usize,
 }
 
-/// What can be wrong with a text.
+/// The problems a text can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Not valid UTF-8.

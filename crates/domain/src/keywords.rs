@@ -1,4 +1,4 @@
-//! Keywords that a query may use, each with what it means. The table that parses a word is the one that the interface
+//! Keywords that a query may use, each with its meaning. The table that parses a word is the one that the interface
 //! document lists, so the two cannot differ.
 
 /// The words of one key of a query.
@@ -11,12 +11,12 @@ impl<T: Copy> Keywords<T> {
         Keywords(table)
     }
 
-    /// What exactly this word means.
+    /// The value of exactly this word.
     pub fn parse(&self, word: &str) -> Option<T> {
         self.0.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
     }
 
-    /// What this word means, in any case.
+    /// The value of this word, in any case.
     pub fn parse_in_any_case(&self, word: &str) -> Option<T> {
         self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(word)).map(|(_, meaning)| *meaning)
     }

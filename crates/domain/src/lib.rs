@@ -32,5 +32,5 @@ pub use system::{System, SystemStatus};
 pub use time::Ts;
 pub use user::User;
 
-/// The interface version this service speaks (spec: conventions#headers).
+/// The interface version of this service (spec: conventions#headers).
 pub const API_VERSION: &str = "2026-03-04";

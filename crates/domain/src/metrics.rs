@@ -1,4 +1,4 @@
-//! What the service counts about itself, and the text in which Prometheus reads it (exposition format 0.0.4).
+//! The counters of the service, and the text format in which Prometheus reads them (exposition format 0.0.4).
 //!
 //! A meter belongs to the part that it measures and is plain atomics: nothing is registered, locked or looked up where
 //! it is used. The handler of the metrics page walks through the parts.
@@ -72,7 +72,7 @@ const fn milliseconds<const N: usize>(list: [u64; N]) -> [Duration; N] {
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [Duration],
-    /// One for each bound and one for what is longer than all.
+    /// One for each bound and one for values above all bounds.
     counts: Box<[AtomicU64]>,
     sum_nanos: AtomicU64,
 }
@@ -93,7 +93,7 @@ impl Histogram {
         self.sum_nanos.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// What has been noted.
+    /// The recorded values.
     pub fn read(&self) -> Times {
         Times {
             bounds: self.bounds,
@@ -103,7 +103,7 @@ impl Histogram {
     }
 }
 
-/// What a [`Histogram`] has noted.
+/// The recorded values of a [`Histogram`].
 #[derive(Clone, Debug)]
 pub struct Times {
     bounds: &'static [Duration],
@@ -126,12 +126,12 @@ impl Times {
     }
 }
 
-/// What kind of numbers a family holds.
+/// The kind of a family's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Only grows; its name ends in `_total`.
     Counter,
-    /// Goes up and down.
+    /// Can go up and down.
     Gauge,
     /// [`Times`].
     Histogram,

@@ -51,7 +51,8 @@ const PRIVATE_V4: [(Ipv4Addr, u8); 15] = [
 /// The only part of IPv6 that is handed out as global unicast.
 const GLOBAL_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What of it is not: protocol assignments with Teredo, documentation, and 6to4, which hides an IPv4 address.
+/// The ranges of it that are not public: protocol assignments with Teredo, documentation, and 6to4, which hides an IPv4
+/// address.
 const PRIVATE_V6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0x0db8, 0, 0, 0, 0, 0, 0), 32),

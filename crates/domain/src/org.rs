@@ -72,8 +72,8 @@ impl OrgType {
     }
 }
 
-/// Who created something, as known at that moment (spec: organizations#creator). `organization_name` follows renames at
-/// reading.
+/// The creator of an entity, as known at that moment (spec: organizations#creator). `organization_name` follows renames
+/// when it is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Creator {
     /// Absent when a background job created it.
@@ -86,7 +86,7 @@ pub struct Creator {
     pub email: String,
     /// The creator's organization, or the attributed one.
     pub organization_id: Option<OrgId>,
-    /// Its present name; the last known one once it is gone.
+    /// Its present name; the last known one once it no longer exists.
     pub organization_name: String,
     /// True when the organization was attributed by `created_by_organization_id`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -98,7 +98,7 @@ pub struct Creator {
 pub struct Mark {
     /// When; none = not marked.
     pub at: Option<Ts>,
-    /// The ancestor it comes from; none when own.
+    /// The ancestor that the mark comes from; none when own.
     pub by: Option<OrgId>,
 }
 
@@ -113,7 +113,7 @@ impl Mark {
         self.at.is_some()
     }
 
-    /// This mark of organization `id`, as what hangs below it inherits it.
+    /// This mark of organization `id`, in the form that the rows below it inherit.
     pub fn inherited_from(self, id: OrgId) -> Mark {
         Mark { at: self.at, by: self.at.map(|_| self.by.unwrap_or(id)) }
     }
@@ -148,34 +148,34 @@ pub struct Organization {
     pub suspended: Mark,
     /// Effective deletion.
     pub deleted: Mark,
-    /// Where a promoted distributor comes from.
+    /// The former place of a promoted distributor.
     pub promoted_from: Option<PromotedFrom>,
     /// The nearest organization with rebranding, itself or above (spec: rebranding#system-document).
     pub rebranding: Option<OrgId>,
-    /// How far it is mirrored.
+    /// The organization's Logto sync state.
     pub mirrored: SyncState,
 }
 
-/// How far a user or an organization is mirrored to a provider that keeps both (identity mode `logto`); nothing in the
-/// other modes, and unless it was asked for.
+/// The Logto sync state of a user or an organization (identity mode `logto`). Empty in the other modes, and unless it
+/// was requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncState {
     /// When the provider last got everything.
     pub synced_at: Option<Ts>,
-    /// What it has refused since.
+    /// The tenant's refusals since then.
     pub error: Option<String>,
 }
 
-/// What a distributor was before its promotion (spec: organizations#promotion).
+/// The former level and place of a promoted distributor (spec: organizations#promotion).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromotedFrom {
-    /// What it was.
+    /// The former level.
     pub level: OrgType,
     /// When.
     pub at: Ts,
-    /// The organization above it then; it may be gone by now.
+    /// The former parent organization; it may no longer exist.
     pub detached_from_organization_id: OrgId,
-    /// Who did it, as known then; none for the service itself.
+    /// The user who promoted it, as known then; none for the service itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Creator>,
 }
@@ -203,7 +203,7 @@ pub fn shown_custom_data(
     shown
 }
 
-/// What other objects show of an organization.
+/// The data of an organization that other objects show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrgRef {
     /// Id.

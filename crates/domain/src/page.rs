@@ -1,4 +1,4 @@
-//! Paging as the lists of the wire do it (spec: conventions#lists).
+//! Paging of lists as the API defines it (spec: conventions#lists).
 
 use crate::Keywords;
 
@@ -75,7 +75,7 @@ pub struct Page<T> {
     pub rows: Vec<T>,
     /// All rows that match, also past the end.
     pub total: u64,
-    /// What was asked.
+    /// The requested page.
     pub request: PageRequest,
 }
 

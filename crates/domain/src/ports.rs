@@ -1,4 +1,4 @@
-//! What the pure code needs from outside: the time and randomness. Tests pass their own.
+//! The inputs that the pure code needs from outside: the time and randomness. Tests pass their own.
 
 use crate::Ts;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
-/// What a product is.
+/// The kind of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProductType {
@@ -36,9 +36,9 @@ impl ProductType {
 pub struct Product {
     /// Its word in paths.
     pub id: String,
-    /// What people call it without rebranding.
+    /// Its name without rebranding.
     pub display_name: String,
-    /// What it is.
+    /// Its kind.
     pub product_type: ProductType,
 }
 

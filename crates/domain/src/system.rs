@@ -10,9 +10,9 @@ use std::time::Duration;
 /// Status of a system: computed, never stored (spec: systems#status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SystemStatus {
-    /// Never heard of.
+    /// No heartbeat yet.
     Unknown,
-    /// Heard of within the liveness timeout.
+    /// A heartbeat arrived within the liveness timeout.
     Active,
     /// Silent for longer.
     Inactive,
@@ -34,7 +34,7 @@ impl SystemStatus {
         }
     }
 
-    /// What the last heartbeat alone says.
+    /// The status by the last heartbeat alone.
     pub fn liveness(last_heartbeat: Option<Ts>, now: Ts, timeout: Duration) -> SystemStatus {
         match last_heartbeat {
             None => SystemStatus::Unknown,

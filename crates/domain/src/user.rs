@@ -6,10 +6,10 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// A user with his organization and effective state (spec: users#user).
+/// A user with their organization and effective state (spec: users#user).
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
-    /// Id, also the subject of his tokens.
+    /// Id, also the subject of their tokens.
     pub id: UserId,
     /// Unique ignoring case.
     pub username: String,
@@ -21,7 +21,7 @@ pub struct User {
     pub name: String,
     /// Digits only.
     pub phone: Option<String>,
-    /// His organization.
+    /// The user's organization.
     pub organization: OrgRef,
     /// Catalogue keys, at least one.
     pub role_ids: Vec<String>,
@@ -39,6 +39,6 @@ pub struct User {
     pub suspended: Mark,
     /// Effective deletion.
     pub deleted: Mark,
-    /// How far he is mirrored.
+    /// The user's Logto sync state.
     pub mirrored: SyncState,
 }

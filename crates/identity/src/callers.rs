@@ -1,5 +1,5 @@
-//! Who a request speaks for: by an access token of the service, an API key, or, where the specification allows it, a
-//! token of the provider (spec: authentication#bearer-errors, authentication#provider-token-reads).
+//! Determines the caller of a request from an access token of the service, an API key, or, where the specification
+//! allows it, a token of the provider (spec: authentication#bearer-errors, authentication#provider-token-reads).
 
 use crate::{
     Identity, api_keys,
@@ -29,8 +29,8 @@ pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>
 /// Exchange: an access token of the provider starts a chain (spec: authentication#exchange).
 ///
 /// # Errors
-/// 401 for a token that is not good here, issued to a client that is not first-party, or of a user who may not sign
-/// in; 502 and 504 for the provider; 503 when state cannot be read.
+/// 401 for a token that is not valid here, was issued to a client that is not first-party, or belongs to a user who may
+/// not sign in; 502 and 504 for the provider; 503 when state cannot be read.
 pub async fn exchange(service: &Identity, provider_token: &str) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     if let Some(external) = &service.external {
@@ -69,7 +69,7 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
     }
     let user = match &service.external {
         Some(external) => {
-            // Whoever has no session yet makes us ask the provider: as limited as the exchange is.
+            // A request without a session makes the service call the provider, so it is limited like the exchange.
             service.token_requests.check(request.client_ip)?;
             relying_party::user_of(service, external, token).await.map(|named| named.map(|(user, _)| user))
         }
@@ -81,7 +81,7 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
     Ok(user_object(&identity_of(&service.catalogue, user)))
 }
 
-/// What the provider could not tell: upstream faults keep their answer, all else is state that cannot be read.
+/// Maps a failed read: faults of the provider keep their answer, all others become "state cannot be read".
 fn not_read(e: Error) -> Error {
     match e {
         Error::Upstream { .. } | Error::UpstreamTimeout(_) | Error::Unauthenticated { .. } => e,

@@ -1,4 +1,5 @@
-//! Who calls: sign-in, sessions and tokens of people, API keys, impersonation, and the credentials of systems.
+//! Identity of callers: sign-in, sessions and tokens of people, API keys, impersonation, and the credentials of
+//! systems.
 //!
 //! To add a use case: a function in the module of its resource that takes `&Identity` and the `Caller`, loads its
 //! target, asks `policy::decide`, opens one write transaction, writes the audit row in it and commits.
@@ -54,7 +55,7 @@ pub struct Parts {
 }
 
 impl Identity {
-    /// Puts the parts together. It reads nothing and starts nothing.
+    /// Assembles the parts. It reads no data and starts no task.
     ///
     /// # Errors
     /// An external identity provider whose settings cannot be used.

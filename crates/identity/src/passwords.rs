@@ -1,6 +1,6 @@
-//! Passwords (spec: conventions#limits, account#password-operations), failures limited. Those of the service: argon2id
-//! off the request threads, few at a time. Those at a Logto tenant are asked and set there
-//! ([`crate::logto_sync::passwords`]).
+//! Passwords (spec: conventions#limits, account#password-operations), with limited failures. The service's own
+//! passwords are hashed with argon2id off the request threads, few at a time. Passwords at a Logto tenant are checked
+//! and set there ([`crate::logto_sync::passwords`]).
 
 use crate::{
     Identity,
@@ -27,22 +27,22 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 const SALT_BYTES: usize = 16;
 
-/// How long a request waits for its turn to hash.
+/// How long a request waits for a permit to hash.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Costs the same as a real one and matches nothing that anybody knows: for accounts that do not exist or have no
-/// password, so that the answer takes as long as for those that have.
+/// A hash that costs the same as a real one and matches no known password. It is checked for accounts that do not exist
+/// or have no password, so their response takes as long as any other.
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
 
-/// Turns at hashing and the memory of failures.
+/// The permits for hashing and the recent failures.
 pub struct Passwords {
     turns: Arc<Semaphore>,
     failures: Failures,
 }
 
 impl Passwords {
-    /// As many turns as there are processors: more would only take memory (19 MiB each).
+    /// As many permits as there are processors: more would only take memory (19 MiB each).
     pub fn new() -> Passwords {
         let turns = std::thread::available_parallelism().map_or(1, usize::from);
         Passwords { turns: Arc::new(Semaphore::new(turns)), failures: Failures::default() }
@@ -79,14 +79,14 @@ pub async fn hash(service: &Identity, password: &str) -> Result<String> {
     .map_err(Error::internal)?
 }
 
-/// Whether the password is the one behind the hash; without a hash false, after the same time. Unlimited: a request
-/// that guesses goes through [`matches_user`].
+/// Whether the password matches the hash; without a hash false, after the same time. Not limited: a request that may be
+/// a guess goes through [`matches_user`].
 pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
     let turn = service.passwords.turn().await?;
     Ok(is_behind(password, hash.unwrap_or(NOBODY), turn).await? && hash.is_some())
 }
 
-/// Whether the text is the one behind the hash; `turn` is given back when that is known, also to whoever has gone away.
+/// Whether the text matches the hash. The permit `turn` is released when the check ends, even if the caller has left.
 pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit) -> Result<bool> {
     let (password, hash) = (text.to_owned(), hash.to_owned());
     tokio::task::spawn_blocking(move || {
@@ -126,24 +126,24 @@ async fn limited(
     let attempt =
         service.passwords.failures.attempt(&service.settings.limits, service.now(), guessed, client_ip)?;
     let checked = check.await.map(|is_right| is_right && !attempt.is_hopeless());
-    // An overload is nobody's wrong password.
+    // An overload is not a wrong password.
     if !matches!(checked, Ok(false)) {
         service.passwords.failures.forgive(&attempt);
     }
     checked
 }
 
-/// What a new password is.
+/// The origin of a new password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Chosen by a person: by the user, or for him by an administrator.
+    /// Chosen by a person: by the user, or by an administrator for them.
     Chosen,
     /// Drawn and mailed: must be replaced at the first sign-in and expires (spec: openid-provider#endpoints).
     Generated,
 }
 
-/// Stores a hash, if the password is kept here, and ends what the old one opened (spec: authentication#session-chains);
-/// `keep` is the calling chain of an own change. False when there is no such user.
+/// Stores a hash, if the password is kept here, and ends the access that the old one gave (spec:
+/// authentication#session-chains). `keep` is the calling chain of an own change. False when there is no such user.
 pub async fn set_password(
     tx: &mut Tx,
     now: Ts,
@@ -157,7 +157,7 @@ pub async fn set_password(
         Some(hash) => identities::set_password(tx, user, hash, generated_at).await?,
         None => u64::from(identities::get_for_login(tx, user).await?.is_some()),
     };
-    // Neither a link made before nor what was mailed says anything about the new one.
+    // Earlier links and mailed passwords must not apply to the new password.
     recovery::end_of_user(tx, user, Purpose::Password, now).await?;
     recovery::note_mailed(tx, user, None).await?;
     revoke_user(tx, now, user, keep, Reason::PasswordChanged).await?;
@@ -173,7 +173,7 @@ pub enum PasswordHome {
     There(String),
 }
 
-/// Where the user's password is; none where he has none, at a tenant as long as he has no account.
+/// Where the user's password is kept. None where the user has none; at a tenant, until the user has an account.
 pub async fn place(service: &Identity, user: UserId) -> Result<Option<PasswordHome>> {
     if let Some(logto) = &service.logto {
         return Ok(there::find(service, logto, user).await?.map(PasswordHome::There));
@@ -211,7 +211,8 @@ pub async fn is_right(
     }
 }
 
-/// Whether what was checked outside a transaction is still the password; nobody tells of those elsewhere.
+/// Whether the password checked outside a transaction is still current. Changes at a tenant are not reported, so the
+/// answer there is always yes.
 pub async fn is_still(tx: &mut Tx, user: UserId, place: &PasswordHome) -> Result<bool> {
     let PasswordHome::Here(hash) = place else { return Ok(true) };
     Ok(identities::password(tx, user).await?.and_then(|p| p.hash).as_ref() == Some(hash))
@@ -221,26 +222,26 @@ pub async fn is_still(tx: &mut Tx, user: UserId, place: &PasswordHome) -> Result
 pub struct Prepared {
     /// Its hash for here; none where it is set at the tenant.
     pub hash: Option<String>,
-    /// It was sent to the tenant and nobody knows whether it is set. Everything that follows from a new password is to
-    /// be done, and then this is told.
+    /// The password was sent to the tenant, and the outcome is unknown. The caller does everything that follows from a
+    /// new password, and then returns this error.
     pub unknown: Option<Error>,
 }
 
 impl Prepared {
-    /// What is told when all the rest is done.
+    /// The error to return after everything else is done.
     ///
     /// # Errors
-    /// 502 and 504 when nobody knows whether the tenant has it.
+    /// 502 and 504 when it is unknown whether the tenant has the password.
     pub fn told(self) -> Result<()> {
         self.unknown.map_or(Ok(()), Err)
     }
 }
 
-/// Hashes a new password for here, or sets it at the tenant already: then what follows must not be given up because
-/// whoever has asked leaves ([`to_its_end`]).
+/// Hashes a new password for this service, or sets it at the tenant at once. In the second case the caller must finish
+/// what follows even if the client disconnects ([`to_its_end`]).
 ///
 /// # Errors
-/// 400 with what the provider refuses, 502 and 504 for the provider where it is not set.
+/// 400 with the reason of the provider's refusal, 502 and 504 for the provider where the password is not set.
 pub async fn prepare(service: &Identity, password: &str, place: &PasswordHome) -> Result<Prepared> {
     match (place, &service.logto) {
         (PasswordHome::There(theirs), Some(logto)) => {
@@ -250,7 +251,7 @@ pub async fn prepare(service: &Identity, password: &str, place: &PasswordHome) -
     }
 }
 
-/// Runs something to its end, whoever leaves meanwhile: a password that was set and the sessions it ends are one.
+/// Runs work to its end even if the client disconnects: setting a password and ending its sessions belong together.
 ///
 /// # Errors
 /// As the work's.
@@ -310,7 +311,7 @@ pub async fn change_own(
         let now = service.now();
         let mut tx = service.db.begin().await?;
         identities::get_for_login(&mut tx, user).await?;
-        // What was checked must still be the password: it may have been changed while this one was hashed.
+        // The password checked before must still be current: it may have been changed while the new one was hashed.
         if !is_still(&mut tx, user, &place).await? {
             return Err(wrong());
         }

@@ -1,5 +1,5 @@
-//! Third-party applications people may open (spec: openid-provider#third-party-applications): the catalogue in the
-//! configuration, and those a Logto tenant knows.
+//! Third-party applications people may open (spec: openid-provider#third-party-applications): those of the catalogue in
+//! the configuration, and those a Logto tenant knows.
 
 use crate::{
     Identity,
@@ -11,7 +11,7 @@ use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_settings::{Client, Settings};
 use url::form_urlencoded;
 
-/// What an application asks for when it is opened from the list (spec: openid-provider#third-party-applications).
+/// The scopes an application requests when it is opened from the list (spec: openid-provider#third-party-applications).
 const DEFAULT_SCOPE: &str = "openid profile email";
 
 /// An application as one person sees it.
@@ -29,7 +29,7 @@ pub struct ThirdPartyApplication {
     pub post_logout_redirect_uris: Vec<String>,
     /// Where it is opened.
     pub login_url: String,
-    /// Where more is told about it.
+    /// A page with more information about it.
     pub info_url: Option<String>,
     /// Shown in the place of the name.
     pub display_name: String,
@@ -55,7 +55,7 @@ pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyAppli
     of(ours.iter().chain(others), &*service.entropy, &sign_in, caller)
 }
 
-/// Where people sign in to applications whose place is not configured: the provider's authorization endpoint.
+/// The sign-in address of applications without a configured one: the provider's authorization endpoint.
 async fn sign_in_address(service: &Identity) -> String {
     match &service.external {
         Some(external) => relying_party::authorization_endpoint(service, external).await,

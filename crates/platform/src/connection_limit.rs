@@ -105,7 +105,7 @@ impl Drop for ConnectionPermit {
 }
 
 impl State {
-    /// The next caller in turn, with a connection for them.
+    /// The next caller, with a connection for them.
     fn next(&mut self) -> Option<(OrgId, oneshot::Sender<ConnectionPermit>)> {
         while self.free > 0 {
             let (_, _, id) = self.waiting.pop_first()?;
@@ -188,7 +188,7 @@ mod tests {
         let other = now(&mut ask(&connections, 2)).expect("there is one left");
         let mut late = ask(&connections, 3);
         assert!(now(&mut late).is_none());
-        // The first tenant has as many as it may have: what becomes free is not its.
+        // The first tenant has its full share, so it does not get the freed connection.
         drop(other);
         assert!(now(&mut one[2]).is_none());
         let third = now(&mut late).expect("its turn");
@@ -211,7 +211,7 @@ mod tests {
             drop(open.pop());
             theirs.push(now(one).expect("before the hundred"));
         }
-        // The greedy one has one left, as everybody; its turn is in its line's order.
+        // The greedy tenant has one connection left, like every other; its waiting callers are served in their order.
         drop(theirs.pop());
         let got: Vec<_> = greedy.iter_mut().skip(4).filter_map(now).collect();
         assert_eq!(got.len(), 1);
@@ -228,7 +228,7 @@ mod tests {
         assert!(now(&mut given).is_none());
         drop(held);
         let third = now(&mut given).expect("the one before has left");
-        // Given, and dropped before it was looked at.
+        // Given, and dropped before it was polled.
         let mut late = ask(&connections, 4);
         assert!(now(&mut late).is_none());
         drop(third);

@@ -132,7 +132,7 @@ impl DestinationLimits {
             if all.len() > MANY.max(self.1.load(Ordering::Relaxed)) {
                 // Each waiting or running try holds a reference too.
                 all.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
-                // The next removal comes when there are twice as many, so that not every try walks through all of them.
+                // The next removal runs when there are twice as many, so that not every try walks through all of them.
                 self.1.store(all.len() * 2, Ordering::Relaxed);
             }
             all.entry(sharing).or_insert_with(|| Arc::new(Semaphore::new(most))).clone()

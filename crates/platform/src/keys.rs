@@ -57,7 +57,7 @@ impl std::fmt::Debug for Keys {
 struct Ring {
     tokens: [TokenKey; 3],
     seal: LessSafeKey,
-    /// Tells which secret sealed something.
+    /// Identifies the secret that sealed a value.
     seal_tag: [u8; TAG_BYTES],
     mac: hmac::Key,
     /// Links to backups (spec: backups#operations).

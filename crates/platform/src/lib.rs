@@ -1,5 +1,5 @@
-//! What every use case stands on: the database handle, the clock, randomness, the keys, the tracker of background
-//! tasks, and the tools that use cases share.
+//! The base of every use case: the database handle, the clock, randomness, the keys, the tracker of background tasks,
+//! and the tools that use cases share.
 //!
 //! This crate knows no use case. A crate of use cases passes its own context to the tools here; the context gives
 //! access to the [`Platform`] by `Deref` or [`AsRef`].

@@ -3,10 +3,10 @@
 use crate::{Caller, Permission, PermissionSet, Refusal, Resource, Verb, organization::may_promote};
 use bailiwick_domain::OrgType;
 
-/// What a caller wants to do.
+/// An action of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// See it and what hangs on it.
+    /// Read it and everything that belongs to it.
     Read,
     /// Make a new one.
     Create,
@@ -22,7 +22,7 @@ pub enum Action {
     Restore,
     /// Remove for good.
     Destroy,
-    /// Turn a reseller into a distributor.
+    /// Promote a reseller to a distributor.
     Promote,
     /// Replace a user's roles.
     AssignRoles,
@@ -34,7 +34,7 @@ pub enum Action {
     RegenerateSecret,
 }
 
-/// What one action asks for.
+/// The requirements of one action.
 struct Row {
     action: Action,
     /// The word of refusals.
@@ -50,7 +50,7 @@ struct Row {
 const OBJECTS: [Resource; 5] =
     [Resource::Distributors, Resource::Resellers, Resource::Customers, Resource::Users, Resource::Systems];
 
-/// Applications come and go with what their systems report: they are read, changed and removed, no more.
+/// Systems report applications into existence and out of it: callers can only read, change and remove them.
 const WITH_APPLICATIONS: [Resource; 6] = [
     Resource::Distributors,
     Resource::Resellers,
@@ -114,7 +114,7 @@ impl Action {
     }
 }
 
-/// The permission gate (spec: authorization#order-of-checks step 7) with what a credential can never do (spec:
+/// The permission gate (spec: authorization#order-of-checks step 7), and the limits of credentials (spec:
 /// authorization#credentials).
 ///
 /// # Errors
@@ -128,7 +128,7 @@ pub fn gate(caller: &Caller, action: Action, resource: Resource) -> Result<(), R
     if !(known && key_may && may_write && needed.is_subset(caller.permissions())) {
         return Err(Refusal::Gate);
     }
-    // The rule that stands in for its gate comes before the object is looked for, too.
+    // The rule that replaces the gate for promotions also comes before the object is looked up.
     if action == Action::Promote && !may_promote(caller) {
         return Err(Refusal::AccessDenied { verb: action.verb(), org_type: OrgType::Reseller });
     }

@@ -9,12 +9,12 @@ use crate::{
 };
 use bailiwick_domain::ApplicationId;
 
-/// An application as the rules see it. To whom it is assigned plays no part.
+/// An application as the rules see it. Its assignment plays no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApplicationTarget {
     /// Id.
     pub id: ApplicationId,
-    /// Where the present organization of its system hangs.
+    /// The place of the system's present organization in the tree.
     pub path: Path,
     /// State of its system; its own deletion counts as well.
     pub standing: Standing,

@@ -20,13 +20,13 @@ pub struct UserIdentity {
     pub email: String,
     /// Digits only.
     pub phone: Option<String>,
-    /// His organization.
+    /// The user's organization.
     pub organization: OrgRef,
     /// Present permissions.
     pub effective: Effective,
 }
 
-/// What an API key keeps of its owner's permissions (spec: authorization#effective-permissions).
+/// The part of the owner's permissions that an API key keeps (spec: authorization#effective-permissions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyMode {
     /// `read:*`.
@@ -61,7 +61,7 @@ impl KeyMode {
 /// A user token.
 #[derive(Clone, Debug)]
 pub struct UserCaller {
-    /// Whom the request acts as; the target while impersonating.
+    /// The user the request acts as; the target while impersonating.
     pub identity: Arc<UserIdentity>,
     /// The chain of the token; none for tokens outside a chain.
     pub chain: Option<ChainId>,
@@ -76,7 +76,7 @@ pub struct SystemCaller {
     pub id: SystemId,
     /// Public half of the credential.
     pub system_key: String,
-    /// Its organization, whose id is the tenant.
+    /// Its organization; the organization's id is the tenant.
     pub organization: OrgRef,
 }
 
@@ -89,7 +89,7 @@ pub enum Caller {
     ApiKey {
         /// The key's owner.
         identity: Arc<UserIdentity>,
-        /// What of his permissions passes.
+        /// Which of the user's permissions the key has.
         mode: KeyMode,
     },
     /// A system; it has no permissions, its operations concern only itself.
@@ -129,7 +129,7 @@ impl Caller {
         }
     }
 
-    /// His id.
+    /// The user's id.
     pub fn user_id(&self) -> Option<UserId> {
         self.identity().map(|i| i.user_id)
     }

@@ -28,7 +28,7 @@ impl<Id: Copy> Granted<Id> {
     }
 }
 
-/// What a decision says.
+/// The outcome of a decision.
 #[derive(Debug, PartialEq)]
 pub enum Decision<Id> {
     /// Go on, with the proof.
@@ -48,7 +48,7 @@ impl<Id> Decision<Id> {
     /// The proof, or the error of the answer.
     ///
     /// # Errors
-    /// `NotFound` for a hidden object, else what the refusal says.
+    /// `NotFound` for a hidden object, else the error of the refusal.
     pub fn granted(self) -> Result<Granted<Id>> {
         match self {
             Decision::Allowed(granted) => Ok(granted),
@@ -89,7 +89,7 @@ pub(crate) mod sealed {
 pub trait Target: sealed::Judged {}
 impl<T: sealed::Judged> Target for T {}
 
-/// May the caller do this to the object? Pure and total: it denies what it does not know.
+/// Decides whether the caller may do this to the object. Pure and total: unknown cases are denied.
 pub fn decide<T: Target>(caller: &Caller, action: Action, target: &T) -> Decision<T::Id> {
     match target.judge(caller, action) {
         Ok(id) => Decision::Allowed(Granted::new(id, action)),

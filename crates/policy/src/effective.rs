@@ -1,4 +1,4 @@
-//! What a user may do: the computation of spec: authorization#effective-permissions.
+//! The effective permissions of a user (spec: authorization#effective-permissions).
 
 use crate::{Catalogue, Permission, PermissionSet, UserRole, Verb};
 use bailiwick_domain::OrgType;
@@ -30,7 +30,7 @@ impl Effective {
         &self.user_permissions
     }
 
-    /// Wire list of what the masks leave of the organization role.
+    /// The permissions that the masks leave of the organization role, as listed on the wire.
     pub fn org_permissions(&self) -> &[String] {
         &self.org_permissions
     }

@@ -1,15 +1,15 @@
 //! Authorization: permissions, roles, scopes and the decision about single objects (spec: authorization).
 //!
-//! Pure: no I/O, no clock; every answer follows from its arguments. A use case asks three things of it:
+//! Pure: no I/O, no clock; every answer follows from its arguments. A use case calls three functions:
 //!
-//! - [`list_scope`] or [`scope_for`] for lists, totals, exports: which organizations the statement may touch.
-//! - [`decide`] for one object, or for the organization that receives a new or moved one: a [`Decision`] that carries
-//!   the [`Granted`] proof the repositories ask for, hides the object (404) or refuses with a reason (403).
+//! - [`list_scope`] or [`scope_for`] for lists, totals, exports: which organizations the statement may read.
+//! - [`decide`] for one object, or for the organization that receives a new or moved one. The [`Decision`] carries the
+//!   [`Granted`] proof that the repositories require, hides the object (404) or refuses with a reason (403).
 //! - [`known_roles`] and [`may_grant`] for the roles of a user that is written.
 //!
-//! Everything about a caller is read live before: [`Catalogue::effective`] turns the stored role keys into
-//! permissions for each request. To add an action: a row in `action.rs`, its object rule in the module of the object,
-//! and a look at the changed lines of `tests/matrix.txt`.
+//! The data of a caller is read live beforehand: [`Catalogue::effective`] turns the stored role keys into permissions
+//! for each request. To add an action: a row in `action.rs`, its object rule in the module of the object, and a look at
+//! the changed lines of `tests/matrix.txt`.
 
 mod action;
 mod application;

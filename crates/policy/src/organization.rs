@@ -8,7 +8,8 @@ use crate::{
 };
 use bailiwick_domain::{OrgId, OrgType};
 
-/// Effective state of an object and what of it comes from organizations above (spec: organizations#hierarchy).
+/// Effective state of an object, and the part of it that comes from organizations above (spec:
+/// organizations#hierarchy).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Suspended, own or inherited.
@@ -41,7 +42,7 @@ impl Standing {
 /// An organization as the rules see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrgNode {
-    /// Where it hangs.
+    /// Its place in the tree.
     pub path: Path,
     /// Its type.
     pub org_type: OrgType,
@@ -118,7 +119,7 @@ pub(crate) fn may_promote(caller: &Caller) -> bool {
     caller.holds(Permission::ManageDistributors) || entrusted(caller)
 }
 
-/// Where a new organization hangs.
+/// The place of a new organization in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parent {
     /// Below the caller's own organization.
@@ -150,7 +151,7 @@ impl Judged for NewOrganization {
             return Err(Refusal::Creation(self.family).into());
         }
         match self.parent {
-            // Distributors hang below the owner always; the field is ignored for them.
+            // Distributors are always directly below the owner; the field is ignored for them.
             _ if self.family == OrgType::Distributor => Ok(own.id),
             Parent::Named(Some(named)) if named.path.id != own.id => self.attributed(caller, &named),
             Parent::Named(None) => {

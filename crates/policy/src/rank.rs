@@ -4,7 +4,7 @@ use crate::{Caller, Catalogue, Effective, Permission, PermissionSet, Refusal, Us
 use bailiwick_domain::{Error, FieldError, OrgType};
 use serde_json::json;
 
-/// What a caller lacks.
+/// The permissions and roles a caller lacks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankGap {
     /// The role that is the cause; when acting on a user, only a restricted one.
@@ -29,7 +29,7 @@ impl RankGap {
     }
 }
 
-/// The gap between the caller and a user with these effective permissions; none = the caller may act on him.
+/// The gap between the caller and a user with these effective permissions. None: the caller may act on them.
 pub fn rank_gap(caller: &Caller, target: &Effective) -> Option<RankGap> {
     if matches!(caller, Caller::Worker) {
         return None;
@@ -64,8 +64,9 @@ pub fn known_roles(catalogue: &Catalogue, role_ids: &[String]) -> Result<(), Err
     if errors.is_empty() { Ok(()) } else { Err(Error::Invalid(errors)) }
 }
 
-/// The grant rule: a user with these roles in an organization of this type must not have more than the caller, and
-/// every restricted role must be his to assign. Roles missing in the catalogue are refused by [`known_roles`].
+/// The grant rule: a user with these roles in an organization of this type must not have more than the caller, and the
+/// caller must be allowed to assign every restricted role. Roles missing in the catalogue are refused by
+/// [`known_roles`].
 ///
 /// # Errors
 /// `insufficient privileges to assign this role` with the first role that goes too far.
@@ -80,7 +81,7 @@ pub fn may_grant(
     if gap.required.is_some() {
         return Err(Refusal::Ungrantable(gap));
     }
-    // Each missing permission comes from some role alone: from its own list, or from an action it keeps.
+    // Each missing permission comes from a single role: from its own list, or from an action it keeps.
     let brings = |id: &&String| {
         !catalogue.effective(org_type, &[(*id).clone()]).set().intersect(gap.missing).is_empty()
     };
@@ -88,8 +89,8 @@ pub fn may_grant(
     Err(Refusal::Ungrantable(RankGap { role_id, ..gap }))
 }
 
-/// The roles a caller sees offered in `GET /roles`, in catalogue order: none restricted above him and, if he manages
-/// users, none that grants what he lacks (spec: authorization#rank).
+/// The roles that `GET /roles` offers a caller, in catalogue order: none restricted to a higher level, and, if the
+/// caller manages users, none that grants permissions they lack (spec: authorization#rank).
 pub fn visible_roles<'a>(caller: &Caller, catalogue: &'a Catalogue) -> Vec<&'a UserRole> {
     let own = caller.permissions();
     let manages = own.contains(Permission::ManageUsers);

@@ -1,5 +1,5 @@
-//! Rebranding of an organization (spec: rebranding#operations, authorization#object-rules): no permission of its own
-//! stands before it.
+//! Rebranding of an organization (spec: rebranding#operations, authorization#object-rules). It has no permission of its
+//! own.
 
 use crate::{Action, Caller, Granted, OrgNode, Permission, Refusal, organization::visible};
 use bailiwick_domain::{Error, OrgId, OrgType, Result};
@@ -7,9 +7,9 @@ use bailiwick_domain::{Error, OrgId, OrgType, Result};
 /// The part of rebranding that a caller wants to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RebrandingChange {
-    /// Turn it on.
+    /// Enable rebranding.
     Enable,
-    /// Turn it off.
+    /// Disable rebranding.
     Disable,
     /// Upload assets.
     Update,
@@ -34,8 +34,8 @@ impl RebrandingChange {
     }
 }
 
-/// The rule that stands in for a gate, before the organization is looked up. `by_organizations`: the setting that lets
-/// users who manage systems change the assets of organizations in their scope.
+/// The rule that replaces the permission gate, checked before the organization is looked up. `by_organizations`: the
+/// setting that lets users who manage systems change the assets of organizations in their scope.
 ///
 /// # Errors
 /// `only owner organization can <verb> rebranding`.
@@ -53,8 +53,8 @@ pub fn rebranding_gate(
     }
 }
 
-/// The organization whose rebranding is read or, after [`rebranding_gate`], changed: within reach and not deleted.
-/// Unknown (none) and foreign ones are missing alike.
+/// The organization whose rebranding is read or, after [`rebranding_gate`], changed: within reach and not deleted. An
+/// unknown organization (none) and one out of reach get the same error.
 ///
 /// # Errors
 /// `organization not found`.

@@ -1,32 +1,32 @@
-//! Why something is refused, and the one place where a refusal becomes an error.
+//! The reasons for refusals, and the one place where a refusal becomes an error.
 
 use crate::{Action, RankGap, Resource};
 use bailiwick_domain::{Error, OrgType};
 
-/// A refusal other than "not to be seen". All are 403 unless said otherwise.
+/// A refusal other than "not to be seen". All are 403 unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
     /// The permission gate; its text is used for nothing else (spec: authorization#order-of-checks).
     Gate,
-    /// An administrative action on oneself (spec: authorization#self-guard).
+    /// An administrative action by users on themselves (spec: authorization#self-guard).
     OnSelf,
-    /// 400: impersonation of oneself (spec: authorization#impersonation).
+    /// 400: impersonation of the caller's own user (spec: authorization#impersonation).
     ImpersonateSelf,
     /// A second impersonation on top of one (spec: authorization#impersonation).
     AlreadyImpersonating,
     /// The target is unknown, deleted, suspended, out of reach or has not consented: one answer (spec:
     /// authorization#impersonation).
     NoConsent,
-    /// An organization on which this caller may not do this, mostly his own (spec: authorization#object-rules).
+    /// An organization on which this caller may not do this, mostly their own (spec: authorization#object-rules).
     AccessDenied {
-        /// What was tried.
+        /// The attempted action.
         verb: &'static str,
-        /// On what.
+        /// The organization's type.
         org_type: OrgType,
     },
     /// Distributors below owner level (spec: authorization#object-rules).
     OwnersOnly {
-        /// What was tried.
+        /// The attempted action.
         verb: &'static str,
     },
     /// Organizations of this type cannot be created by the caller (spec: organizations#object-rules).
@@ -62,15 +62,15 @@ pub enum Refusal {
     SuspendedAbove(&'static str),
     /// Deleted from above: organizations and systems.
     DeletedAbove(&'static str),
-    /// A user suspended through his organization.
+    /// A user suspended through their organization.
     UserSuspendedAbove,
-    /// 400: a user deleted through his organization.
+    /// 400: a user deleted through their organization.
     UserDeletedAbove,
     /// A system of an organization above the caller's level (spec: systems#access).
     SystemTier,
     /// Rebranding, which owners give (spec: rebranding#operations).
     OwnersRebrand {
-        /// What was tried.
+        /// The attempted action.
         verb: &'static str,
     },
     /// 500: the action does not exist for the object. A fault of this program; it denies.
@@ -146,7 +146,8 @@ impl From<Refusal> for Error {
     }
 }
 
-/// What an organization above decides (spec: users#operations, organizations#life-cycle, systems#life-cycle).
+/// The error for a state that only an organization above can change (spec: users#operations, organizations#life-cycle,
+/// systems#life-cycle).
 fn from_above(refusal: &Refusal) -> Error {
     match *refusal {
         Refusal::SuspendedAbove(kind) => Error::forbidden(format!(

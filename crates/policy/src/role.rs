@@ -5,7 +5,7 @@ use bailiwick_domain::OrgType;
 use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, sync::LazyLock};
 
-/// The built-in catalogue document; also the example for a configuration of one's own.
+/// The built-in catalogue document; also the example for a configured catalogue.
 pub const BUILT_IN_JSON: &str = include_str!("catalogue.json");
 
 static BUILT_IN: LazyLock<Catalogue> = LazyLock::new(|| {
@@ -53,7 +53,7 @@ pub struct UserRoleDocument {
     /// Shown in the role list.
     #[serde(default)]
     pub description: String,
-    /// What the role gives.
+    /// The permissions the role grants.
     #[serde(default)]
     pub permissions: Vec<String>,
     /// Any holder keeps only `read:*` of the organization role.
@@ -171,7 +171,8 @@ impl Catalogue {
         self.user_role(key).is_some_and(|r| r.assignable_from(level))
     }
 
-    /// What a user with these roles in an organization of this type may do (spec: authorization#effective-permissions).
+    /// The effective permissions of a user with these roles in an organization of this type (spec:
+    /// authorization#effective-permissions).
     pub fn effective(&self, org_type: OrgType, role_ids: &[String]) -> Effective {
         effective::compute(self, org_type, role_ids)
     }

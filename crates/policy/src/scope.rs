@@ -1,10 +1,11 @@
-//! Which organizations a caller reaches. The one implementation for lists, counters, filters and single objects.
+//! The organizations within a caller's reach. This is the one implementation for lists, counters, filters and single
+//! objects.
 
 use crate::{Caller, Permission, Refusal, Resource, Verb};
 use bailiwick_domain::{OrgId, OrgType, UserId};
 
-/// Where an organization hangs: its ancestor-or-self at levels 2 and 3, or, where there is none at that level, the
-/// nearest one above. So every scope is one equality, here and in SQL.
+/// The place of an organization in the tree: its ancestor-or-self at levels 2 and 3, or, where there is none at that
+/// level, the nearest one above. So every scope is one equality, here and in SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
     /// The organization.
@@ -33,7 +34,7 @@ impl Path {
     }
 }
 
-/// A set of organizations, or of what belongs to one user.
+/// A set of organizations, or the objects of one user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// All organizations.
@@ -47,7 +48,7 @@ pub enum Scope {
     },
     /// One organization.
     Organization(OrgId),
-    /// What one user owns: keys, sessions, consent. No organization is in it.
+    /// The objects of one user: keys, sessions, consent. It contains no organization.
     SelfOnly(UserId),
     /// Nothing.
     Nothing,
@@ -65,7 +66,7 @@ impl Scope {
         }
     }
 
-    /// What the caller's user owns personally.
+    /// The objects that the caller's user owns personally.
     pub fn own(caller: &Caller) -> Scope {
         caller.user_id().map_or(Scope::Nothing, Scope::SelfOnly)
     }
@@ -87,7 +88,7 @@ pub fn hierarchy(caller: &Caller) -> Scope {
     }
 }
 
-/// The organizations on which the caller has the permission: all he reaches, or none. Distributors as a family
+/// The organizations on which the caller has the permission: all within their reach, or none. Distributors as a family
 /// belong to the owner level alone, even if a catalogue grants more (spec: authorization#object-rules).
 pub fn scope_for(caller: &Caller, permission: Permission) -> Scope {
     let reserved = permission.resource() == Resource::Distributors && !caller.is_owner_level();

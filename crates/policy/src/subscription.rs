@@ -13,7 +13,7 @@ use uuid::Uuid;
 pub struct SubscriptionTarget {
     /// Id.
     pub id: Uuid,
-    /// Where its organization hangs; that one is not deleted.
+    /// The place of its organization in the tree; that organization is not deleted.
     pub path: Path,
 }
 

@@ -13,7 +13,7 @@ use bailiwick_domain::{OrgId, OrgType, SystemId};
 pub struct SystemTarget {
     /// Id.
     pub id: SystemId,
-    /// Where its present organization hangs.
+    /// The place of its present organization in the tree.
     pub path: Path,
     /// Type of that organization.
     pub org_type: OrgType,

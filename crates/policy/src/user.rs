@@ -10,7 +10,7 @@ use crate::{
 };
 use bailiwick_domain::{Error, OrgId, OrgType, UserId};
 
-/// What a user's consent, together with the setting `impersonation.scope`, allows (spec: authorization#impersonation).
+/// The reach of a user's consent, together with the setting `impersonation.scope` (spec: authorization#impersonation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Consent {
     /// No live consent, or not looked up.
@@ -22,16 +22,16 @@ pub enum Consent {
     Hierarchy,
 }
 
-/// A user as the rules see him.
+/// A user as the rules see them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserTarget {
     /// Id.
     pub id: UserId,
-    /// Where his organization hangs.
+    /// The place of the user's organization in the tree.
     pub path: Path,
-    /// His permissions as if he were enabled.
+    /// The user's permissions as if they were enabled.
     pub effective: Effective,
-    /// His state.
+    /// The user's state.
     pub standing: Standing,
     /// Used by [`Action::Impersonate`] alone.
     pub consent: Consent,

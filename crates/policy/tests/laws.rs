@@ -9,7 +9,7 @@ use bailiwick_policy::*;
 use common::{LIVE, Node, user_id};
 use proptest::{prelude::*, sample};
 
-/// A tree of 2 to 24 organizations: each new one hangs below an earlier one that may have it.
+/// A tree of 2 to 24 organizations: each new one is placed below an earlier one that may be its parent.
 fn trees() -> impl Strategy<Value = Vec<Node>> {
     prop::collection::vec((any::<sample::Index>(), any::<sample::Index>()), 1..24).prop_map(|steps| {
         let mut nodes = vec![Node::owner()];
@@ -206,7 +206,7 @@ proptest! {
         prop_assert!(world.tree.iter().all(|n| !Scope::own(&caller).contains(&n.path)));
     }
 
-    /// What is allowed lies in the subtree; impersonation is the one exception, by consent.
+    /// Every allowed object lies in the subtree; impersonation is the one exception, by consent.
     #[test]
     fn nothing_is_allowed_outside_the_subtree(world in worlds()) {
         let catalogue = world.catalogue();
@@ -334,7 +334,7 @@ proptest! {
         prop_assert!(effective.set().without(held).iter().all(|p| p.verb() == Verb::Read));
     }
 
-    /// Nobody acts on a user who has more, or holds a role he could not assign; nor makes one.
+    /// No caller can act on a user with more permissions or with a role the caller could not assign, nor create one.
     #[test]
     fn rank_holds(world in worlds()) {
         let catalogue = world.catalogue();
@@ -355,7 +355,7 @@ proptest! {
         }
     }
 
-    /// Systems, jobs and nobody: no user's rights by any way.
+    /// Systems, jobs and anonymous callers have no user's rights by any way.
     #[test]
     fn others_have_no_user_rights(world in worlds()) {
         let catalogue = world.catalogue();

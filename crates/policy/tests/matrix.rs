@@ -1,5 +1,5 @@
-//! The golden matrix: every default role at every level, what it may do to which neighbour. `matrix.txt` is written
-//! only when `BAILIWICK_WRITE_MATRIX` is set; every change of it is a change of who may do what.
+//! The golden matrix: every default role at every level, and its rights on each neighbour. `matrix.txt` is written only
+//! when `BAILIWICK_WRITE_MATRIX` is set; every change of it is a change of rights.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail so")]
 
@@ -54,7 +54,7 @@ fn word<Id>(decision: Decision<Id>) -> &'static str {
     }
 }
 
-/// One cell for each column; `ask` gets the organization, its state and whether the caller himself is meant.
+/// One cell for each column; `ask` gets the organization, its state and whether the target is the caller.
 fn cells(n: &Neighbours, ask: impl Fn(&Node, Standing, bool) -> &'static str) -> Vec<&'static str> {
     let nodes = tree();
     let live = |index: Option<usize>| index.map_or("-", |i| ask(&nodes[i], LIVE, false));

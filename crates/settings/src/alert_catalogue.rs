@@ -1,4 +1,4 @@
-//! Names of alerts that filters offer before any was seen (spec: alert-management#figures).
+//! Names of alerts that filters offer before any has been received (spec: alert-management#figures).
 
 /// An alert that systems are known to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct CatalogueEntry {
     pub service: Option<String>,
 }
 
-/// What systems send (spec: alert-management#figures): name, severity, service.
+/// The alerts that systems send (spec: alert-management#figures): name, severity, service.
 const CATALOGUE: &str = "BackupEncryptionDisabled:warning:backup BackupFailed:critical:backup CertExpired:critical \
     CertExpiringCritical:critical CertExpiringSoon:warning CriticalCpuUsage:warning:host \
     CriticalMemoryUsage:warning:host DiskSpaceCritical:critical:storage DiskSpaceLow:warning:storage \

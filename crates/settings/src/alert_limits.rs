@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct AlertLimits {
     /// Largest body, received and decoded.
     pub body_bytes: usize,
-    /// What one request, alert, silence or query may hold.
+    /// The limits on the contents of one request, alert, silence or query.
     pub content: ContentLimits,
     /// Steady requests per second and system.
     pub requests_per_second: u32,

@@ -1,4 +1,4 @@
-//! Where alerts live.
+//! Which alert router is used, and its settings.
 
 /// The alert router.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct RemoteRouter {
     pub url: String,
     /// Path before `/api/v2`, with leading slash or empty.
     pub prefix: String,
-    /// What it is.
+    /// Its kind.
     pub kind: RouterKind,
     /// Whether tenants get their configuration from here; routers of kind `plain` have no tenants.
     pub is_provisioned: bool,

@@ -35,7 +35,7 @@ pub enum ObjectLocation {
     Nowhere,
     /// Files below this directory.
     Files(PathBuf),
-    /// A bucket that speaks the S3 protocol.
+    /// A bucket with the S3 protocol.
     Bucket(Bucket),
 }
 
@@ -52,7 +52,7 @@ pub struct Bucket {
     pub access_key: String,
     /// Its secret.
     pub secret_key: Secret<String>,
-    /// What all keys in it begin with, without a slash at its end; empty = nothing.
+    /// The prefix of all keys in it, without a slash at its end; empty = none.
     pub prefix: String,
     /// Whether requests name it in their paths; else in the name of the host.
     pub path_style: bool,

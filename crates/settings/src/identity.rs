@@ -1,4 +1,4 @@
-//! Who proves a person's identity (spec: authentication#identity-modes, account#password-operations,
+//! The identity provider that authenticates people (spec: authentication#identity-modes, account#password-operations,
 //! authentication#environment-names).
 
 use bailiwick_platform::Secret;
@@ -13,7 +13,7 @@ pub enum IdentityMode {
     Embedded,
     /// An OpenID Connect issuer.
     Oidc(Box<Issuer>),
-    /// A Logto tenant: an issuer that users and organizations are mirrored to.
+    /// A Logto tenant: an issuer that Logto sync sends users and organizations to.
     Logto(Box<Logto>),
 }
 
@@ -54,20 +54,22 @@ impl IdentityMode {
     }
 }
 
-/// An external OpenID Connect issuer and what is accepted of it.
+/// An external OpenID Connect issuer, and which of its tokens are accepted.
 #[derive(Clone, Debug)]
 pub struct Issuer {
     /// Its address without a trailing slash.
     pub url: String,
     /// Clients whose tokens open sessions.
     pub client_ids: Vec<String>,
-    /// Tokens whose client cannot be learnt are accepted; those of every client where none of the own ones is named.
+    /// Accept tokens whose client cannot be determined; without any configured own client, accept the tokens of every
+    /// client.
     pub accept_any_client: bool,
-    /// Of which a token's `aud` must have one; none = it is not looked at. Userinfo alone does not tell it.
+    /// The audiences of which a token's `aud` must have one; none = `aud` is not checked. Userinfo alone does not
+    /// report it.
     pub audiences: Vec<String>,
     /// Id and secret for the introspection endpoint.
     pub introspection: Option<(String, Secret<String>)>,
-    /// Whether a verified e-mail links somebody who comes for the first time.
+    /// Whether a verified e-mail address links a user at their first sign-in.
     pub link_by_email: bool,
     /// How long a set of keys counts.
     pub keys_life: Duration,
@@ -118,7 +120,7 @@ pub struct Logto {
     pub owner_user_id: Option<String>,
     /// First wait when it is asked too often; it doubles.
     pub pace: Duration,
-    /// Time for one request of the mirror; direct ones have that of the issuer.
+    /// Time for one request of Logto sync; direct requests have that of the issuer.
     pub timeout: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What the use cases need to know of the configuration: plain, checked values. The `server` crate makes them.
+//! The configuration of the use cases: plain, checked values. The `server` crate creates them.
 
 mod alert_catalogue;
 mod alert_limits;
@@ -24,12 +24,12 @@ pub use events::Events;
 pub use identity::{IdentityMode, Issuer, IssuerTimes, Logto};
 pub use rebranding::Rebranding;
 
-/// What the program was built from.
+/// The source that the program was built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Build {
     /// Version of the service.
     pub version: &'static str,
-    /// Commit; `unknown` where nobody has said.
+    /// Commit; `unknown` when the build does not set it.
     pub commit: &'static str,
     /// Time of that commit, RFC 3339, or `unknown`.
     pub time: &'static str,
@@ -38,7 +38,7 @@ pub struct Build {
 /// All settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What the program was built from.
+    /// The source that the program was built from.
     pub build: Build,
     /// Where browsers reach the service, without a trailing slash: `http://127.0.0.1:8080`.
     pub public_url: String,
@@ -50,7 +50,7 @@ pub struct Settings {
     pub base_paths: Vec<String>,
     /// Directory of the web interface that is served beside the API.
     pub static_dir: Option<PathBuf>,
-    /// Peers whose `X-Forwarded-For` is believed.
+    /// Peers whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<Network>,
     /// Origins allowed by CORS; empty = off.
     pub cors_origins: Vec<String>,
@@ -62,11 +62,11 @@ pub struct Settings {
     pub owner: Owner,
     /// Session tokens.
     pub tokens: Tokens,
-    /// Who proves a person's identity.
+    /// The identity provider that authenticates people.
     pub identity: IdentityMode,
     /// Embedded identity provider; its clients of third parties are the catalogue of every mode.
     pub provider: Provider,
-    /// Acting as another user with his consent.
+    /// Impersonation of users with their consent.
     pub impersonation: Impersonation,
     /// Systems.
     pub systems: Systems,
@@ -99,20 +99,20 @@ pub struct Mail {
     pub authority: Option<Vec<u8>>,
     /// Address of the sender, also the one for questions.
     pub from: String,
-    /// His name.
+    /// The sender's name.
     pub from_name: Option<String>,
 }
 
 pub use bailiwick_outbound::{mail::Security, telegram::API as TELEGRAM_API};
 
-/// Whom the first start creates.
+/// The user that the first start creates.
 #[derive(Clone, Debug)]
 pub struct Owner {
     /// Sign-in address.
     pub email: String,
     /// None = a generated one is printed once.
     pub password: Option<Secret<String>>,
-    /// His name.
+    /// Their name.
     pub name: String,
     /// Name of the owner organization.
     pub organization: String,
@@ -136,16 +136,16 @@ pub struct Tokens {
 /// Impersonation (spec: impersonation#requests-while-impersonating, authorization#impersonation).
 #[derive(Clone, Copy, Debug)]
 pub struct Impersonation {
-    /// Whom one may act as, besides his consent and the rank rule.
+    /// Which users can be impersonated, besides their consent and the rank rule.
     pub scope: ImpersonationScope,
-    /// How long sessions that are over, and what was done in them, are kept.
+    /// How long ended sessions and their entries are kept.
     pub audit_retention: Duration,
 }
 
-/// What the tree has to say about an impersonation.
+/// Where the impersonated user must be in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImpersonationScope {
-    /// Nothing: the consent takes its place.
+    /// Anywhere: the consent is enough.
     Consent,
     /// The user's organization must be in the impersonator's hierarchy.
     Hierarchy,
@@ -185,7 +185,7 @@ pub struct Client {
     pub post_logout_redirect_uris: Vec<String>,
     /// First-party clients need no consent and their tokens can be exchanged.
     pub first_party: bool,
-    /// What people are shown of a client that is not first-party.
+    /// The description that users see of a client that is not first-party.
     pub application: Application,
 }
 
@@ -200,19 +200,19 @@ pub struct Application {
     pub display_name: Option<String>,
     /// Where it is opened; none = an authorization request at this provider.
     pub login_url: Option<String>,
-    /// What that request asks for; none = `openid profile email`.
+    /// The scopes of that request; none = `openid profile email`.
     pub scope: Option<String>,
-    /// Where more is told about it.
+    /// A page with more information about it.
     pub info_url: Option<String>,
     /// Logo on a light ground.
     pub logo_url: Option<String>,
     /// Logo on a dark ground.
     pub dark_logo_url: Option<String>,
-    /// Who sees it; none = nobody.
+    /// Which users see it; none = no user.
     pub access_control: Option<AccessControl>,
 }
 
-/// Who may use a third-party application: every list that is not empty must match, and one must not be empty.
+/// The users who may use a third-party application: every list that is not empty must match, and one must not be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessControl {
@@ -241,7 +241,7 @@ pub struct Systems {
     pub registration_repeat: Duration,
     /// Largest inventory document, received and decoded.
     pub inventory_max_bytes: usize,
-    /// What changes of inventory mean; none: the built-in rules.
+    /// The meaning of inventory changes; none: the built-in rules.
     pub inventory_rules: Option<Arc<Rules>>,
     /// Ranges that reachability checks may ask although they are not public.
     pub reachability_networks: Vec<Network>,
@@ -262,12 +262,12 @@ pub struct Alerting {
     pub resolve_timeout: Duration,
     /// Times of all groups of messages.
     pub timing: Timing,
-    /// For how long at most nobody may give a sign of life without that being an outage, after which senders have time
-    /// to refresh their alerts; a minute, but where a test moves the clock.
+    /// The longest gap without a sign of life of any process that does not count as an outage. After an outage, senders
+    /// have time to refresh their alerts. A minute, except where a test moves the clock.
     pub short_outage: Duration,
     /// How long an ended silence can be read.
     pub silence_retention: Duration,
-    /// How long resolved alerts, and what people did about alerts, are kept.
+    /// How long resolved alerts, and the records of their handling, are kept.
     pub history_retention: Duration,
     /// Label `managed_by` of alerts the service raises itself.
     pub managed_by: String,
@@ -275,9 +275,9 @@ pub struct Alerting {
     pub reported_version: String,
     /// Time zone of messages.
     pub zone: Zone,
-    /// Where a remote router tells what was resolved; none = it does not.
+    /// Where a remote router reports resolved alerts; none = it does not.
     pub history_url: Option<String>,
-    /// What a remote router shows when it tells what was resolved; none = nobody is let in.
+    /// The secret that a remote router presents with its reports; none = every report is refused.
     pub history_secret: Option<Secret<String>>,
     /// Where webhooks may go besides public addresses.
     pub allowed_hosts: AllowedHosts,

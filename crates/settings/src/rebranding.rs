@@ -5,11 +5,11 @@ use bailiwick_domain::rebranding::{Product, ProductType};
 /// Rebranding.
 #[derive(Clone, Debug)]
 pub struct Rebranding {
-    /// What can be rebranded, in the order of lists.
+    /// The products that can be rebranded, in the order of lists.
     pub products: Vec<Product>,
-    /// Base path in the paths that systems are told; none = that of their request.
+    /// Base path in the paths that systems receive; none = that of their request.
     pub asset_base_path: Option<String>,
-    /// Whether whoever manages systems may change the assets of organizations within his reach.
+    /// Whether callers who manage systems may change the assets of organizations within their reach.
     pub organizations_manage_assets: bool,
 }
 

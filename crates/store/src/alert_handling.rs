@@ -1,4 +1,4 @@
-//! What people do about alerts (spec: alert-management#handling): assignees, and the record of all actions.
+//! How people handle alerts (spec: alert-management#handling): assignees, and the record of all actions.
 
 use crate::{
     Db, StoreError, Tx,
@@ -86,7 +86,7 @@ pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD).bind(before).count(db).await
 }
 
-/// What is known of people's doings about an alert.
+/// The recorded handling of an alert.
 #[derive(Clone, Debug)]
 pub struct Doing {
     /// Tenant.
@@ -130,9 +130,9 @@ pub(crate) const ASSIGN: &str = "INSERT INTO alert_assignments (organization_id,
 pub struct Assignment {
     /// User.
     pub user_id: UserId,
-    /// His name at that moment.
+    /// Their name at that moment.
     pub user_name: String,
-    /// His organization.
+    /// Their organization.
     pub user_org_id: OrgId,
     /// Its name at that moment.
     pub user_org_name: String,
@@ -168,7 +168,7 @@ pub async fn silenced(tx: &mut Tx, organization: OrgId, silence: Uuid) -> Result
 pub struct Event {
     /// Number.
     pub id: i64,
-    /// What was done.
+    /// The action.
     pub action: String,
     /// The user; none = the service itself.
     pub actor: Option<(UserId, String)>,
@@ -210,7 +210,7 @@ pub async fn events(
     Ok(rows.into_iter().map(event).collect())
 }
 
-/// The system whose alert this is, if the history has it firing.
+/// The system of this alert, if the history shows the alert as firing.
 pub async fn firing(
     on: impl Into<On<'_>>,
     organization: OrgId,

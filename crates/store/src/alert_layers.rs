@@ -1,5 +1,5 @@
-//! Layers of alert configuration (spec: alert-configuration#layers): one for each organization that has saved one. What
-//! is in them, and what of it is sealed, is the caller's to know; here they are JSON.
+//! Layers of alert configuration (spec: alert-configuration#layers): one for each organization that has saved one. They
+//! are stored as JSON; the caller knows their contents and which parts are sealed.
 
 use crate::{
     Db, StoreError, Tx,
@@ -48,7 +48,7 @@ pub struct Stored {
     pub layer: Value,
     /// The user who saved it; none = the service itself.
     pub updated_by: Option<UserId>,
-    /// His name then.
+    /// Their name then.
     pub updated_by_name: String,
     /// When.
     pub updated_at: Ts,
@@ -87,7 +87,7 @@ pub struct Chains {
 /// An organization between the owner and a tenant, with its layer.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Where it hangs.
+    /// Its place in the tree.
     pub path: Path,
     /// Its name.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct Link {
     pub org_type: OrgType,
     /// Suspended or deleted: its layer does not count.
     pub is_silent: bool,
-    /// What it has saved.
+    /// Its saved layer.
     pub layer: Option<Stored>,
 }
 
@@ -165,8 +165,8 @@ pub async fn after(on: impl Into<On<'_>>, behind: Option<OrgId>) -> Result<Vec<S
     Ok(rows.into_iter().map(Row::into_stored).collect())
 }
 
-/// Puts the same layer, written otherwise, in the place of the one saved at that moment. Nobody is told: it says the
-/// same.
+/// Replaces the layer saved at that moment by another encoding of the same layer. The router is not notified, because
+/// the meaning is unchanged.
 pub async fn replace(
     tx: &mut Tx,
     organization: OrgId,
@@ -202,7 +202,7 @@ pub async fn remove(tx: &mut Tx, target: &Granted<OrgId>) -> Result<bool, StoreE
     Ok(removed)
 }
 
-/// What is in force for these tenants, in three statements for every few hundred of them. Unknown ones are left out.
+/// The layers in force for these tenants, in three statements for every few hundred of them. Unknown ones are left out.
 pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, StoreError> {
     let mut on = on.into();
     let mut found = Chains::default();
@@ -234,7 +234,7 @@ pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, 
 }
 
 impl Db {
-    /// The epoch of alert configuration: what was read before it last moved must be read again. One indexed read.
+    /// The epoch of alert configuration: everything read before its last move must be read again. One indexed read.
     pub async fn alert_config_epoch(&self) -> Result<i64, StoreError> {
         let (n,): (i64,) = Q::new(EPOCH).one(self).await?;
         Ok(n)

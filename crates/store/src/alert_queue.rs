@@ -1,7 +1,7 @@
-//! Alerts that wait for a remote router to run their tenant (spec: alerts#waiting-tenants). One row for each alert: a
-//! newer push takes the place of the one that waits. A delivery leases rows of one tenant. A push meanwhile takes the
-//! place of the row and leaves it leased, so that it is not sent before the older one has its answer; it has no tries
-//! yet, and by that the delivery finds that there is more to do.
+//! Alerts that wait for a remote router to run their tenant (spec: alerts#waiting-tenants). Each alert has one row: a
+//! newer push replaces the waiting one. A delivery leases rows of one tenant. A push during a delivery replaces the row
+//! but keeps the lease, so the newer alert is not sent before the older one is answered. The replaced row has no tries
+//! yet, and that is how the delivery knows that more is waiting.
 
 use crate::{
     Db, StoreError, Tx,
@@ -20,7 +20,7 @@ pub(crate) const PUT: &str = "INSERT INTO alert_queue \
      payload = excluded.payload, system_key = excluded.system_key, attempts = 0, \
      next_attempt_at = [[LEAST||MIN]](alert_queue.next_attempt_at, excluded.next_attempt_at), \
      queued_at = excluded.queued_at";
-/// Goes from tenant to tenant, however many alerts of each wait.
+/// Walks from tenant to tenant, however many alerts of each are waiting.
 macro_rules! tenants {
     () => {
         "WITH RECURSIVE t (o) AS (SELECT (SELECT f.organization_id FROM alert_queue f \
@@ -128,7 +128,7 @@ pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Re
     Ok(Claimed { tenant, until, alerts })
 }
 
-/// Ends a lease: what was delivered or refused for good goes. What was pushed meanwhile stays, and is due.
+/// Ends a lease. Removes the rows that were delivered or refused for good; those pushed meanwhile stay and are due.
 pub async fn finish(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
     for chunk in claimed.alerts.chunks(ROWS) {
         let mut q = Q::by_index("DELETE FROM alert_queue WHERE attempts > 0");
@@ -138,7 +138,7 @@ pub async fn finish(tx: &mut Tx, claimed: &Claimed) -> Result<(), StoreError> {
     release(tx, claimed).await
 }
 
-/// Ends a lease: each alert is tried again at `next` of its tries. What was pushed meanwhile keeps its own time.
+/// Ends a lease: each alert is retried at `next` of its tries. An alert pushed meanwhile keeps its own time.
 pub async fn postpone(tx: &mut Tx, claimed: &Claimed, next: impl Fn(i64) -> Ts) -> Result<(), StoreError> {
     let tries: std::collections::BTreeSet<i64> = claimed.alerts.iter().map(|alert| alert.attempts).collect();
     for attempts in tries {
@@ -188,13 +188,13 @@ pub async fn waiting<'a>(
     Ok(found)
 }
 
-/// Removes what waits about a system in a tenant it has left.
+/// Removes the waiting alerts of a system in a tenant it has left.
 pub async fn remove_of_system(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(), StoreError> {
     Q::by_index(REMOVE_OF_SYSTEM).bind(tenant).bind(system_key).run(tx).await?;
     Ok(())
 }
 
-/// Removes what has waited since before `before`; how many.
+/// Removes alerts that have waited since before `before`; returns how many.
 pub async fn expire(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     Q::by_index(EXPIRE).bind(before).run(tx).await
 }

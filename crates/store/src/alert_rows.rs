@@ -1,4 +1,4 @@
-//! What the tables about alerts share.
+//! Parts shared by the tables about alerts.
 
 use crate::sql::Column;
 use bailiwick_domain::{OrgId, Ts};

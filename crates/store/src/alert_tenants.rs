@@ -1,6 +1,6 @@
-//! Tenants of a remote alert router whose configuration is to be pushed (spec: alert-configuration#provisioning). A
-//! push leases its rows; one that is queued again meanwhile stays queued when the push has ended, so the router never
-//! keeps an older state.
+//! Tenants of a remote alert router that wait for their configuration to be pushed (spec:
+//! alert-configuration#provisioning). A push leases its rows. A tenant queued again during its push stays queued
+//! afterwards, so the router never keeps an older state.
 
 use crate::{
     Db, StoreError, Tx,
@@ -60,7 +60,7 @@ impl Whose {
 pub struct Due {
     /// The tenant.
     pub organization_id: OrgId,
-    /// What was wanted when it was leased.
+    /// The number of the wanted state when it was leased.
     pub wanted: i64,
     /// Its organization is destroyed.
     pub is_gone: bool,
@@ -138,7 +138,7 @@ pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Res
     Ok(due.collect())
 }
 
-/// The router has what was wanted; stays queued when more is wanted by now.
+/// Records that the router has the wanted state; the tenant stays queued when a newer state is wanted by now.
 pub async fn finish(tx: &mut Tx, due: &Due, now: Ts) -> Result<(), StoreError> {
     let q = if due.is_gone {
         Q::by_index(FORGET).bind(due.organization_id).bind(due.wanted)
@@ -149,15 +149,15 @@ pub async fn finish(tx: &mut Tx, due: &Due, now: Ts) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Gives a tenant back to be tried again at `next`, with what is told of it.
+/// Gives a tenant back for a retry at `next`, with the problem to show for it.
 pub async fn postpone(tx: &mut Tx, due: &Due, problem: &str, next: Ts) -> Result<(), StoreError> {
     let q = Q::by_index(POSTPONE).bind(problem).bind(due.wanted).bind(next).bind(due.organization_id);
     q.bind(due.claimed_until).run(tx).await?;
     Ok(())
 }
 
-/// Up to `limit` tenants that the router has been given what was wanted, and whom nobody has asked it about since
-/// `before`: those that were not for longest. They count as asked about from now on.
+/// Up to `limit` tenants whose wanted state the router has, and whose state was not read back from it since `before`;
+/// those read longest ago come first. They count as read back from now on.
 pub async fn to_read_back(db: &Db, now: Ts, before: Ts, limit: i64) -> Result<Vec<OrgId>, StoreError> {
     let mut tx = db.begin_relaxed().await?;
     let q = Q::by_index(READ_BACK).bind(now).bind(before).bind(limit);
@@ -173,11 +173,11 @@ pub struct Waiting {
     pub count: u64,
     /// How many of them can be tried at once or are being tried.
     pub active: u64,
-    /// The first of them by id, with what went wrong with them.
+    /// The first of them by id, with their problems.
     pub first: Vec<(OrgId, Option<String>)>,
 }
 
-/// What of a subtree waits, deleted organizations aside; names at most `limit`.
+/// The waiting tenants of a subtree, without deleted organizations; names at most `limit`.
 pub async fn waiting(
     on: impl Into<On<'_>>,
     whose: Whose,

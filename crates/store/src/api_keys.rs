@@ -1,4 +1,4 @@
-//! Personal API keys (spec: account#api-keys). What happened to them is in [`events`].
+//! Personal API keys (spec: account#api-keys). Their events are in [`events`].
 
 pub mod events;
 
@@ -24,13 +24,13 @@ pub struct ApiKey {
     pub id: ApiKeyId,
     /// Whose.
     pub user_id: UserId,
-    /// His present organization.
+    /// The owner's present organization.
     pub organization_id: OrgId,
-    /// Given by him.
+    /// The name given by the owner.
     pub name: String,
     /// Lookup part of the token.
     pub key_public: String,
-    /// What of his permissions passes.
+    /// Which of the owner's permissions the key has.
     pub mode: KeyMode,
     /// From then on it is refused.
     pub expires_at: Ts,
@@ -44,7 +44,7 @@ pub struct ApiKey {
     pub created_at: Ts,
 }
 
-/// A key as authentication sees it, with its owner and his state.
+/// A key as authentication reads it, with its owner and their state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Presented {
     /// Id.
@@ -53,7 +53,7 @@ pub struct Presented {
     pub name: String,
     /// `hex(salt):hex(SHA-256(salt ‖ secret part))`.
     pub secret_hash: String,
-    /// What of his permissions passes.
+    /// Which of the owner's permissions the key has.
     pub mode: KeyMode,
     /// From then on it is refused.
     pub expires_at: Ts,
@@ -72,13 +72,13 @@ pub struct NewApiKey {
     pub id: ApiKeyId,
     /// Whose.
     pub user_id: UserId,
-    /// Given by him.
+    /// The name given by the owner.
     pub name: String,
     /// Lookup part of the token.
     pub key_public: String,
     /// Salted hash of the secret part.
     pub secret_hash: String,
-    /// What of his permissions passes.
+    /// Which of the owner's permissions the key has.
     pub mode: KeyMode,
     /// From then on it is refused.
     pub expires_at: Ts,
@@ -201,7 +201,7 @@ pub async fn lock(tx: &mut Tx, id: ApiKeyId, user: UserId) -> Result<Option<ApiK
     Q::new(ONE_OF_USER).bind(id).bind(user).optional::<Row>(tx).await?.map(ApiKey::try_from).transpose()
 }
 
-/// How many of his keys can be used now.
+/// How many of the user's keys can be used now.
 pub async fn count_active(on: impl Into<On<'_>>, user: UserId, now: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_ACTIVE).bind(user).bind(now).count(on).await
 }

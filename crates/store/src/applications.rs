@@ -1,8 +1,8 @@
-//! Applications: rows with their system and assignment, writes by id. What documents list comes in through [`intake`],
-//! the figures kept about it are in [`counts`], the list in [`list`], choices and series in [`stats`].
+//! Applications: rows with their system and assignment, and writes by id. [`intake`] stores the applications that
+//! documents list, [`counts`] keeps their counters, [`list`] has the list, [`stats`] the filter choices and series.
 //!
-//! Everything that changes an application or the state of its system holds the system's row ([`hold_system`]) from
-//! before it reads until its commit, and goes through [`counts::tally`] and [`counts::settle`].
+//! Every change of an application, or of the state of its system, locks the system's row ([`hold_system`]) before its
+//! first read until its commit, and goes through [`counts::tally`] and [`counts::settle`].
 
 pub mod counts;
 mod filter;
@@ -24,7 +24,7 @@ use bailiwick_policy::Granted;
 use row::{Row, row_columns};
 use uuid::Uuid;
 
-/// What lists show of the applications `a` themselves (spec: applications#operations); word for word the condition of
+/// The condition by which lists show applications `a` (spec: applications#operations); word for word the condition of
 /// the indexes.
 macro_rules! listed {
     () => {
@@ -47,7 +47,7 @@ pub(crate) const SET_DELETED: &str =
     "UPDATE applications SET deleted_at = ?, is_dismissed = TRUE, updated_at = ? WHERE id = ?";
 pub(crate) const ASSIGN: &str =
     "UPDATE applications SET organization_id = ?, status = ?, updated_at = ? WHERE id = ?";
-/// The next document is looked at even if its text is the same again, unless the one before it listed nothing.
+/// Makes the next document count as changed even if its text is the same, unless the one before it listed nothing.
 pub(crate) const FORGET_DIGEST: &str =
     "UPDATE application_hosts SET digest = NULL WHERE system_id = ? AND digest <> [[CAST('' AS bytea)||X'']]";
 pub(crate) const RENAME_HOST: &str = "UPDATE application_hosts SET name_key = ? WHERE system_id = ?";
@@ -67,7 +67,7 @@ pub async fn by_module(
     Ok(found.map(|(id,)| ApplicationId(id)))
 }
 
-/// Locks a system against changes of it and of its applications; false when it is gone.
+/// Locks a system against changes of it and of its applications; false when it no longer exists.
 pub async fn hold_system(tx: &mut Tx, id: SystemId) -> Result<bool, StoreError> {
     let held: Option<(Uuid,)> = Q::new(HOLD_SYSTEM).bind(id).optional(tx).await?;
     Ok(held.is_some())

@@ -1,4 +1,4 @@
-//! The audit log. Rows are written in the transaction of the change and never touched again.
+//! The audit log. Rows are written in the transaction of the change and never changed again.
 
 use crate::{
     Db, StoreError, Tx,
@@ -21,13 +21,13 @@ pub struct Entry<'a> {
     pub at: Ts,
     /// The person who acted; while impersonating, the impersonator. None: a job or the command line.
     pub actor_user_id: Option<UserId>,
-    /// While impersonating, the user whose rights were used.
+    /// The impersonated user, while the actor impersonates.
     pub acting_for_user_id: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub actor_organization_id: Option<OrgId>,
-    /// `<object type>.<what>`: `customer.create`.
+    /// `<object type>.<action>`: `customer.create`.
     pub action: &'a str,
-    /// What the object is: `customer`, `user`, `system`.
+    /// The kind of the object: `customer`, `user`, `system`.
     pub object_type: &'a str,
     /// The object.
     pub object_id: Option<Uuid>,
@@ -96,15 +96,15 @@ pub struct Recorded {
     pub at: Ts,
     /// The user who acted; none = a job or the command line.
     pub actor_user_id: Option<UserId>,
-    /// His present address, while he exists.
+    /// The user's present address, while they exist.
     pub actor_email: Option<String>,
     /// Whose rights were used, while impersonating.
     pub acting_for_user_id: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub actor_organization_id: Option<OrgId>,
-    /// `<object type>.<what>`.
+    /// `<object type>.<action>`.
     pub action: String,
-    /// What the object is.
+    /// The kind of the object.
     pub object_type: String,
     /// The object.
     pub object_id: Option<Uuid>,
@@ -151,7 +151,7 @@ impl From<Row> for Recorded {
     }
 }
 
-/// What is looked for; none = all. All of them together.
+/// The filter; none = all. All conditions must match.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Not before.

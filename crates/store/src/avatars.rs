@@ -1,4 +1,4 @@
-//! Pictures of users (spec: account#avatars). They go with the user's row.
+//! Pictures of users (spec: account#avatars). They are removed with the user's row.
 
 use crate::{
     StoreError, Tx,
@@ -7,7 +7,7 @@ use crate::{
 };
 use bailiwick_domain::{Ts, UserId};
 
-/// A deleted user, on his own or with his organization, shows no picture.
+/// A deleted user shows no picture, whether deleted individually or with their organization.
 macro_rules! of_living {
     () => {
         " FROM avatars a JOIN users u ON u.id = a.user_id JOIN organizations o ON o.id = u.organization_id \
@@ -23,7 +23,7 @@ pub(crate) const PUT: &str = "INSERT INTO avatars (user_id, image, object_key, o
      object_key = excluded.object_key, object_size = excluded.object_size, etag = excluded.etag, \
      updated_at = excluded.updated_at";
 
-/// What a picture is known by, without reading it.
+/// The entity tag of a picture, without reading the picture.
 pub async fn etag(on: impl Into<On<'_>>, user: UserId) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = Q::new(ETAG).bind(user).optional(on).await?;
     Ok(row.map(|(etag,)| etag))
@@ -32,7 +32,7 @@ pub async fn etag(on: impl Into<On<'_>>, user: UserId) -> Result<Option<String>,
 /// Image, digest, key and size of the object.
 type Row = (Vec<u8>, String, Option<String>, Option<i64>);
 
-/// The picture (PNG) with what it is known by.
+/// The picture (PNG) with its entity tag.
 pub async fn image(on: impl Into<On<'_>>, user: UserId) -> Result<Option<(Content, String)>, StoreError> {
     let row: Option<Row> = Q::new(IMAGE).bind(user).optional(on).await?;
     Ok(row.map(|(image, etag, key, size)| {
@@ -41,8 +41,8 @@ pub async fn image(on: impl Into<On<'_>>, user: UserId) -> Result<Option<(Conten
     }))
 }
 
-/// Stores a picture in the place of the one before, whose row the caller holds by his user's; the key of the object it
-/// was in, where it had one, is the caller's to bury.
+/// Stores a picture in place of the previous one. The caller holds its row through the user's row. If the previous
+/// picture was in an object, the caller enqueues the deletion of that key.
 pub async fn put(
     tx: &mut Tx,
     user: UserId,

@@ -1,5 +1,5 @@
-//! Backups of systems (spec: backups#operations): the rows are the list; the objects they name are elsewhere. Whoever
-//! removes a row enqueues the deletion of its object in the same transaction ([`bury`]).
+//! Backups of systems (spec: backups#operations): the rows are the list; the objects they name are stored elsewhere. A
+//! transaction that removes a row also enqueues the deletion of its object ([`bury`]).
 
 use crate::{
     StoreError, Tx,
@@ -105,13 +105,13 @@ pub async fn get(on: impl Into<On<'_>>, system: SystemId, id: &str) -> Result<Op
     Ok(row.map(Backup::from).filter(|backup| backup.system_id == system))
 }
 
-/// The backup whose bytes are under this key.
+/// The backup with its bytes under this key.
 pub async fn by_object(on: impl Into<On<'_>>, key: &str) -> Result<Option<Backup>, StoreError> {
     let row: Option<Row> = Q::new(BY_OBJECT).bind(key).optional(on).await?;
     Ok(row.map(Backup::from))
 }
 
-/// Adds a backup whose object is there.
+/// Adds a backup; its object is already stored.
 pub async fn insert(tx: &mut Tx, backup: &Backup) -> Result<(), StoreError> {
     Q::new(INSERT)
         .bind(&backup.id)
@@ -151,7 +151,7 @@ pub async fn used(on: impl Into<On<'_>>, organization: OrgId) -> Result<i64, Sto
     Ok(used.map_or(0, |(bytes,)| bytes))
 }
 
-/// Holds the organization, so that its quota is not passed by two at once; false when it is gone.
+/// Locks the organization, so that two simultaneous uploads cannot exceed its quota; false when it no longer exists.
 pub async fn hold_organization(tx: &mut Tx, organization: OrgId) -> Result<bool, StoreError> {
     let held: Option<(Uuid,)> = Q::new(HOLD_ORGANIZATION).bind(organization).optional(tx).await?;
     Ok(held.is_some())
@@ -199,8 +199,8 @@ pub async fn bury_later(tx: &mut Tx, id: JobId, key: &str, next_at: Ts, at: Ts) 
     jobs::enqueue(tx, NewJob { id, kind: DELETION, key: Some(key.to_owned()), payload, next_at, at }).await
 }
 
-/// Takes back that the object is to be deleted, in the transaction that begins to refer to it. False when somebody may
-/// be deleting it already: then nothing may refer to it any more.
+/// Cancels the deletion of an object, in the transaction that begins to refer to it. False when another process may
+/// already be deleting it: then no row may refer to it any more.
 pub async fn keep(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
     jobs::take_back(tx, DELETION, key).await
 }

@@ -1,5 +1,5 @@
-//! Next tries further ahead than any is ever put off: a clock that has been set back since has written them, and it would
-//! take that long until they come. (The router's own times are in [`crate::delivery::clock_skew`].)
+//! Finds retries that lie further ahead than any retry is ever postponed. A clock that has been set back since has
+//! written them, and they would come far too late. (The router's own times are in [`crate::delivery::clock_skew`].)
 
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
@@ -69,7 +69,8 @@ pub struct LongestDelays {
     pub retention: Duration,
 }
 
-/// What is put off for longer than that and `skew` is due `now`. Up to `limit` rows of each table; how many in all.
+/// Makes rows due `now` that are postponed for longer than that and `skew`. Up to `limit` rows of each table; returns
+/// how many in all.
 pub async fn set_back(
     tx: &mut Tx,
     now: Ts,

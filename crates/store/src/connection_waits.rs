@@ -1,4 +1,4 @@
-//! Waits for connections of the database.
+//! Measures waits for database connections.
 
 use bailiwick_domain::metrics::{Counter, Histogram, WAITS};
 use std::{future::Future, pin::Pin, time::Instant};

@@ -48,17 +48,17 @@ impl Of {
 /// A user who created an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatorChoice {
-    /// His id.
+    /// Their id.
     pub user_id: UserId,
-    /// His name when he last did.
+    /// Their name at their last creation.
     pub name: String,
-    /// His e-mail then.
+    /// Their e-mail address then.
     pub email: String,
-    /// His organization now with its present name; none when he no longer exists.
+    /// Their present organization with its present name; none when the user no longer exists.
     pub organization: Option<(OrgId, String)>,
 }
 
-/// The latest snapshot of a creator, and where he is.
+/// The latest snapshot of a creator, and their organization.
 #[derive(sqlx::FromRow)]
 struct Row {
     creator: Uuid,

@@ -1,4 +1,4 @@
-//! What authentication and registration read and write of a system: its secret, its state, its place.
+//! The data of a system that authentication and registration read and write: its secret, its state, its organization.
 
 use crate::{
     Db, StoreError, Tx,
@@ -169,7 +169,7 @@ pub async fn note_first_call(tx: &mut Tx, id: SystemId, registered_at: Ts, at: T
     Ok(())
 }
 
-/// Ends the registration and makes the secret useless; false = it was not registered any more. Whoever calls raises the
+/// Ends the registration and makes the secret useless; false = it was not registered any more. The caller raises the
 /// auth epoch in the same transaction.
 pub async fn unregister(tx: &mut Tx, id: SystemId, at: Ts) -> Result<bool, StoreError> {
     tx.systems_changed();

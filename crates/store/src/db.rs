@@ -16,7 +16,7 @@ use tracing::{Span, field::Empty};
 #[derive(Clone, Debug)]
 pub struct Db {
     pub(crate) engine: Engine,
-    /// What this process knows of the [auth epoch](Db::auth_epoch).
+    /// The process's knowledge of the [auth epoch](Db::auth_epoch).
     epoch: Arc<Epoch>,
     /// Waits for connections.
     pub(crate) pools: Arc<ConnectionWaits>,
@@ -60,7 +60,7 @@ impl Db {
         }
     }
 
-    /// A transaction whose commit may be lost by a crash of the host (never half of it): heartbeats, derived rows.
+    /// A transaction that a crash of the host may lose, as a whole but never in part: for heartbeats and derived rows.
     pub async fn begin_relaxed(&self) -> Result<Tx, StoreError> {
         let moved = EpochsMoved::traced(self);
         match &self.engine {
@@ -120,21 +120,21 @@ impl Db {
 /// A write transaction.
 #[derive(Debug)]
 pub enum Tx {
-    /// PostgreSQL; what the process knows of the auth epoch, and what this transaction moves.
+    /// PostgreSQL; the process's knowledge of the auth epoch, and the epochs this transaction moves.
     Pg(Transaction<'static, Postgres>, Arc<Epoch>, EpochsMoved),
     /// The same on SQLite.
     Lite(Transaction<'static, Sqlite>, Arc<Epoch>, EpochsMoved),
 }
 
 pub(crate) const MOVE_ALERT_CONFIG: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
-/// A number is never given out twice, not even when the database has gone back to an earlier state by a crash or a
-/// failover: what processes keep under a number that they have read meanwhile would count again. On SQLite whoever has
-/// read it goes down with the database.
+/// A number is never used twice, even when a crash or a failover takes the database back to an earlier state: otherwise
+/// a process that has read the lost number would take its cached entries for valid again. On SQLite, the process that
+/// has read it ends with the database.
 pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
      [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] \
      WHERE id = 1 RETURNING n";
 
-/// What must be read again after a transaction.
+/// The epochs a transaction moves.
 #[derive(Debug)]
 pub struct EpochsMoved {
     /// The auth epoch that it has set.
@@ -166,7 +166,8 @@ impl Tx {
                 // A number that a crash takes back would be given to another state.
                 Q::new("SET LOCAL synchronous_commit = on").run(&mut self).await?;
             }
-            // Last of all: who waits for this row holds nothing that the one before him still wants.
+            // Last of all: a transaction that waits for this row then holds no lock that the transaction before it
+            // still needs.
             let q = Q::new(MOVE_LISTS).bind(lists.people).bind(lists.figures).bind(lists.logins);
             let q = q.bind(lists.systems).bind(lists.statuses).bind(lists.applications);
             q.run(&mut self).await?;
@@ -187,7 +188,7 @@ impl Tx {
                 Ok(())
             }
             Tx::Lite(tx, epoch, EpochsMoved { auth: Some(n), .. }) => {
-                // A task of its own: who no longer waits for the answer must not part the commit from the epoch.
+                // A separate task: a caller that disconnects must not separate the commit from the epoch.
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
                     tx.commit().await?;
@@ -205,19 +206,19 @@ impl Tx {
         matches!(self, Tx::Pg(..))
     }
 
-    /// To be called by every transaction that can change what a system's credential may do. Its commit ends when every
-    /// process knows ([`crate::epoch`]).
-    /// Writers of the one row wait for each other, so the order of epochs is the order of commits.
+    /// To be called by every transaction that can change the rights of a system's credential. Its commit returns when
+    /// every process knows ([`crate::epoch`]). Writers of the one row wait for each other, so the order of epochs is
+    /// the order of commits.
     pub async fn bump_auth_epoch(&mut self) -> Result<(), StoreError> {
         self.moved().revokes = true;
         self.note_auth_epoch().await
     }
 
-    /// The same for what takes nothing away from anybody: other processes find it out within
-    /// [`COUNTS`](crate::epoch::COUNTS), and nobody waits for that.
+    /// The same for a change that takes no rights away: other processes learn of it within
+    /// [`COUNTS`](crate::epoch::COUNTS), and the commit does not wait for them.
     pub async fn note_auth_epoch(&mut self) -> Result<(), StoreError> {
         if self.is_postgres() {
-            // Also where the commit could be lost: somebody may have read the number by then.
+            // Also where the commit could be lost: another process may have read the number by then.
             Q::new("SET LOCAL synchronous_commit = on").run(&mut *self).await?;
         }
         let (n,): (i64,) = Q::new(MOVE_AUTH).one(&mut *self).await?;

@@ -1,7 +1,7 @@
-//! Bulk loading of synthetic data: rows in columns on PostgreSQL (`unnest`), rows in rows on SQLite (`VALUES`).
+//! Bulk loading of synthetic data: by columns on PostgreSQL (`unnest`), by rows on SQLite (`VALUES`).
 //!
-//! One table of columns for each kind of row says what is written; the two statements are made from it. Everything a
-//! normal insert derives (folded keys, search texts, effective marks) is derived here by the same functions.
+//! Each kind of row has one table of columns, from which both statements are made. Everything that a normal insert
+//! derives (folded keys, search texts, effective marks) is derived here by the same functions.
 
 use crate::{
     Db, StoreError, Tx,
@@ -31,20 +31,20 @@ pub(crate) const VAT_TAKEN: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organiz
 pub struct PlacedOrganization {
     /// The organization.
     pub organization: Organization,
-    /// Where it hangs.
+    /// Its place in the tree.
     pub path: Path,
 }
 
-/// A user and where he works. He gets no password.
+/// A user and their organization. The user gets no password.
 #[derive(Clone, Debug)]
 pub struct PlacedUser {
     /// The user.
     pub user: User,
-    /// His organization's place.
+    /// The place of their organization.
     pub path: Path,
 }
 
-/// A system with what the service keeps about it beside the entity.
+/// A system with the rows that belong to it.
 #[derive(Clone, Debug)]
 pub struct PlacedSystem {
     /// The system.
@@ -184,7 +184,7 @@ const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
     Time "deleted_at" = |r| own(r.system.deleted);
 };
 
-/// When a system was last heard of.
+/// The last heartbeat of a system.
 struct Activity {
     system: SystemId,
     heartbeat: Option<Ts>,
@@ -214,7 +214,7 @@ pub fn snapshot_text(creator: &Creator) -> Result<Arc<str>, StoreError> {
     serde_json::to_string(creator).map(Arc::from).map_err(|e| StoreError::Encode(e.into()))
 }
 
-/// The first user of the owner organization, as whom synthetic data is created.
+/// The first user of the owner organization; synthetic data is created in their name.
 pub async fn owner_user(
     on: impl Into<On<'_>>,
     owner: OrgId,
@@ -371,8 +371,9 @@ pub struct SetAside {
     definition: String,
 }
 
-/// Takes away the secondary indexes of `systems` and of applications, apart from what other tables refer to, until [`build_index`] makes them again in the same transaction: so a
-/// crash in between leaves the database as it was. On PostgreSQL no other transaction reads the table meanwhile.
+/// Removes the secondary indexes of `systems` and of applications, apart from those that other tables refer to, until
+/// [`build_index`] creates them again in the same transaction. So a crash in between leaves the database unchanged. On
+/// PostgreSQL no other transaction reads the table meanwhile.
 pub async fn set_aside_indexes(tx: &mut Tx) -> Result<Vec<SetAside>, StoreError> {
     let aside: Vec<SetAside> = Q::new(
         "[[SELECT CAST(c.relname AS text) AS name, pg_get_indexdef(i.indexrelid) AS definition FROM pg_index i \
@@ -409,7 +410,7 @@ pub async fn prepare_long_transaction(tx: &mut Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Renews what the planners know of the tables; on PostgreSQL it also vacuums, so that index-only reads work at once.
+/// Renews the planner statistics of the tables. On PostgreSQL it also vacuums, so that index-only reads work at once.
 pub async fn gather_statistics(db: &Db) -> Result<(), StoreError> {
     const TABLES: [&str; 9] = [
         "organizations",

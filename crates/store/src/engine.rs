@@ -1,4 +1,4 @@
-//! The two engines: opening a SQLite file or a pool of PostgreSQL.
+//! The two engines: opens a SQLite file or a connection pool of PostgreSQL.
 
 use crate::error::StoreError;
 use sqlx::{
@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// Tables that something is claimed, leased or swept from: what statistics say of them is never true for long.
+/// Tables used as queues (claimed, leased or swept): their statistics are never true for long.
 pub const QUEUES: &[&str] = &[
     "inventory_queue",
     "inventory_alerts",
@@ -92,7 +92,7 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
             ("statement_timeout", "30s"),
             ("timezone", "UTC"),
             ("default_transaction_isolation", "read committed"),
-            // Every statement reads few rows by index; compiling one whose cost is overestimated takes fifty times
+            // Every statement reads few rows by index. With an overestimated cost, compiling it would take fifty times
             // longer than running it.
             ("jit", "off"),
         ]);
@@ -105,8 +105,8 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
         .await?)
 }
 
-/// Tries one connection, as long as a database may take that starts beside the service: a pool does not tell why it has
-/// none.
+/// Tries one connection, for as long as a database may take that starts together with the service. A pool does not
+/// report why it has no connection.
 async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
     const MOST: Duration = Duration::from_secs(5);
     let mut last = None;
@@ -147,7 +147,7 @@ fn is_passing(error: &sqlx::Error) -> bool {
     }
 }
 
-/// The cause alone, without what our library says around it.
+/// The cause alone, without the words our library puts around it.
 fn plain(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Io(e) => e.to_string(),
@@ -164,7 +164,8 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         made.map_err(|e| unusable(dir, &sqlx::Error::Io(e)))?;
     }
     let lock = if options.exclusive { Some(Arc::new(lock_file(&path)?)) } else { None };
-    // SQLite would make it for everybody to read where the umask allows that; its other files take the mode of this one.
+    // SQLite would create it readable for all users where the umask allows that; its other files take the mode of this
+    // one.
     if !path.exists() {
         private_file(&path)?;
     }
@@ -177,7 +178,7 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .busy_timeout(Duration::from_secs(10))
         .statement_cache_capacity(500)
         .pragma("temp_store", "memory")
-        // Most of what is read is read from the page cache of the system; a cache of our own holds the rest, in KiB.
+        // Most reads come from the page cache of the operating system; SQLite's own cache holds the rest, in KiB.
         .pragma("mmap_size", "268435456")
         .pragma("cache_size", "-8192");
     let write = SqlitePoolOptions::new()
@@ -223,14 +224,14 @@ fn unusable(path: &Path, error: &sqlx::Error) -> StoreError {
     StoreError::File { path: path.display().to_string(), why }
 }
 
-/// What was believed of queues when the file was closed last; without it SQLite reads them by index.
+/// Removes the statistics of queues from the last time the file was open; without them SQLite reads queues by index.
 async fn forget_statistics(write: &SqlitePool) -> Result<(), StoreError> {
     let count = async |text: String| sqlx::query_scalar::<_, i64>(AssertSqlSafe(text)).fetch_one(write).await;
     if count("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'".to_owned()).await? == 0 {
         return Ok(());
     }
     let of_queues = format!("FROM sqlite_stat1 WHERE tbl IN ('{}')", QUEUES.join("', '"));
-    // Looked for first, so that a reader does not wait for a writer.
+    // Checked first, so that a reader does not wait for a writer.
     if count(format!("SELECT COUNT(*) {of_queues}")).await? > 0 {
         sqlx::query(AssertSqlSafe(format!("DELETE {of_queues}"))).execute(write).await?;
         sqlx::query("ANALYZE sqlite_schema").execute(write).await?;

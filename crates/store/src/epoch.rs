@@ -1,11 +1,11 @@
-//! What a process knows of the *auth epoch*, the number that moves with every commit that can change what a system's
-//! credential may do.
+//! What a process knows of the *auth epoch*: a number that moves with every commit that can change the rights of a
+//! system's credential.
 //!
-//! Where the process holds the database alone (SQLite) it knows the epoch at every moment. On PostgreSQL other processes
-//! move it, and asking for each request would cost more than the request. So an epoch counts for [`COUNTS`] from the
-//! start of its read, and a commit that moves it is answered only [`SETTLES`] later: by then no process counts on a read
-//! that began before the commit, and the very next request after the answer is refused everywhere. Both times are
-//! measured by one process each on a clock that only moves forward, so clocks need not agree.
+//! Where the process holds the database alone (SQLite), it knows the epoch at every moment. On PostgreSQL other
+//! processes move it, and a query per request would cost more than the request. So an epoch counts for [`COUNTS`] from
+//! the start of its read, and a commit that moves it returns only [`SETTLES`] later: by then no process relies on a
+//! read that began before the commit, and every process refuses the very next request. Each process measures both times
+//! on its own monotonic clock, so clocks need not agree.
 
 use std::{
     sync::atomic::{AtomicI64, AtomicU64, Ordering},
@@ -14,24 +14,24 @@ use std::{
 
 /// How long an epoch counts from the start of its read.
 pub const COUNTS: Duration = Duration::from_millis(40);
-/// From this age on it is time to read anew.
+/// From this age on, the epoch is read again.
 const AGES: Duration = Duration::from_millis(10);
 /// How long after its commit a move is known to every process. The rest is for clocks that run at different speeds.
 pub const SETTLES: Duration = Duration::from_millis(45);
 
-/// What is known without asking.
+/// The epoch as known without a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// The epoch.
     Fresh(i64),
-    /// The epoch, not for long: whoever gets this has it read again, without waiting for that. Others get the epoch as
-    /// fresh meanwhile, so that a thousand requests ask for one read.
+    /// The epoch, about to expire: the caller that gets this starts a read, without waiting for it. Other callers get
+    /// the epoch as fresh meanwhile, so that a thousand requests cause one read.
     Ageing(i64),
     /// It must be read.
     Unknown,
 }
 
-/// What this process knows; see above.
+/// The knowledge of this process; see above.
 #[derive(Debug)]
 pub struct Epoch {
     n: AtomicI64,
@@ -52,7 +52,7 @@ impl Epoch {
         }
     }
 
-    /// The highest number heard of.
+    /// The highest known number.
     pub(crate) fn number(&self) -> i64 {
         self.n.load(Ordering::SeqCst)
     }
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(epoch.known(began + AGES), Known::Fresh(8));
         epoch.moved(9);
         assert_eq!(epoch.known(began + AGES), Known::Fresh(9));
-        // A move says nothing of what others have done since.
+        // A move by this process says nothing about later moves by others.
         assert_eq!(epoch.known(began + AGES + COUNTS), Known::Unknown);
     }
 }

@@ -30,7 +30,7 @@ pub enum StoreError {
     NotReached {
         /// Host, port and database.
         address: String,
-        /// What it or the network says.
+        /// The text from the database or the network.
         why: String,
     },
     /// A row holds something this version does not understand.
@@ -61,7 +61,7 @@ const UNIQUE: &[(&str, &str, &str, &str)] = &[
 ];
 
 impl StoreError {
-    /// The client's field that a unique constraint speaks of, if this is such an error.
+    /// The client's field of a violated unique constraint, if this is such an error.
     pub fn unique_field(&self) -> Option<FieldError> {
         let StoreError::Sql(sqlx::Error::Database(e)) = self else { return None };
         if !e.is_unique_violation() {
@@ -81,8 +81,8 @@ impl StoreError {
         e.code().is_some_and(|code| matches!(&*code, "40P01" | "40001" | "23503"))
     }
 
-    /// Whether a text was sent that PostgreSQL cannot keep, by itself or in JSON: one with U+0000. Whoever takes texts
-    /// looks for that himself; this is for whatever is forgotten.
+    /// Whether the statement contained a text that PostgreSQL cannot store, directly or in JSON: one with U+0000.
+    /// Callers that accept texts check for this themselves; this catches the cases they miss.
     fn is_no_text(&self) -> bool {
         let StoreError::Sql(sqlx::Error::Database(e)) = self else { return false };
         e.code().is_some_and(|code| matches!(&*code, "22021" | "22P05"))
@@ -93,9 +93,9 @@ impl StoreError {
         matches!(self, StoreError::Sql(sqlx::Error::PoolClosed))
     }
 
-    /// Whether trying again later can help: the database cannot be reached, is too busy, cannot write for the moment,
-    /// or has chosen this transaction as the victim of a deadlock. The outcome of a commit whose answer was lost is
-    /// unknown; it counts as such an error too.
+    /// Whether a retry can help: the database cannot be reached, is too busy, cannot write for the moment, or has
+    /// chosen this transaction as the victim of a deadlock. When the response to a commit was lost, its outcome is
+    /// unknown; that counts as such an error too.
     pub fn is_unreachable(&self) -> bool {
         match self {
             StoreError::Sql(e) => {
@@ -118,12 +118,13 @@ impl StoreError {
 /// Whether a database error passes by itself, or once an operator has made room, without a change of the request.
 ///
 /// PostgreSQL codes have five characters (PostgreSQL documentation, appendix A). SQLite writes numbers of at most four
-/// digits, whose lowest byte is the primary code (SQLite documentation, "Result and Error Codes").
+/// digits; their lowest byte is the primary code (SQLite documentation, "Result and Error Codes").
 fn passes(code: &str) -> bool {
     if code.len() == 5 {
         // Connection faults, a transaction that was rolled back, no resources, an operator's intervention, I/O errors.
         return matches!(&code[..2], "08" | "40" | "53" | "57" | "58")
-            // A server that became a standby, an idle session or a transaction over its time, a lock that was not had.
+            // A server that became a standby, an idle session or a transaction over its time limit, a lock that was not
+            // available.
             || matches!(code, "25006" | "25P03" | "25P04" | "55P03");
     }
     // BUSY, LOCKED, IOERR, FULL, CANTOPEN.

@@ -1,4 +1,4 @@
-//! Reads of exports: the rows of a list without its pages, in one statement, bounded in number and in weight.
+//! Reads for exports: the rows of a list without pages, in one statement, limited in number and in size.
 
 use crate::StoreError;
 
@@ -11,7 +11,7 @@ pub struct Bounds {
     pub bytes: usize,
 }
 
-/// What was found.
+/// The found rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found<T> {
     /// All rows that match.

@@ -19,7 +19,7 @@ pub struct VersionFilter {
     pub version: String,
 }
 
-/// Types of the organizations whose subtrees a filter means: the type says by which column.
+/// The types of the organizations with subtrees that a filter means: the type decides the column.
 pub(crate) async fn expand(
     db: &Db,
     organizations: Option<&[OrgId]>,
@@ -34,7 +34,7 @@ pub(crate) async fn expand(
     Ok(rows.into_iter().filter_map(|(id, kind)| Some((OrgId(id), OrgType::parse(&kind)?))).collect())
 }
 
-/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite bounds the depth of what `OR` connects.
+/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite limits the depth of an `OR` expression.
 pub(crate) fn push_product_versions<'a>(
     q: &mut Q,
     product: &str,
@@ -58,7 +58,7 @@ pub(crate) fn push_product_versions<'a>(
 /// ` AND column IN (…)` of those values that can be there at all.
 pub(crate) fn push_in(q: &mut Q, column: &str, values: &[String]) {
     q.push(&format!(" AND {column} IN ("));
-    // An empty list becomes NULL, whose type PostgreSQL takes from the column.
+    // An empty list becomes NULL; PostgreSQL takes its type from the column.
     let values: Vec<Arg> = values.iter().filter(|v| can_be_stored(v)).map(Arg::from).collect();
     q.list(values).push(")");
 }

@@ -1,4 +1,4 @@
-//! When systems were last heard of: one narrow row each, written in groups.
+//! The last heartbeats of systems: one narrow row for each system, written in groups.
 
 use crate::{
     StoreError, Tx,
@@ -6,9 +6,9 @@ use crate::{
 };
 use bailiwick_domain::{SystemId, Ts};
 
-/// Heartbeats of a group on PostgreSQL: one text whatever their number. Keys that have vanished are left out; systems that
-/// are counted as something else than active are noted ([`status_counts`](crate::systems::status_counts)), in the same statement, as
-/// only what it writes is known to be the newest version of a row.
+/// Heartbeats of a group on PostgreSQL: one text whatever their number. Keys that have vanished are left out. Systems
+/// counted as something other than active are noted ([`status_counts`](crate::systems::status_counts)) in the same
+/// statement, because only its own writes are known to be the newest version of a row.
 pub(crate) const BEAT: &str = "[[WITH beat AS (||]]INSERT INTO system_activity (system_id, last_heartbeat) \
      SELECT v.system_id, v.at FROM [[unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at)\
      ||(SELECT ? AS system_id, ? AS at) v]] JOIN systems s ON s.id = v.system_id WHERE 1 = 1 \
@@ -16,7 +16,7 @@ pub(crate) const BEAT: &str = "[[WITH beat AS (||]]INSERT INTO system_activity (
      WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat\
      [[ RETURNING system_id, counted) INSERT INTO system_unsettled (system_id) SELECT b.system_id FROM beat b \
      WHERE b.counted <> 1 ON CONFLICT (system_id) DO NOTHING||]]";
-/// Kept on the wide row, once in a system's life: so those never heard of are an index range.
+/// Stored on the wide row, once in a system's life: so systems without a heartbeat are an index range.
 pub(crate) const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
      FROM unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at) WHERE systems.id = v.system_id\
      ||? WHERE id = ?]] AND first_heartbeat_at IS NULL";
@@ -28,7 +28,7 @@ pub(crate) const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id,
      CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
      ELSE excluded.last_inventory END";
 
-/// Stores heartbeats, each system at most once; time never goes back. Systems that do not exist are left out.
+/// Stores heartbeats, each system at most once; times never move back. Systems that do not exist are left out.
 pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
     let Some(last) = beats.last() else { return Ok(()) };
     if tx.is_postgres() {
@@ -60,7 +60,7 @@ pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Marks systems as heard of; those that were before stay as they are.
+/// Marks systems as having sent a heartbeat; those already marked stay unchanged.
 pub async fn mark_heard(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
     if tx.is_postgres() {
         let (ids, times) = beats.iter().map(|(id, at)| (id.0, *at)).unzip();

@@ -1,8 +1,8 @@
-//! Alert history (spec: alert-management#history): what is read before rows are written, and writing them with the
-//! figures that follow.
+//! Alert history (spec: alert-management#history): the reads before rows are written, and the writes together with
+//! their counters.
 //!
-//! Whoever writes rows of an organization [`hold`]s it first, so writers of the same rows come one after the other and
-//! `alert_history_days` and `alert_totals.history` say what counting the resolved rows would.
+//! A transaction that writes rows of an organization [`hold`]s the organization first. So writers of the same rows
+//! follow one another, and `alert_history_days` and `alert_totals.history` always equal a count of the resolved rows.
 
 pub mod active;
 pub mod active_counts;
@@ -30,7 +30,7 @@ use uuid::Uuid;
 /// Characters of a name that is offered as a filter: it is part of a key.
 const NAME_CHARS: usize = 200;
 
-/// Organizations whose history this transaction may write.
+/// Organizations with a history that this transaction may write.
 #[derive(Debug)]
 pub struct Held(HashMap<OrgId, Path>);
 
@@ -41,9 +41,9 @@ impl Held {
     }
 }
 
-/// Makes others who would write alerts, silences or history of these organizations wait for the end of the transaction,
-/// and keeps the organizations from being destroyed meanwhile. Those that are gone are left out. To be called once,
-/// before any of these rows is written.
+/// Makes other writers of alerts, silences or history of these organizations wait for the end of the transaction, and
+/// keeps the organizations from being destroyed meanwhile. Organizations that no longer exist are left out. To be
+/// called once, before any of these rows is written.
 pub async fn hold(tx: &mut Tx, organizations: impl IntoIterator<Item = OrgId>) -> Result<Held, StoreError> {
     let ids: BTreeSet<OrgId> = organizations.into_iter().collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
@@ -181,7 +181,7 @@ pub async fn rows_begun_by(tx: &mut Tx, alerts: &[(AlertKey, Ts)]) -> Result<Vec
     Ok(found.into_iter().map(Stored::from).collect())
 }
 
-/// A row as it becomes.
+/// A row in its new state.
 #[derive(Clone, Debug)]
 pub struct Write {
     /// As it was stored; none = a new row.
@@ -225,7 +225,7 @@ pub struct Texts {
 pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), StoreError> {
     let rows: Vec<Write> = rows.into_iter().filter(|row| held.contains(row.key.0)).collect();
     let (old, new): (Vec<&Write>, Vec<&Write>) = rows.iter().partition(|row| row.stored.is_some());
-    // What is over gives its place to what begins, or begins again.
+    // Ended rows are written first: they give their place to alerts that begin, or begin again.
     let (open, over): (Vec<&Write>, Vec<&Write>) = old.into_iter().partition(|row| row.is_open);
     for chunk in over.chunks(ROWS).chain(open.chunks(ROWS)) {
         update(tx, chunk).await?;

@@ -1,4 +1,5 @@
-//! What authentication reads of a user: one indexed read gives the person, the organization and the effective state.
+//! The data of a user that authentication reads: one indexed read gives the user, the organization and the effective
+//! state.
 
 pub mod account_links;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// A user as authentication sees him. Nothing here is cached: each request reads it anew.
+/// A user as authentication reads them. Nothing is cached: each request reads the user again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identified {
     /// Id.
@@ -29,23 +30,22 @@ pub struct Identified {
     pub phone: Option<String>,
     /// Role keys as stored, known to the catalogue or not.
     pub role_ids: Vec<String>,
-    /// His organization.
+    /// The user's organization.
     pub organization: OrgRef,
-    /// Own mark or an inherited one: whether he may come in.
+    /// Their own mark or an inherited one: whether the user may sign in.
     pub standing: Standing,
 }
 
-/// Effective state of a user, split by where it comes from: each has its own answer (spec:
-/// authentication#bearer-errors).
+/// Effective state of a user, split by its origin: each has its own answer (spec: authentication#bearer-errors).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Suspended himself.
+    /// Suspended individually.
     pub is_suspended: bool,
-    /// His organization or one above it is suspended.
+    /// The user's organization or one above it is suspended.
     pub is_organization_suspended: bool,
-    /// Deleted himself.
+    /// Deleted individually.
     pub is_deleted: bool,
-    /// His organization or one above it is deleted.
+    /// The user's organization or one above it is deleted.
     pub is_organization_deleted: bool,
 }
 
@@ -61,7 +61,7 @@ impl Standing {
         }
     }
 
-    /// Deleted, on his own or with an organization.
+    /// Deleted, individually or with an organization.
     pub const fn is_gone(self) -> bool {
         self.is_deleted || self.is_organization_deleted
     }
@@ -72,7 +72,7 @@ impl Standing {
     }
 }
 
-/// What is kept of a user's password.
+/// The stored password of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PasswordRecord {
     /// Argon2id in PHC form; none = cannot sign in with a password.
@@ -81,7 +81,7 @@ pub struct PasswordRecord {
     pub generated_at: Option<Ts>,
 }
 
-/// The columns of [`UserRow`]; `u` is the user, `o` his organization.
+/// The columns of [`UserRow`]; `u` is the user, `o` their organization.
 macro_rules! user_columns {
     () => {
         "u.id AS user_id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, \
@@ -220,7 +220,7 @@ async fn login(q: Q, on: impl Into<On<'_>>) -> Result<Option<(Identified, Passwo
     Ok(Some((row.user.into_identified()?, password)))
 }
 
-/// By e-mail, ignoring case, among users not deleted on their own (the ones for whom it is unique).
+/// By e-mail, ignoring case, among users who are not individually deleted (the address is unique among these).
 pub async fn by_email(
     on: impl Into<On<'_>>,
     email: &str,
@@ -236,13 +236,13 @@ pub async fn by_username(
     login(Q::new(BY_USERNAME).bind(fold(username.trim())), on).await
 }
 
-/// His password record; none when there is no such user.
+/// The user's password record; none when there is no such user.
 pub async fn password(on: impl Into<On<'_>>, id: UserId) -> Result<Option<PasswordRecord>, StoreError> {
     let row: Option<(Option<String>, Option<TsCodec>)> = Q::new(PASSWORD).bind(id).optional(on).await?;
     Ok(row.map(|(hash, generated_at)| PasswordRecord { hash, generated_at: generated_at.map(Ts::from) }))
 }
 
-/// Replaces his password. `generated_at` marks one that must be replaced at the first sign-in.
+/// Replaces the user's password. `generated_at` marks one that must be replaced at the first sign-in.
 pub async fn set_password(
     tx: &mut Tx,
     id: UserId,

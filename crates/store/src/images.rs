@@ -1,5 +1,5 @@
-//! Where the bytes of images are, files of rebranding and pictures of users: in their rows, or in objects of a bucket
-//! which the rows name. A key is used for one object and never again, so an object without references stays that way.
+//! The storage of image bytes, for rebranding files and pictures of users: in their rows, or in objects of a bucket
+//! that the rows name. A key is used for one object and never again, so an object without references stays without.
 
 use crate::{
     StoreError, Tx, backups,
@@ -70,7 +70,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// What a row says; none = it has the bytes itself.
+    /// The object a row refers to; none = the row has the bytes itself.
     pub(crate) fn from_row(key: Option<String>, size: Option<i64>) -> Option<Object> {
         key.map(|key| Object { key, size: size.unwrap_or_default() })
     }
@@ -232,8 +232,8 @@ pub async fn bytes(on: impl Into<On<'_>>, image: &Image) -> Result<Option<Vec<u8
     Ok(row.map(|(bytes,)| bytes))
 }
 
-/// Says that the bytes of an image are elsewhere; false when it is no longer the one that was read. What it named
-/// before is the caller's to [`backups::bury`].
+/// Records that the bytes of an image were moved; false when it is no longer the image that was read. The caller must
+/// [`backups::bury`] the object that it named before.
 pub async fn relocate(tx: &mut Tx, image: &Image, content: Content) -> Result<bool, StoreError> {
     let (bytes, key, size) = content.into_columns();
     let q = match &image.which {
@@ -245,8 +245,8 @@ pub async fn relocate(tx: &mut Tx, image: &Image, content: Content) -> Result<bo
     Ok(q.bind(&image.sha256).bind(image.key()).run(tx).await? > 0)
 }
 
-/// Enqueues the deletion of objects that are being written, for the case that nothing comes to refer to them:
-/// [`backups::expiry`] takes it back.
+/// Enqueues the deletion of objects while they are being written, in case no row comes to refer to them:
+/// [`backups::expiry`] cancels it.
 pub async fn intend(
     tx: &mut Tx,
     keys: &[String],

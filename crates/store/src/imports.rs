@@ -1,4 +1,4 @@
-//! Files of an import between validation and confirmation (spec: imports-and-exports#imports).
+//! Files of an import, between validation and confirmation (spec: imports-and-exports#imports).
 
 use crate::{StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{Ts, UserId};

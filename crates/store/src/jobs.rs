@@ -1,7 +1,8 @@
-//! Work for later. The row is the truth: a worker leases it, does it and removes it; a worker that dies loses the lease.
+//! The job queue. The row is the truth: a worker leases it, does the job and removes the row; a worker that dies loses
+//! the lease.
 //!
-//! A lease is known by the time it ends: finishing or postponing a job that somebody else has leased since, or that
-//! was enqueued again meanwhile, changes nothing. A job that cannot be done stays, ended, with the reason.
+//! A lease is identified by the time it ends: finishing or postponing a job changes nothing if another worker has
+//! leased it since, or if it was enqueued again meanwhile. A job that cannot be done stays, ended, with the reason.
 
 use crate::{Db, StoreError, Tx, leases::latest, sql::Q, time::TsCodec};
 use bailiwick_domain::{JobId, Ts};
@@ -37,7 +38,7 @@ pub struct NewJob<'a> {
     pub kind: &'a str,
     /// At most one job waits for each kind and key; a second one replaces it. None: as many as are enqueued.
     pub key: Option<String>,
-    /// What the worker needs to know; ids rather than values, so that it sees the present state.
+    /// The input of the worker; ids rather than values, so that it reads the present state.
     pub payload: Value,
     /// Not before.
     pub next_at: Ts,
@@ -54,7 +55,7 @@ pub struct Job {
     pub kind: String,
     /// See [`NewJob::key`].
     pub key: Option<String>,
-    /// What was enqueued.
+    /// The payload as enqueued.
     pub payload: Value,
     /// Leases so far, this one included.
     pub attempts: i64,
@@ -125,8 +126,7 @@ pub async fn end(tx: &mut Tx, job: &Job, now: Ts, error: &str, payload: Value) -
     Ok(q.run(tx).await? > 0)
 }
 
-/// Drops a waiting job by its key: what it was for has come about otherwise. False when somebody has begun with it, or
-/// has done it.
+/// Drops a waiting job by its key, because it is no longer needed. False when a worker has begun it or has done it.
 pub async fn take_back(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, StoreError> {
     Ok(Q::by_index(TAKE_BACK).bind(kind).bind(key).run(tx).await? > 0)
 }

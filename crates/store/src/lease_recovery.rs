@@ -1,4 +1,4 @@
-//! Leases of processes that are dead.
+//! Ends the leases of processes that are dead.
 
 use crate::{
     StoreError, Tx, alert_queue, alert_tenants, delivery, events::subscriptions, inventory::queue, jobs,

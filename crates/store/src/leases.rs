@@ -1,4 +1,5 @@
-//! Work that one process does for all: the process that holds the row does it, until it stops renewing the lease.
+//! Leases for work that one process does for all: the process that holds the row does the work until it stops renewing
+//! the lease.
 
 use crate::{Db, StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
@@ -8,8 +9,8 @@ use uuid::Uuid;
 /// How far the clocks of two processes may be apart before one takes it that another was set back.
 pub const SKEW: Duration = Duration::from_secs(30);
 
-/// The latest end of a lease that is one, where one that is taken `now` ends at `until`. What ends later was written by a
-/// clock that has been set back since, and nobody waits for it. Twice the time: another process may have other settings.
+/// The latest plausible end of a lease, where one taken `now` ends at `until`. A later end was written by a clock that
+/// has been set back since, and no process waits for it. Twice the time: another process may have other settings.
 pub(crate) fn latest(now: Ts, until: Ts) -> Ts {
     until.plus(until.since(now)).plus(SKEW)
 }
@@ -36,8 +37,8 @@ pub async fn release(db: &Db, name: &str, holder: Uuid) -> Result<(), StoreError
     tx.commit().await
 }
 
-/// Gives a lease up in the transaction of the work it was taken for; false when it has ended, so that somebody else may
-/// be at that work by now.
+/// Gives a lease up in the transaction of the work it was taken for. False when the lease has ended, so another process
+/// may be doing that work by now.
 pub async fn give_back(tx: &mut Tx, name: &str, holder: Uuid, now: Ts) -> Result<bool, StoreError> {
     Ok(Q::by_index(GIVE_BACK).bind(name).bind(holder).bind(now).run(tx).await? > 0)
 }

@@ -1,8 +1,8 @@
-//! Every byte of SQL of the service, for SQLite and PostgreSQL.
+//! All SQL of the service, for SQLite and PostgreSQL.
 //!
 //! * [`Db`] is the handle, [`Tx`] a write transaction, [`sql::Q`] a statement: one text for both engines.
 //! * One module for each aggregate holds its rows (private), its statements and the functions the use cases call.
-//! * Lists take a `Scope`, writes by id take a `Granted`: both are made by `policy` only.
+//! * Lists take a `Scope`, writes by id take a `Granted`: only `policy` creates either.
 //!
 //! To add a table: two files of the same number in `migrations/`, a module here, its fixed statements in [`catalogue`].
 

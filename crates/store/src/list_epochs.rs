@@ -1,4 +1,5 @@
-//! Numbers by which a kept answer knows that it still holds. They move with the commit that changes what it shows.
+//! List epochs: numbers by which the answer cache knows that an entry is still valid. An epoch moves with the commit
+//! that changes the data it covers.
 
 use crate::{Db, StoreError, Tx, sql::Q};
 
@@ -7,7 +8,7 @@ pub(crate) const LIST_EPOCHS: &str =
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
      logins = logins + ?, systems = systems + ?, statuses = statuses + ?, applications = applications + ? WHERE id = 1";
 
-/// Numbers that move with every commit that changes what lists show.
+/// Numbers that move with every commit that changes the data of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ListEpochs {
     /// Organizations and users themselves.
@@ -18,14 +19,14 @@ pub struct ListEpochs {
     pub logins: i64,
     /// Which systems a filter finds, apart from their statuses, and in which order.
     pub systems: i64,
-    /// Which systems are counted as what.
+    /// The counted status of systems.
     pub statuses: i64,
     /// How many applications of a module are listed, and how many of them are assigned.
     pub applications: i64,
 }
 
 impl Db {
-    /// The state of what lists show.
+    /// The present list epochs.
     pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
         let (people, figures, logins, systems, statuses, applications) =
             Q::new(LIST_EPOCHS).one(self).await?;
@@ -34,7 +35,7 @@ impl Db {
 }
 
 impl Tx {
-    /// Called by every function that writes what a list of organizations or users can show.
+    /// Called by every function that writes data that a list of organizations or users can show.
     pub(crate) const fn people_changed(&mut self) {
         self.moved().lists.people = 1;
     }

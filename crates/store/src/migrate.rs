@@ -1,4 +1,4 @@
-//! Migrations: for each number two files of the same name, one for each engine.
+//! Migrations: each number has two files of the same name, one for each engine.
 
 use crate::{Db, engine::Engine, error::StoreError};
 use sqlx::migrate::{MigrateError, Migrator};
@@ -7,7 +7,7 @@ static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("./migrations/postgres");
 
 impl Db {
-    /// Applies what is missing; several processes may do so at the same time.
+    /// Applies the missing migrations; several processes may do so at the same time.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let done = match &self.engine {
             Engine::Pg(pool) => POSTGRES.run(pool).await,
@@ -17,7 +17,7 @@ impl Db {
     }
 }
 
-/// What to do about it, where that is known.
+/// Adds advice for the operator to an error, where it is known.
 fn told(error: MigrateError) -> StoreError {
     let newest = SQLITE.iter().map(|migration| migration.version).max().unwrap_or_default();
     match error {

@@ -1,8 +1,8 @@
 //! State of the embedded OpenID provider (spec: openid-provider#endpoints): keys, browser logins, waiting authorization
-//! requests, grants and tokens. Whatever a client or a browser holds is stored as its SHA-256.
+//! requests, grants and tokens. Everything a client or a browser holds is stored as its SHA-256.
 //!
-//! A token is alive while itself, its grant and its login are: ending a login ends everything issued through it.
-//! Locks are taken in the order user, login, grant (see [`crate::sessions`]).
+//! A token is valid while the token itself, its grant and its login are: ending a login ends everything issued through
+//! it. Locks are taken in the order user, login, grant (see [`crate::sessions`]).
 
 pub mod consents;
 pub mod grants;
@@ -14,7 +14,7 @@ pub mod tokens;
 use crate::{StoreError, Tx};
 use bailiwick_domain::Ts;
 
-/// Removes what has expired before `before`: waiting requests, tokens, grants, logins. Returns how many rows.
+/// Removes rows that expired before `before`: waiting requests, tokens, grants, logins. Returns how many rows.
 pub async fn purge(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     let mut purged = interactions::purge(tx, before).await?;
     purged += tokens::purge(tx, before).await?;

@@ -55,7 +55,8 @@ const PLACES: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff
 pub(crate) const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id = ?";
-/// Top-down, so that it waits for whoever marks an organization above before he rewrites what is below.
+/// Top-down, so that it waits for a transaction that marks an organization above before that one rewrites the rows
+/// below.
 pub(crate) const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by \
     FROM organizations WHERE id IN (?, ?, ?) \
     ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END [[FOR SHARE||]]";
@@ -158,7 +159,8 @@ pub(crate) fn object(value: Value) -> Result<Map<String, Value>, StoreError> {
     }
 }
 
-/// A creation snapshot with the present name of its organization; the snapshot's own once that is gone.
+/// A creation snapshot with the present name of its organization; the snapshot's own once the organization no longer
+/// exists.
 pub(crate) fn creator(
     snapshot: Option<Value>,
     present: Option<String>,
@@ -200,7 +202,7 @@ impl PlaceRow {
     }
 }
 
-/// What decisions need to know of an organization.
+/// The data of an organization that decisions need.
 pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgNode>, StoreError> {
     let row: Option<PlaceRow> = Q::new(PLACE).bind(id).optional(on).await?;
     row.map(PlaceRow::into_place).transpose()
@@ -222,10 +224,10 @@ pub async fn owner(on: impl Into<On<'_>>) -> Result<Option<OrgId>, StoreError> {
     Ok(row.map(|r| OrgId(r.0)))
 }
 
-/// An organization with the marks that hang on it, held against change until the end of the transaction.
+/// An organization with the marks that apply to it, locked against change until the end of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
-    /// Where it hangs.
+    /// Its place in the tree.
     pub path: Path,
     /// Its type.
     pub org_type: OrgType,
@@ -235,8 +237,8 @@ pub struct Held {
     pub deleted: Mark,
 }
 
-/// Holds an organization and all above it: until the transaction ends nobody can mark or move them, so what is
-/// written below inherits what is true. None when it is gone.
+/// Locks an organization and all above it: until the transaction ends no other transaction can mark or move them, so
+/// rows written below inherit the right state. None when the organization no longer exists.
 pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     // A move between the two reads shows in the second one; moves (promotions) are rare and each is one step.
     for _ in 0..3 {
@@ -277,8 +279,8 @@ pub struct NewOrganization {
     pub at: Ts,
 }
 
-/// Creates an organization below the granted parent, which is held; none only for the owner organization.
-/// False when the parent is gone or deleted by now.
+/// Creates an organization below the granted parent, which is locked; none only for the owner organization. False when
+/// the parent was removed or deleted meanwhile.
 pub async fn insert(
     tx: &mut Tx,
     parent: Option<&Granted<OrgId>>,
@@ -328,7 +330,7 @@ pub async fn insert(
     Ok(true)
 }
 
-/// What a PUT starts from.
+/// The present values that a PUT starts from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Editable {
     /// Name.
@@ -341,7 +343,7 @@ pub struct Editable {
     pub custom_data: Map<String, Value>,
 }
 
-/// Reads what a PUT changes and holds the row for it.
+/// Reads the values that a PUT changes and locks the row.
 pub async fn lock(tx: &mut Tx, id: OrgId) -> Result<Option<Editable>, StoreError> {
     let row: Option<(String, String, Option<String>, Value)> = Q::new(LOCK).bind(id).optional(tx).await?;
     row.map(|(name, description, vat, data)| {
@@ -397,7 +399,7 @@ pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, by: i64) -> Result<(), Sto
 /// Stands between the searchable texts, so that nothing is found across two of them.
 const BETWEEN: char = '\u{1f}';
 
-/// What `search` looks through: name, description and the text of each top-level client value (spec:
+/// The texts that `search` compares: name, description and the text of each top-level client value (spec:
 /// organizations#list).
 pub(crate) fn search_key(name: &str, description: &str, custom_data: &Map<String, Value>) -> String {
     let mut key = fold(name);

@@ -1,4 +1,4 @@
-//! Processes that serve this database, each with what others must know of it.
+//! The processes that serve this database, each with the data other processes need about it.
 
 use crate::{
     Db, StoreError,
@@ -22,9 +22,9 @@ pub struct Process {
     pub issuer: String,
     /// `aud` of its tokens.
     pub audience: String,
-    /// Fingerprint of what it seals and signs with.
+    /// Fingerprint of the secret it seals and signs with.
     pub secret: Vec<u8>,
-    /// Fingerprint of what it accepts besides.
+    /// Fingerprint of the secret it also accepts.
     pub previous_secret: Option<Vec<u8>>,
     /// Its start.
     pub started_at: Ts,

@@ -1,5 +1,5 @@
-//! Rebranding (spec: rebranding): the organizations that have it, and what is stored for each product. Everything goes with its
-//! organization.
+//! Rebranding (spec: rebranding): the organizations with rebranding, and the files stored for each product. Everything
+//! is removed with its organization.
 
 use crate::{
     StoreError, Tx,
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 /// The nearest organization with rebranding on the way up from an organization: a column of a SELECT, given the
-/// expressions of its id, `p3` and `p2` (docs/tree.md). Three looks into an index of few rows.
+/// expressions of its id, `p3` and `p2` (docs/tree.md). Three lookups in an index of few rows.
 macro_rules! nearest {
     ($id:literal, $p3:literal, $p2:literal) => {
         concat!(
@@ -110,30 +110,30 @@ pub async fn hold_enabled(tx: &mut Tx, organization: OrgId) -> Result<bool, Stor
     Ok(row.is_some())
 }
 
-/// Turns it on, or on once more.
+/// Enables rebranding; calling it again is harmless.
 pub async fn enable(tx: &mut Tx, target: &Granted<OrgId>, at: Ts) -> Result<(), StoreError> {
     tx.people_changed();
     Q::new(ENABLE).bind(target.id()).bind(at).run(tx).await?;
     Ok(())
 }
 
-/// Turns it off; what is stored stays.
+/// Disables rebranding; stored files stay.
 pub async fn disable(tx: &mut Tx, target: &Granted<OrgId>) -> Result<(), StoreError> {
     tx.people_changed();
     Q::new(DISABLE).bind(target.id()).run(tx).await?;
     Ok(())
 }
 
-/// What is stored of one product.
+/// The stored rebranding of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// Assets with the SHA-256 (hex) of their bytes, in their order.
     pub assets: Vec<(Asset, String)>,
-    /// What the organization calls the product.
+    /// The organization's name for the product.
     pub name: Option<String>,
 }
 
-/// What an organization has stored, by product. Its size is bounded by what products and assets there are.
+/// The stored rebranding of an organization, by product. Its size is limited by the numbers of products and assets.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory(HashMap<String, Stored>);
 
@@ -177,7 +177,7 @@ pub struct Place<'a> {
     pub asset: Asset,
 }
 
-/// What a row says of a file.
+/// The metadata of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// Media type.
@@ -190,7 +190,7 @@ pub struct File {
 
 type FileRow = (String, String, Option<String>, Option<i64>);
 
-/// What is known of an asset without its bytes.
+/// The metadata of an asset, without its bytes.
 pub async fn file(on: impl Into<On<'_>>, place: Place<'_>) -> Result<Option<File>, StoreError> {
     let Place { organization, product, asset } = place;
     let q = Q::new(FILE).bind(organization).bind(product).bind(asset.as_str());
@@ -238,7 +238,7 @@ pub async fn objects(
     rows.map(|(name, key)| Ok((asset(&name)?, key))).collect()
 }
 
-/// Stores a file in the place of the one before. What that was in is the caller's to bury ([`objects`]).
+/// Stores a file in place of the previous one. The caller must bury the previous one's object ([`objects`]).
 pub async fn put(
     tx: &mut Tx,
     target: &Granted<OrgId>,
@@ -263,7 +263,7 @@ pub async fn put(
     Ok(())
 }
 
-/// Stores what the organization calls the product.
+/// Stores the organization's name for the product.
 pub async fn rename(
     tx: &mut Tx,
     target: &Granted<OrgId>,
@@ -274,7 +274,7 @@ pub async fn rename(
     Ok(())
 }
 
-/// Removes an asset; the SHA-256 of what it was, none when there was none, and the key of the object it was in.
+/// Removes an asset. Returns its SHA-256, none when there was no asset, and the key of its object.
 pub async fn remove(
     tx: &mut Tx,
     target: &Granted<OrgId>,
@@ -284,7 +284,7 @@ pub async fn remove(
     Q::new(REMOVE).bind(target.id()).bind(product).bind(asset.as_str()).optional(tx).await
 }
 
-/// Removes all that is stored of a product; what that was, and the keys of the objects it was in.
+/// Removes the stored rebranding of a product. Returns it, and the keys of its objects.
 pub async fn remove_all(
     tx: &mut Tx,
     target: &Granted<OrgId>,

@@ -10,7 +10,7 @@ use bailiwick_domain::{Ts, UserId, fold::fold};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// What a link is good for.
+/// The purpose of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Choosing a new password.
@@ -33,7 +33,7 @@ impl Purpose {
 pub struct Link {
     /// Digest of its token.
     pub token_hash: Vec<u8>,
-    /// What it is good for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// Whose it is.
     pub user_id: UserId,
@@ -58,16 +58,16 @@ struct LinkRow {
 pub struct Addresses {
     /// The present one.
     pub email: String,
-    /// Whether it is known to be his.
+    /// Whether the address is confirmed to be theirs.
     pub email_verified: bool,
-    /// The one before, while the present one is his own unconfirmed choice.
+    /// The previous address, while the present one is the user's own unconfirmed choice.
     pub previous_email: Option<String>,
-    /// Folded address his generated password was mailed to.
+    /// Folded address that the user's generated password was mailed to.
     pub password_mailed_to: Option<String>,
 }
 
 impl Addresses {
-    /// Where a link for a new password goes: never to an address that only a stolen session vouches for.
+    /// The address for links to set a new password: never an address that only a stolen session may have entered.
     pub fn for_recovery(&self) -> &str {
         self.previous_email.as_deref().filter(|_| !self.email_verified).unwrap_or(&self.email)
     }
@@ -104,17 +104,18 @@ pub async fn set_previous(tx: &mut Tx, id: UserId, email: Option<&str>) -> Resul
     Q::new(SET_PREVIOUS).bind(email).bind(email.map(fold)).bind(id).run(tx).await.map(|_| ())
 }
 
-/// The present address is his.
+/// Marks the present address as confirmed.
 pub async fn verify(tx: &mut Tx, id: UserId) -> Result<(), StoreError> {
     Q::new(VERIFY).bind(true).bind(id).run(tx).await.map(|_| ())
 }
 
-/// Notes where his generated password was mailed, or that it is no longer the one.
+/// Notes where the user's generated password was mailed, or that it is no longer the current password.
 pub async fn note_mailed(tx: &mut Tx, id: UserId, address: Option<&str>) -> Result<(), StoreError> {
     Q::new(NOTE_MAILED).bind(address.map(fold)).bind(id).run(tx).await.map(|_| ())
 }
 
-/// The user with this name: by address, user name or the address before an unconfirmed one, not deleted on his own.
+/// The user with this name: by address, by user name, or by the address before an unconfirmed one. Individually deleted
+/// users are left out.
 pub async fn find(on: impl Into<On<'_>>, name: &str) -> Result<Option<UserId>, StoreError> {
     let key = fold(name.trim());
     let mut q = Q::new(FIND);

@@ -1,6 +1,5 @@
-//! What the embedded alert router keeps: alerts and silences of each tenant, and when the service was down
-//! (spec: alert-router#embedded). A row's payload is the router's own record as JSON text, which this crate does not
-//! read.
+//! The data of the embedded alert router: alerts and silences of each tenant, and when the service was down (spec:
+//! alert-router#embedded). A row's payload is the router's own record as JSON text, which this crate does not read.
 
 use crate::{
     Db, StoreError, Tx,
@@ -184,8 +183,8 @@ fn padded<T>(rows: &[T]) -> impl Iterator<Item = &T> {
     rows.iter().chain(rows.last().into_iter().cycle().take(if rows.is_empty() { 0 } else { missing }))
 }
 
-/// Writes alerts, each (tenant, fingerprint) at most once. One that is in a group stays in it; one that has left its
-/// group is looked at again ([`crate::delivery`]).
+/// Writes alerts, each (tenant, fingerprint) at most once. An alert in a group stays in it; one that has left its group
+/// becomes fresh again ([`crate::delivery`]).
 pub async fn put_alerts(tx: &mut Tx, rows: &[AlertRow]) -> Result<(), StoreError> {
     const INTO: &str =
         "INSERT INTO router_alerts (organization_id, fingerprint, system_key, ends_at, payload) ";
@@ -298,8 +297,8 @@ pub async fn alerts_and_silences_of_system(
     Ok((payloads(alerts), payloads(silences)))
 }
 
-/// Removes up to `limit` alerts that ended before `told` and of which nobody is to be told any more, or that ended
-/// before `untold` anyway; how many.
+/// Removes up to `limit` alerts that ended before `told` and wait for no notification, or that ended before `untold` in
+/// any case; returns how many.
 pub async fn purge_alerts(tx: &mut Tx, told: Ts, untold: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::by_index(PURGE_ALERTS).bind(told.max(untold).0).bind(untold.0).bind(limit).run(tx).await
 }

@@ -7,7 +7,7 @@ use bailiwick_policy::Scope;
 /// Appends ` AND …` so that only rows inside the scope remain.
 ///
 /// `alias` is the table with the columns `p2` and `p3`; `organization` its column with the organization's id: `id` for
-/// organizations, `organization_id` for what belongs to one.
+/// organizations, `organization_id` for rows that belong to one.
 pub(crate) fn push_scope(q: &mut Q, alias: &str, organization: &str, scope: &Scope) {
     match *scope {
         Scope::Everything => {}

@@ -1,4 +1,4 @@
-//! Which secrets a database has been used with, by their fingerprints.
+//! The fingerprints of the secrets that a database has been used with.
 
 use crate::{
     Db, StoreError, Tx,

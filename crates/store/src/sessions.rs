@@ -102,7 +102,7 @@ macro_rules! chain_columns {
 }
 use chain_columns;
 
-/// With whose session and where: the one read of a request with a bearer token.
+/// The user of a session chain and their organization: the one read of a request with a bearer token.
 pub(crate) const WITH_USERS: &str = concat!(
     "SELECT ",
     chain_columns!(),
@@ -190,8 +190,8 @@ pub async fn insert(tx: &mut Tx, chain: &Chain) -> Result<(), StoreError> {
         .map(|_| ())
 }
 
-/// Compare and set: puts the refresh token of `next` in the place of `used`. False when `used` is not the current one.
-/// `used` stays known as rotated out; what was rotated out before `grace_start` is forgotten.
+/// Compare and set: replaces the refresh token `used` by that of `next`. False when `used` is not the current one.
+/// `used` stays known as rotated out; tokens rotated out before `grace_start` are forgotten.
 pub async fn rotate(
     tx: &mut Tx,
     next: &Chain,
@@ -296,9 +296,9 @@ pub(crate) fn push_user_below(q: &mut Q, (organization, org_type): (OrgId, OrgTy
     q.arg(organization);
 }
 
-/// Removes chains whose last refresh token expired before `before`; their rotations go with them. One on which an
-/// impersonation rests stays until the time of that is over, ended or not: that it is revoked, before or after its own
-/// expiry, closes the way back.
+/// Removes chains whose last refresh token expired before `before`; their rotations go with them. A chain with an
+/// impersonation session stays until that session's time is over, ended or not: if the chain is revoked, before or
+/// after its own expiry, the impersonator may not return to it.
 pub async fn purge(tx: &mut Tx, before: Ts, now: Ts) -> Result<u64, StoreError> {
     Q::new(PURGE).bind(before).bind(now).run(tx).await
 }

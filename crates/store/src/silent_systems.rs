@@ -1,5 +1,5 @@
-//! `LinkFailed` alerts (spec: systems#link-failed): which systems are silent, and what has been raised about them. The
-//! rows of raised alerts outlive the systems they are about.
+//! `LinkFailed` alerts (spec: systems#link-failed): which systems are silent, and which alerts were raised for them.
+//! The rows of raised alerts outlive their systems.
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
@@ -44,7 +44,7 @@ pub struct Silent {
     pub organization: OrgRef,
     /// VAT number of that.
     pub vat: String,
-    /// When it was heard of last.
+    /// Its last heartbeat.
     pub last_heartbeat: Ts,
 }
 
@@ -105,7 +105,8 @@ pub struct OpenLinkAlert {
     pub system_key: String,
 }
 
-/// The first `limit` raised alerts behind `after` whose system is not silent there any more, or not there at all.
+/// The first `limit` raised alerts behind `after` for systems that are no longer silent there, or no longer exist
+/// there.
 pub async fn over(
     db: &Db,
     cutoff: Ts,
@@ -157,7 +158,7 @@ pub async fn first(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)]) -> Result<Vec<Op
     Ok(raised.iter().map(|(alert, _)| alert).filter(is_new).cloned().collect())
 }
 
-/// Which of these systems have been heard of after `cutoff`: of the others the alert is over for another reason.
+/// Which of these systems have sent a heartbeat after `cutoff`: the alerts of the others have ended for another reason.
 pub async fn heard(
     tx: &mut Tx,
     raised: &[OpenLinkAlert],

@@ -258,7 +258,7 @@ impl Q {
         Ok(row.and_then(|r| r.0).and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
     }
 
-    /// Runs a write and tells how many rows it touched.
+    /// Runs a write and returns how many rows it changed.
     pub async fn run(self, tx: &mut Tx) -> Result<u64, StoreError> {
         match tx {
             Tx::Pg(tx, ..) if self.by_index => {
@@ -272,8 +272,8 @@ impl Q {
         }
     }
 
-    /// Reads all rows, each to `take` as it arrives. One compiled body for every type of row, behind a pointer: each of the
-    /// hundreds of types would bring the machinery of both engines along otherwise.
+    /// Reads all rows, each to `take` as it arrives. One compiled body for every type of row, behind a pointer:
+    /// otherwise each of the hundreds of types would compile the machinery of both engines again.
     fn each<'a>(
         self,
         on: On<'a>,
@@ -361,7 +361,7 @@ impl Q {
     }
 }
 
-/// A row as it comes.
+/// A row as read.
 enum Fetched {
     Pg(PgRow),
     Lite(SqliteRow),

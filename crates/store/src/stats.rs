@@ -23,7 +23,7 @@ pub struct Connections {
     pub pools: Vec<Pool>,
     /// Waits for a connection to read with.
     pub read: Times,
-    /// Waits for a transaction to begin; on SQLite for one's turn at writing.
+    /// Waits for a transaction to begin; on SQLite, for the one writer.
     pub write: Times,
     /// How often none was had.
     pub failed: u64,
@@ -81,9 +81,9 @@ pub struct Work {
     pub documents: Waiting,
     /// Inventories that could not be worked on.
     pub quarantined: u64,
-    /// Pushes kept for tenants that a remote router does not run yet.
+    /// Pushes stored for tenants that a remote router does not run yet.
     pub held_pushes: Waiting,
-    /// Tenants whose configuration a remote router is still to be given.
+    /// Tenants whose configuration is still to be pushed to a remote router.
     pub configurations: Waiting,
     /// Groups of alerts whose notification is overdue.
     pub groups: Waiting,
@@ -116,7 +116,7 @@ pub struct Subscriptions {
     pub off: u64,
 }
 
-/// What is to be synchronized to a Logto tenant.
+/// The work of Logto sync.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogtoBacklog {
     /// Objects that wait, tried already or not.
@@ -174,7 +174,7 @@ type CountedSubscriptions = (Option<i64>, Option<i64>, Option<i64>);
 type CountedMirror = (i64, Option<TsCodec>, Option<i64>, i64);
 type CountedJobs = (String, i64, i64, i64, Option<TsCodec>);
 
-/// Looks at everything once.
+/// Reads all figures once.
 pub async fn work(db: &Db, now: Ts) -> Result<Work, StoreError> {
     let mut jobs: Vec<CountedJobs> =
         Q::by_index(JOBS).bind(now).bind(now).bind(MOST).bind(MOST).all(db).await?;

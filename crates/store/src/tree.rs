@@ -8,8 +8,8 @@ pub(crate) fn parse_type(word: &str) -> Result<OrgType, StoreError> {
     OrgType::parse(word).ok_or_else(|| StoreError::Corrupt(format!("organization type \"{word}\"")))
 }
 
-/// The column whose equal values make up the subtree of an organization of this type; `own` is the name of the column
-/// that says which organization a row is or belongs to.
+/// The column that has the same value throughout the subtree of an organization of this type. `own` is the name of the
+/// column for the organization of a row, or for the row's own id.
 pub(crate) const fn subtree_column(org_type: OrgType, own: &'static str) -> &'static str {
     match org_type {
         OrgType::Owner | OrgType::Distributor => "p2",

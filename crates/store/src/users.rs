@@ -1,5 +1,5 @@
-//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in
-//! [`list`], marks and removal in [`lifecycle`], numbers in [`stats`].
+//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`list`], marks
+//! and removal in [`lifecycle`], numbers in [`stats`].
 
 pub mod export;
 pub mod lifecycle;
@@ -27,7 +27,7 @@ use bailiwick_policy::{Granted, Path, Standing};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Columns of [`Row`]; `u` is the user, `o` his organization, `c` the organization of his creator.
+/// Columns of [`Row`]; `u` is the user, `o` their organization, `c` the organization of their creator.
 macro_rules! columns {
     () => {
         "u.id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, u.custom_data, u.created_by, \
@@ -92,14 +92,14 @@ pub(crate) struct Row {
     creator_organization_name: Option<String>,
 }
 
-/// A user together with what decisions need of his place.
+/// A user together with the place that decisions need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
     /// The user.
     pub user: User,
-    /// Where his organization hangs.
+    /// The place of the user's organization in the tree.
     pub path: Path,
-    /// His state, and what of it comes from above.
+    /// The user's state, and the part of it that comes from above.
     pub standing: Standing,
 }
 
@@ -152,7 +152,7 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Placed>, St
     row.map(Row::into_placed).transpose()
 }
 
-/// The same, with his row held for a change.
+/// The same, with the user's row locked for a change.
 pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError> {
     let mut row: Option<Row> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
     if row.is_none() && tx.is_postgres() {
@@ -180,7 +180,7 @@ struct TakenRow {
     phone: Option<String>,
 }
 
-/// Looks for other users than `except` with one of these values; a value that is none is not looked for.
+/// Looks for other users than `except` with one of these values; an absent value is not looked for.
 pub async fn taken(
     on: impl Into<On<'_>>,
     except: UserId,
@@ -221,7 +221,7 @@ pub struct NewUser {
     pub username: String,
     /// E-mail.
     pub email: Email,
-    /// Whether the address is known to be his.
+    /// Whether the address is confirmed to be theirs.
     pub email_verified: bool,
     /// Display name.
     pub name: String,
@@ -241,20 +241,20 @@ pub struct NewUser {
     pub at: Ts,
 }
 
-/// What came of an insert.
+/// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
     /// Done.
     Done,
-    /// The user name is taken; nothing is written and the transaction goes on.
+    /// The user name is taken; nothing is written and the transaction continues.
     UsernameTaken,
-    /// The organization is gone or deleted by now.
+    /// The organization was removed or deleted meanwhile.
     NoOrganization,
     /// The organization is suspended by now.
     SuspendedOrganization,
 }
 
-/// Creates a user in the granted organization, which is held, and counts him.
+/// Creates a user in the granted organization, which is locked, and counts them.
 pub async fn insert(tx: &mut Tx, home: &Granted<OrgId>, new: &NewUser) -> Result<Inserted, StoreError> {
     let path = match hold(tx, home.id()).await? {
         Some(held) if held.deleted.is_set() => return Ok(Inserted::NoOrganization),
@@ -340,7 +340,7 @@ pub async fn update(tx: &mut Tx, target: &Granted<UserId>, change: &Change) -> R
     Ok(())
 }
 
-/// Moves a user from the organization he is in to the granted one, which is held; both counters follow.
+/// Moves a user from their present organization to the granted one, which is locked; both counters follow.
 pub async fn relocate(
     tx: &mut Tx,
     target: &Granted<UserId>,
@@ -364,7 +364,7 @@ pub async fn relocate(
     Ok(Inserted::Done)
 }
 
-/// What `search` looks through (spec: users#operations): name or e-mail.
+/// The texts that `search` compares (spec: users#operations): name or e-mail.
 pub(crate) fn search_key(name: &str, email: &Email) -> String {
     format!("{}\u{1f}{}", fold(name), email.key())
 }

@@ -28,7 +28,7 @@ async fn a_dropped_transaction_keeps_nothing_and_a_committed_epoch_is_seen_at_on
     assert_eq!(n, 1);
 }
 
-/// Whoever asks may go away while the commit is under way; what was committed counts from then on all the same.
+/// A caller may disconnect while the commit is in progress; committed changes take effect all the same.
 #[tokio::test]
 async fn an_epoch_moves_with_its_commit_though_nobody_waits_for_it() {
     let (_dir, db) = open().await;

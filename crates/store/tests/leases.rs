@@ -1,4 +1,4 @@
-//! What becomes of the leases of a process that has died, on SQLite.
+//! Leases of a process that has died, on SQLite.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_domain::{OrgId, Ts};

@@ -1,6 +1,6 @@
 //! Retention (spec: inventory#retention, alert-management#history): the first run five minutes after the start, then
-//! one each hour, by one process of all. Everything goes in small transactions between which documents are taken and
-//! processed as ever; a run that is cut off is simply done again.
+//! one each hour, by one process for all. A run works in small transactions, and documents are received and processed
+//! between them; an interrupted run is simply repeated.
 
 mod pass;
 mod tiers;
@@ -21,10 +21,10 @@ const LEASE_TIME: Duration = Duration::from_secs(300);
 const FIRST: Duration = Duration::from_secs(300);
 /// From one run to the next.
 pub(crate) const EVERY: Duration = Duration::from_secs(3600);
-/// How often a process looks whether a run is due: another one may have done it or died.
+/// How often a process checks whether a run is due: another process may have done it or died.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// What a run does.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Inventory records thinned out.
@@ -37,11 +37,11 @@ pub struct Figures {
     pub quarantined: u64,
     /// Resolved alerts removed from the history.
     pub history: u64,
-    /// Records of what people did about alerts removed.
+    /// Removed records of alert handling.
     pub activity: u64,
-    /// Sessions of people who acted as others removed.
+    /// Removed impersonation sessions.
     pub impersonations: u64,
-    /// Records of what was done in them removed.
+    /// Removed entries of these sessions.
     pub impersonation_entries: u64,
     /// Refusals of API keys that do not work any more removed.
     pub key_refusals: u64,
@@ -66,7 +66,7 @@ pub fn start(app: &App) {
     });
 }
 
-/// What a whole run would do now; changes nothing.
+/// The result that a whole run would have now; changes nothing.
 pub async fn dry_run(app: &App) -> Result<Figures> {
     let mut pass = Pass::new(app, Way::Count)?;
     pass.thin_all().await?;
@@ -82,8 +82,8 @@ pub async fn run(app: &App) -> Result<Option<Figures>> {
     under_lease(app, None).await
 }
 
-/// A run if an hour has passed since the last one. None when none is due or another process is at it. Looks only at
-/// what has grown too old since the last one.
+/// Runs if an hour has passed since the last run. None when no run is due or another process is running it. Looks only
+/// at rows that have grown too old since the last run.
 pub async fn run_if_due(app: &App) -> Result<Option<Figures>> {
     let is_due = |next_at: Option<Ts>| next_at.is_none_or(|at| at <= app.now());
     if !is_due(retention::state(&app.db).await?.next_at) || !take(app).await? {
@@ -110,7 +110,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     }
     let started = Instant::now();
     let outcome = work(app, since).instrument(jobs::span("retention")).await;
-    // Whatever has happened, nobody need wait for the end of the lease.
+    // Released whatever has happened, so no process waits for the end of the lease.
     leases::release(&app.db, LEASE, app.instance()).await?;
     let figures = outcome?;
     if let Some(figures) = &figures {

@@ -1,4 +1,4 @@
-//! One run, step by step. Every step leaves the database as if it had been the last.
+//! One run, step by step. The database is consistent after every step, as if it had been the last.
 
 use super::{
     Figures,
@@ -11,7 +11,7 @@ use bailiwick_store::{alert_handling, api_keys::events, history::expiry, invento
 use std::{collections::BTreeSet, time::Duration};
 use uuid::Uuid;
 
-/// Systems or records looked at by one statement.
+/// Systems or records read by one statement.
 const LOOK_AT: i64 = 500;
 /// Records of a system read by one statement.
 const READ: usize = 256;
@@ -27,7 +27,7 @@ const THIRTY_DAYS: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Refusals of API keys that do not work any more go at that age.
 const REFUSALS: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// What to do with what is found.
+/// Whether to remove the found rows or to count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Count,
@@ -53,7 +53,8 @@ impl<'a> Pass<'a> {
         Ok(Pass { app, way, now, tiers, gone: Vec::new(), figures })
     }
 
-    /// Whether to go on: not when the process is to end or another one has taken over. Counting harms nobody.
+    /// Whether to continue: not when the process stops or another one has taken over. Counting may always continue,
+    /// because it changes nothing.
     async fn goes_on(&self) -> Result<bool> {
         Ok(self.way == Way::Count || (!self.app.stop.is_cancelled() && super::take(self.app).await?))
     }
@@ -75,8 +76,8 @@ impl<'a> Pass<'a> {
         Ok(false)
     }
 
-    /// Thins the records of systems that have one which has come of another age since an earlier run; nothing else can
-    /// have become superfluous. False when cut off.
+    /// Thins the systems with a record that has passed an age limit since an earlier run; no other records can have
+    /// become superfluous. False when interrupted.
     pub(super) async fn thin_since(&mut self, earlier: Tiers) -> Result<bool> {
         for (from, before) in self.tiers.passed_since(earlier) {
             // Ids begin at 1.
@@ -98,7 +99,7 @@ impl<'a> Pass<'a> {
         Ok(true)
     }
 
-    /// Finds what is superfluous of a system's records.
+    /// Finds the superfluous records of a system.
     async fn thin(&mut self, system: SystemId) -> Result<()> {
         let mut thinning = Thinning::new(self.tiers);
         let (mut after, mut is_over) = (0, false);
@@ -121,7 +122,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Removes or counts what was found so far.
+    /// Removes or counts the records found so far.
     async fn flush(&mut self) -> Result<()> {
         for chunk in std::mem::take(&mut self.gone).chunks(RECORDS) {
             let ids: Vec<i64> = chunk.iter().map(|gone| gone.1).collect();
@@ -170,7 +171,7 @@ impl<'a> Pass<'a> {
         Ok(false)
     }
 
-    /// The alert history and what people did about alerts; false when cut off.
+    /// Removes expired alert history and records of alert handling; false when interrupted.
     pub(super) async fn purge_history(&mut self) -> Result<bool> {
         let db = &self.app.db;
         let limit = self.now.minus(self.app.settings.alerting.history_retention);
@@ -196,7 +197,7 @@ impl<'a> Pass<'a> {
         Ok(false)
     }
 
-    /// Sessions of people who acted as others, and what they did; false when cut off. Whoever does this all the time
+    /// Removes expired impersonation sessions and their entries; false when interrupted. The regular worker
     /// ([`impersonation::purge`]) may have been faster.
     pub(super) async fn purge_impersonations(&mut self) -> Result<bool> {
         let gone = match self.way {
@@ -208,7 +209,8 @@ impl<'a> Pass<'a> {
         Ok(!self.app.stop.is_cancelled())
     }
 
-    /// Refusals of API keys that nobody can use any more: some go on asking with theirs. False when cut off.
+    /// Removes old refusals of API keys that are revoked or expired: some clients keep sending theirs. False when
+    /// interrupted.
     pub(super) async fn purge_refusals(&mut self) -> Result<bool> {
         let (db, limit) = (&self.app.db, self.now.minus(REFUSALS));
         if self.way == Way::Count {

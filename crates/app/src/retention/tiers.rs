@@ -51,7 +51,7 @@ impl Tiers {
     }
 }
 
-/// Goes through the records of one system, the oldest first.
+/// Walks through the records of one system, the oldest first.
 #[derive(Debug)]
 pub(super) struct Thinning {
     tiers: Tiers,
@@ -69,7 +69,7 @@ impl Thinning {
         self.tiers.stretch(created_at).is_none()
     }
 
-    /// The next record; answers the one that goes because of it.
+    /// The next record; returns the one that it replaces.
     pub(super) fn next(&mut self, id: i64, created_at: Ts) -> Option<i64> {
         // The oldest one stays and stands for nothing else.
         if std::mem::take(&mut self.is_first) {
@@ -80,7 +80,7 @@ impl Thinning {
         if *newest == this {
             return None;
         }
-        // Processes whose clocks differ may number in another order than that of time.
+        // Processes with differing clocks may give ids in another order than that of time.
         let older = this.min(*newest);
         *newest = this.max(*newest);
         Some(older.1)
@@ -95,7 +95,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// What stays of records created at these times.
+    /// The records that stay, of records created at these times.
     fn kept<'a>(now: &str, times: &[&'a str]) -> Vec<&'a str> {
         let mut thinning = Thinning::new(Tiers::at(at(now)).unwrap());
         let gone: Vec<i64> =

@@ -34,7 +34,7 @@ struct Parser<'a> {
     values_left: usize,
     duplicates: Duplicates,
     lone_surrogates: LoneSurrogate,
-    /// The value that comes next stands under the key of [`Duplicates::SameStringIn`].
+    /// The next value is under the key of [`Duplicates::SameStringIn`].
     is_under_key: bool,
 }
 
@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
 
 type Pair<'a> = (Cow<'a, str>, Json<'a>);
 
-/// The index of some pair whose key stands twice.
+/// The index of some pair with a repeated key.
 fn duplicate(pairs: &[Pair<'_>]) -> Option<usize> {
     if pairs.len() <= 16 {
         return (1..pairs.len()).find(|&i| pairs[..i].iter().any(|(k, _)| *k == pairs[i].0));
@@ -324,8 +324,8 @@ fn duplicate(pairs: &[Pair<'_>]) -> Option<usize> {
     order.windows(2).find(|w| pairs[w[0]].0 == pairs[w[1]].0).map(|w| w[1])
 }
 
-/// Takes out pairs that say the same string as one before them. The index of a pair whose key stands twice otherwise; then
-/// nothing is taken out.
+/// Removes pairs that repeat the key and the string of an earlier pair. If a key is repeated with another value,
+/// returns the index of such a pair and removes nothing.
 fn drop_same(pairs: &mut Vec<Pair<'_>>) -> Option<usize> {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_by(|&a, &b| pairs[a].0.cmp(&pairs[b].0).then(a.cmp(&b)));

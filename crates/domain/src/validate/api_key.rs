@@ -3,8 +3,8 @@
 use super::Secret;
 use crate::{Entropy, ports::random_hex};
 
-/// `myk_<30 hex>.<60 hex>`; `myo_` for users of the owner organization. The row is looked up by the public part, the
-/// other is compared with its salted hash.
+/// `myk_<30 hex>.<60 hex>`; `myo_` for users of the owner organization. The row is looked up by the public part; the
+/// other part is compared with its salted hash.
 #[derive(Clone, Debug)]
 pub struct ApiKeyToken {
     /// Lookup part; no secret.

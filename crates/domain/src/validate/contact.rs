@@ -4,7 +4,7 @@ use super::{MAX_NAME_CHARS, Rule, text};
 use crate::fold::fold;
 use std::fmt;
 
-/// An e-mail address: trimmed, otherwise as given, with the key by which addresses are compared.
+/// An e-mail address: trimmed but otherwise unchanged, with the key by which addresses are compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Email {
     text: String,
@@ -12,7 +12,7 @@ pub struct Email {
 }
 
 impl Email {
-    /// As given, trimmed: what is stored and answered.
+    /// As given, trimmed: the form that is stored and returned.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -22,7 +22,7 @@ impl Email {
         &self.key
     }
 
-    /// What stands before the `@`.
+    /// The part before the `@`.
     pub fn local_part(&self) -> &str {
         self.text.split_once('@').map_or("", |(local, _)| local)
     }
@@ -83,7 +83,7 @@ fn is_dot_atom(text: &str) -> bool {
     text.split('.').all(|atom| !atom.is_empty() && atom.chars().all(is_atom_text))
 }
 
-/// What stands between the quotes of a local part: a backslash takes the next character as it is.
+/// Whether this is valid text between the quotes of a local part: a backslash escapes the next character.
 fn is_quoted_text(text: &str) -> bool {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {

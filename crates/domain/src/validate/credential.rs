@@ -79,7 +79,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The secret of a system, `my_<public>.<secret>`: the row is looked up by the public part, the other is compared
+/// The secret of a system, `my_<public>.<secret>`: the row is looked up by the public part; the other part is compared
 /// with its salted hash.
 #[derive(Clone, Debug)]
 pub struct SystemSecret {
@@ -95,7 +95,7 @@ impl SystemSecret {
     /// Fewest characters of a secret part that system-facing authentication accepts.
     pub const MIN_SECRET_CHARS: usize = 32;
 
-    /// Longest text that is looked at; longer ones are no secret of ours.
+    /// Longest accepted text; longer ones cannot be a secret of ours.
     const MAX_BYTES: usize = 1024;
 
     /// A fresh secret: 80 random bits of lookup part, 160 of secret part.

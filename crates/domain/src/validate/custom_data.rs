@@ -1,9 +1,9 @@
-//! Free data of organizations, users and systems: which keys a client may not set, and what its values may be.
+//! Free data of organizations, users and systems: which keys a client may not set, and which values are allowed.
 
 use super::{Fields, free_text};
 use serde_json::{Map, Value};
 
-/// What carries the data; each has keys of its own that only the service sets.
+/// The kind of entity with the data; each has keys of its own that only the service sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// See spec: organizations#custom-data.
@@ -29,7 +29,7 @@ impl Holder {
     }
 }
 
-/// What remains of the data a client sent once the server's keys are dropped; the order is kept.
+/// The data a client sent, without the keys of the server, in the same order.
 pub fn client_keys(holder: Holder, mut sent: Map<String, Value>) -> Map<String, Value> {
     sent.retain(|key, _| !holder.owns(key));
     sent

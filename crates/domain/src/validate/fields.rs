@@ -1,11 +1,11 @@
-//! Collecting the wrong fields of one request, and the rules that any text obeys.
+//! Collects the invalid fields of one request; also the rules that every text obeys.
 
 use crate::{Error, FieldError, Result};
 
 /// A code that clients translate (spec: conventions#validation-errors).
 pub type Code = &'static str;
 
-/// The accepted form of a field, or the code of what is wrong with it.
+/// The accepted form of a field, or the code of its problem.
 pub type Rule<T> = std::result::Result<T, Code>;
 
 /// Longest name, e-mail address or VAT number, in characters (spec: conventions#limits, organizations#create).

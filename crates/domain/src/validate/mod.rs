@@ -1,10 +1,10 @@
-//! Field rules of the wire (spec: conventions#validation-errors, conventions#limits, users#fields,
+//! Field rules of the API (spec: conventions#validation-errors, conventions#limits, users#fields,
 //! organizations#custom-data, organizations#create, systems#create, systems-interface#credentials).
 //!
-//! A rule is a plain function from the text received to the accepted form or the code that clients translate;
+//! A rule is a plain function from the received text to the accepted form or the code that clients translate;
 //! [`Fields`] collects the codes of one request. A value with a normal form becomes a type ([`Email`], [`Vat`],
-//! [`SystemKey`], [`SystemSecret`]) and is not looked at again further in.
-//! To add a field: a function in the file of its subject, with every line of its table as a test.
+//! [`SystemKey`], [`SystemSecret`]) and is not checked again further in. To add a field: a function in the file of its
+//! subject, with every line of its table as a test.
 
 mod api_key;
 mod contact;

@@ -20,7 +20,7 @@ impl Vat {
         &self.text
     }
 
-    /// Without white space, upper-cased: what uniqueness compares.
+    /// Without white space, upper-cased: the form that uniqueness compares.
     pub fn key(&self) -> &str {
         &self.key
     }
@@ -31,10 +31,10 @@ impl Vat {
     }
 }
 
-/// Checks the data a client sent for an organization, laid over what is stored (nothing at a creation).
+/// Checks the data a client sent for an organization, merged over the stored data (nothing at a creation).
 ///
-/// Returns the client keys of the result and its VAT number; each problem is added to `fields` in the order of
-/// spec: organizations#create (and then there may be no VAT number). Keys are overwritten, never removed (spec:
+/// Returns the client keys of the result and its VAT number; each problem is added to `fields` in the order of spec:
+/// organizations#create (and then there may be no VAT number). Keys are overwritten, never removed (spec:
 /// organizations#update).
 pub fn organization_custom_data(
     fields: &mut Fields,
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(created(json!({"vat": "1", "n": fits})), []);
         let too_long = [FieldError::new("custom_data", "too_long")];
         assert_eq!(created(json!({"vat": "1", "n": format!("{fits}x")})), too_long);
-        // What is stored counts, what is dropped does not.
+        // Stored data counts, dropped data does not.
         let (_, _, found) = check(json!({"vat": "1", "n": fits}), json!({"o": 1}));
         assert_eq!(found, too_long);
         assert_eq!(created(json!({"vat": "1", "createdAt": format!("{fits}xxxxxx")})), []);

@@ -1,5 +1,7 @@
-//! Who a personal API key speaks for: read live for each request, like user sessions. So revocation, expiry, suspension
-//! and deletion hold for the very next request on every replica.
+//! Authenticates requests that carry a personal API key.
+//!
+//! The key and its user are read live for each request, like user sessions. So revocation, expiry, suspension and
+//! deletion take effect on the very next request, on every replica.
 
 use crate::{
     Identity,
@@ -19,19 +21,19 @@ use std::{sync::Arc, time::Duration};
 
 /// How often the last use of a key is written.
 const USE_INTERVAL: Duration = Duration::from_secs(60);
-/// What was written lately is remembered for so many keys and kinds; beyond, the table's own bound still holds.
+/// How many recent writes are remembered, by key and kind; beyond this, the bound of the table still applies.
 const MEMORY: u64 = 20_000;
 /// Longest path that is recorded, in characters.
 const MAX_PATH: usize = 255;
 
-/// What a process keeps about API keys.
+/// The API key state of a process.
 pub struct ApiKeys {
     requests: KeyedLimit<ApiKeyId>,
     /// When this process last wrote something about a key.
     written: Cache<(ApiKeyId, Note), Ts>,
 }
 
-/// What is written about a key while it is used; never more than once a minute.
+/// The kinds of rows written about a key while it is used; each at most once a minute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Note {
     Use,
@@ -89,7 +91,7 @@ pub(crate) async fn authenticate(
         note_refusal(service, &key, request, Event::AuthFailed(reason), now).await;
         return Err(refused());
     }
-    // Only a genuine key takes from its own bucket: knowing the public part locks nobody out.
+    // Only a genuine key takes from its own bucket, so knowing the public part of a key does not lock its owner out.
     if let Err(too_many) = service.api_keys.requests.check(&key.id) {
         note_refusal(service, &key, request, Event::RateLimited, now).await;
         return Err(too_many);

@@ -1,5 +1,5 @@
-//! Personal API keys (spec: account#api-keys): their owner makes, lists and ends them; [`authenticate`] admits
-//! requests. Rights are the owner's live ones behind the mask of the key's mode (`policy::KeyMode`).
+//! Personal API keys (spec: account#api-keys): their owner creates, lists and revokes them; [`authenticate`] admits
+//! requests. A key has the live rights of its owner, masked by the mode of the key (`policy::KeyMode`).
 
 mod authenticate;
 
@@ -28,7 +28,7 @@ pub use bailiwick_store::api_keys::{ApiKey, events::Recorded};
 
 /// Most keys of one user that can be used at a time.
 const MAX_ACTIVE: u64 = 5;
-/// Life of a key unless its owner says otherwise, in days.
+/// Lifetime of a key in days, unless its owner chooses another.
 const DEFAULT_DAYS: i64 = 90;
 /// Longest life, in days.
 const MAX_DAYS: i64 = 365;
@@ -48,7 +48,7 @@ pub struct Wanted {
     pub password: Option<String>,
 }
 
-/// What of the body is kept.
+/// The accepted fields of the body.
 struct Accepted {
     name: String,
     mode: KeyMode,
@@ -86,12 +86,13 @@ pub async fn create(
         return Err(wrong());
     }
     let mut tx = service.db.begin().await?;
-    // The row is held: parallel creations wait for each other, and nobody suspends or deletes the owner meanwhile.
+    // The user's row is locked: parallel creations wait for each other, and the user cannot be suspended or deleted
+    // meanwhile.
     let held = identities::get_for_login(&mut tx, user).await?.ok_or_else(gone)?;
     if !held.standing.is_enabled() {
         return Err(gone());
     }
-    // What was checked must still be the password.
+    // The password checked before must still be current.
     if !passwords::is_still(&mut tx, user, &place).await? {
         return Err(wrong());
     }
@@ -174,7 +175,7 @@ async fn insert(
     })
 }
 
-/// Writes what the owner has done into the key's own history and into the audit log.
+/// Records an action of the owner in the key's own history and in the audit log.
 async fn record(
     service: &Identity,
     tx: &mut Tx,
@@ -243,7 +244,7 @@ pub async fn revoke(
 /// The words of events that a list can ask for.
 pub const EVENTS: [&str; 4] = ["created", "revoked", "auth_failed", "rate_limited"];
 
-/// What a list of events asks for.
+/// The query of a list of events.
 #[derive(Clone, Debug)]
 pub struct HistoryQuery {
     /// Page.
@@ -254,7 +255,7 @@ pub struct HistoryQuery {
     pub api_key_id: Vec<String>,
 }
 
-/// One page of what happened to the caller's keys, the newest first.
+/// One page of the events of the caller's keys, the newest first.
 pub async fn history(service: &Identity, caller: &Caller, query: HistoryQuery) -> Result<Page<Recorded>> {
     let filter = Filter {
         events: (!query.event.is_empty())

@@ -1,4 +1,4 @@
-//! Who a bearer token speaks for, read live for each request (spec: authentication#bearer-errors).
+//! Resolves a bearer token to its caller. The state is read live for each request (spec: authentication#bearer-errors).
 
 use super::tokens;
 use crate::Identity;
@@ -8,18 +8,18 @@ use bailiwick_policy::Caller;
 use bailiwick_store::identities::Standing;
 use std::net::IpAddr;
 
-/// Reason given when the user or his organization is deleted.
+/// The reason given when the user or their organization is deleted.
 pub(crate) const DELETED: &str = "user deleted";
 
-/// Longest bearer token that is looked at, in bytes; ours stay far below.
+/// Longest accepted bearer token, in bytes; ours are far shorter.
 pub(crate) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
-/// A request with a bearer token, as far as authentication looks at it.
+/// The parts of a request with a bearer token that authentication uses.
 #[derive(Clone, Copy, Debug)]
 pub struct BearerRequest<'a> {
     /// The `Authorization` header.
     pub authorization: Option<&'a str>,
-    /// Where it comes from.
+    /// The client's address.
     pub client_ip: IpAddr,
     /// For the history of API keys.
     pub method: &'a str,
@@ -60,7 +60,7 @@ pub(crate) fn suspended(reason: &str) -> Error {
     Error::unauthenticated_because("user account has been suspended", reason)
 }
 
-/// Refuses a user who may not act now. Suspended goes before deleted.
+/// Refuses a user who may not act now. Suspension is reported before deletion.
 pub(crate) fn refuse_disabled(standing: Standing) -> Result<()> {
     if let Some(reason) = standing.suspension() {
         return Err(suspended(reason));

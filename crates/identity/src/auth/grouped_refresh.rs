@@ -1,7 +1,8 @@
-//! Refreshes in groups: those that wait at the same moment share one transaction, so that many cost one flush to disk.
+//! Grouped refreshes: requests that wait at the same moment share one transaction, so many of them cost one flush to
+//! disk.
 //!
-//! Only the plain case is served here: the presented token is its chain's current one, and nobody else holds the chain.
-//! Everything else, a grace, a reuse, a refusal, is decided one by one ([`super::sessions`]).
+//! A group serves the plain case only: the presented token is the current one of its chain, and no other transaction
+//! holds the chain. Everything else (a grace, a reuse, a refusal) is decided one by one in [`super::sessions`].
 
 use super::bearer::unreadable;
 use bailiwick_domain::{ChainId, Result, Ts, UserId};
@@ -37,7 +38,7 @@ pub struct Refreshes {
     turns: GroupCommit<RefreshTurn, Option<(Chain, Identified)>>,
 }
 
-/// How long what is issued lives, and how long what was used up is remembered.
+/// How long issued tokens live, and how long used tokens are remembered.
 #[derive(Clone, Copy, Debug)]
 pub struct Lives {
     /// A refresh token.
@@ -57,11 +58,12 @@ impl Refreshes {
         }
     }
 
-    /// The chain after this turn, with its user as he was read while it was held; none = not a plain case, nothing
-    /// done.
+    /// The chain after this refresh, with its user as read while the chain was locked. None: this is not a plain case,
+    /// and nothing was changed.
     ///
     /// # Errors
-    /// 503 when it cannot be told; the turn may have been made all the same, and is then within its grace.
+    /// 503 when the outcome is unknown. The refresh may have been committed all the same; the presented token is then
+    /// within its grace.
     pub(crate) async fn of(&self, turn: RefreshTurn) -> Result<Option<(Chain, Identified)>> {
         if self.turns.is_stopped() {
             return Ok(None);
@@ -86,7 +88,7 @@ async fn write(
     let made: Vec<Option<(Chain, Identified)>> = group
         .into_iter()
         .map(|turn| {
-            // Taken out: of two turns of one chain in a group, the second is no plain case.
+            // Removed from the map: of two refreshes of one chain in a group, the second is not a plain case.
             let (chain, user) = held.remove(&turn.chain)?;
             let next = after(&chain, &user, &turn, lives)?;
             moves.push((next.clone(), turn.presented));

@@ -1,4 +1,4 @@
-//! Sessions: the service's own tokens, the chains behind them, and who a bearer speaks for (spec:
+//! Sessions: the service's own tokens, the chains behind them, and the caller of a bearer token (spec:
 //! authentication#bearer-errors, authentication#identity-modes).
 
 mod bearer;

@@ -1,4 +1,4 @@
-//! What of a user is open, for the operator who looks at it and ends it (`bailiwick sessions`).
+//! Lists and ends a user's open logins and sessions for an operator (`bailiwick sessions`).
 
 use super::{Reason, revoke::revoke_chain, revoke_login_chains, revoke_user};
 use crate::Identity;
@@ -11,7 +11,7 @@ use bailiwick_store::{
 use serde_json::json;
 use uuid::Uuid;
 
-/// Everything by which a user may come in now, apart from his API keys; the newest first.
+/// Every login and session that gives a user access now, except API keys; the newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenSessions {
     /// Browsers that are signed in at the embedded provider.
@@ -20,7 +20,7 @@ pub struct OpenSessions {
     pub chains: Vec<OpenChain>,
 }
 
-/// What is open; at most 500 of each kind.
+/// The user's open logins and sessions; at most 500 of each kind.
 pub async fn open_of(service: &Identity, user: UserId) -> Result<OpenSessions> {
     let now = service.now();
     let (logins, chains) = tokio::join!(
@@ -30,10 +30,11 @@ pub async fn open_of(service: &Identity, user: UserId) -> Result<OpenSessions> {
     Ok(OpenSessions { logins: logins?, chains: chains? })
 }
 
-/// Ends what this id names, a login with everything that came of it or one session; without an id everything.
+/// Ends the login with this id and everything issued through it, or the session with this id; without an id, all of
+/// them.
 ///
 /// # Errors
-/// `session not found` when the user has nothing open of that id, `user not found` when he is not there.
+/// `session not found` when the user has nothing open with that id, `user not found` when the user does not exist.
 pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> Result<()> {
     let now = service.now();
     let mut tx = service.db.begin().await?;

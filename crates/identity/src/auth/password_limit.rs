@@ -1,9 +1,9 @@
 //! The limit on failed passwords: per account and address, per account, per address (spec: conventions#limits).
-//! Successes do not count. It lives in the process: with several replicas each allows the number on its own.
+//! Successes do not count. The counters live in the process: with several replicas, each allows the number on its own.
 //!
-//! Where a name is typed, the caller is told of limits on that name and on the address alone: whether two names are one
-//! account, and so whether there is an account, is not for strangers to learn. The account's own limit holds in
-//! silence.
+//! Where the caller typed a name, a refusal mentions only the limits on that name and on the address. The limit on the
+//! account applies without a word, so strangers cannot learn whether two names belong to one account, or whether there
+//! is an account.
 
 use bailiwick_domain::{Error, Result, Ts, UserId, metrics};
 use bailiwick_platform::{keys::token_digest, rate_limit::client_network};
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-/// Counters kept before those whose failures are all over are dropped.
+/// The number of counters above which those without recent failures are dropped.
 const MANY_COUNTERS: usize = 30_000;
 
 /// Whose password is guessed.
@@ -23,11 +23,11 @@ const MANY_COUNTERS: usize = 30_000;
 pub enum GuessTarget<'a> {
     /// That of a user the caller has proved to know: in a session, or by a link that was mailed.
     User(UserId),
-    /// That of a name somebody has typed, and of the user who has it, if there is one.
+    /// The password of a name the caller typed, and of the user with that name, if there is one.
     Name(&'a str, Option<UserId>),
 }
 
-/// Accounts are told apart by digest: what was typed may be long.
+/// The key of an account: a digest, because the typed name may be long.
 type Account = Vec<u8>;
 
 fn account_of(user: UserId) -> Account {
@@ -69,7 +69,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Whether the account has failed too often already, which the caller is not told: the password counts as wrong,
+    /// Whether the account has already failed too often. The caller does not learn this: the password counts as wrong,
     /// after the time that a check takes.
     pub fn is_hopeless(&self) -> bool {
         self.is_hopeless
@@ -80,7 +80,7 @@ impl Failures {
     /// Opens an attempt.
     ///
     /// # Errors
-    /// 429 when one of the counters is full of which the caller is told.
+    /// 429 when a counter is full that the caller may learn about.
     pub fn attempt(
         &self,
         limits: &Limits,
@@ -158,7 +158,7 @@ fn wait(
     wait
 }
 
-/// A failure from what now is the future (the clock was set back) is not held against anybody.
+/// Whether a failure still counts. A failure in the future (the clock was set back) does not.
 fn is_recent(at: Ts, now: Ts, window: Duration) -> bool {
     at <= now && at.plus(window) > now
 }

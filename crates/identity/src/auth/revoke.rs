@@ -1,5 +1,5 @@
-//! What ends sessions (spec: authentication#session-chains). Always inside the transaction of the event, so that it
-//! holds for the next request on every replica.
+//! Ends sessions (spec: authentication#session-chains). This always happens inside the transaction of the event that
+//! ends them, so it takes effect on the next request on every replica.
 
 use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Result, Ts, UserId};
 use bailiwick_store::{
@@ -9,7 +9,7 @@ use bailiwick_store::{
     sessions,
 };
 
-/// Why a chain ended; what `{reason}` of `token has been revoked` says (spec: authentication#bearer-errors).
+/// Why a chain ended: the `{reason}` of `token has been revoked` (spec: authentication#bearer-errors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Signed out, here or at the provider.
@@ -18,14 +18,14 @@ pub enum Reason {
     PasswordChanged,
     /// A refresh token came again after its grace.
     RefreshReuse,
-    /// The user or an organization above him was deleted.
+    /// The user or an organization above the user was deleted.
     Deleted,
     /// The same with suspended: says why an earlier token stays dead when the suspension is over.
     Suspended,
 }
 
 impl Reason {
-    /// The text of the wire, also what is stored.
+    /// The text on the wire, which is also the stored text.
     pub const fn as_str(self) -> &'static str {
         match self {
             Reason::Logout => "user logout",
@@ -36,7 +36,7 @@ impl Reason {
         }
     }
 
-    /// What somebody who acts as the user is told; none where the user's own sign-ins are all that ends.
+    /// The reason given to an impersonator of this user. None where only the user's own sign-ins end.
     const fn told_of(self, by_organization: bool) -> Option<&'static str> {
         match self {
             Reason::Deleted => Some(super::bearer::DELETED),
@@ -47,13 +47,13 @@ impl Reason {
     }
 }
 
-/// Ends the impersonations that somebody has opened, because he may not go on.
+/// Ends the impersonation sessions a user started, because that user may not continue.
 pub(super) async fn end_impersonations(tx: &mut Tx, which: Which, now: Ts) -> Result<(), StoreError> {
     end(tx, which, now, Cause::Impersonator, None).await.map(|_| ())
 }
 
-/// Ends all chains of the user that exist now, and his provider logins with everything issued through them. `keep`
-/// spares the calling chain and the login it came from (own password change).
+/// Ends all current chains of the user, and the user's provider logins with everything issued through them. `keep`
+/// spares the calling chain and its login (own password change).
 ///
 /// The caller holds the user's row in the same transaction (it has just written it), which keeps new chains out.
 pub async fn revoke_user(
@@ -86,7 +86,7 @@ async fn end_both(tx: &mut Tx, now: Ts, by: Which, of: Which, told: Option<&str>
     Ok(())
 }
 
-/// Ends the impersonations that a user has opened or is the target of, before his row is removed.
+/// Ends the impersonation sessions a user started or is the target of, before the user's row is removed.
 pub async fn end_impersonations_of_destroyed(
     tx: &mut Tx,
     now: Ts,

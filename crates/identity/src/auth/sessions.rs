@@ -1,4 +1,4 @@
-//! Session chains: how they start, go on and end (spec: authentication#session-chains to authentication#logout).
+//! Session chains: how they start, continue and end (spec: authentication#session-chains to authentication#logout).
 
 use super::{
     Reason, UserObject,
@@ -22,7 +22,7 @@ use bailiwick_store::{
 };
 use std::time::Duration;
 
-/// What exchange and refresh answer.
+/// The response of exchange and refresh.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// Access token.
@@ -56,8 +56,8 @@ fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts
     }
 }
 
-/// Starts a chain for a user whom a provider has named. The user, and the login it came from, are held while it is
-/// written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
+/// Starts a chain for a user that a provider has named. The user, and the login it came from, are locked while the
+/// chain is written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
 pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     let now = service.now();
@@ -83,8 +83,9 @@ pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginI
     Ok(session)
 }
 
-/// A new chain for somebody who comes back to himself: his row is held and he may act. `login`: the one his chains
-/// came from, held as well. Nothing is stamped: he has not signed in.
+/// Starts a new chain for an impersonator who ends the impersonation. The user's row is locked and the user may act.
+/// `login`: the login of the user's earlier chains, locked as well. This is not a sign-in, so no sign-in time is
+/// stored.
 pub(crate) async fn resume(
     service: &Identity,
     tx: &mut Tx,
@@ -97,14 +98,14 @@ pub(crate) async fn resume(
     session(service, &identity_of(&service.catalogue, user), &chain, now)
 }
 
-/// What a refresh token that is genuine is worth.
+/// The outcome of a genuine refresh token.
 enum Worth {
     Next(Chain),
     Same(Chain),
     Reused,
 }
 
-/// Refresh: the presented token is used up, the chain's next one comes back (spec: authentication#refresh).
+/// Refresh: uses up the presented token and returns the chain's next one (spec: authentication#refresh).
 pub async fn refresh(service: &Identity, refresh_token: &str) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
     let now = service.now();
@@ -122,7 +123,7 @@ pub async fn refresh(service: &Identity, refresh_token: &str) -> Result<Session>
     }
 }
 
-/// A refresh that is not the next one of its chain, or that meets somebody else at it.
+/// A refresh that does not present the current token of its chain, or whose chain another transaction holds.
 async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
     let mut tx = service.db.begin().await.map_err(unreadable)?;
@@ -139,7 +140,7 @@ async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Re
     }
     let chain = match worth(service, &mut tx, chain, presented.token_id, now).await? {
         Worth::Next(chain) => chain,
-        // Nothing was written: the winner of this turn has already moved the chain on.
+        // This transaction wrote nothing: the request that won this refresh has already moved the chain on.
         Worth::Same(chain) => chain,
         Worth::Reused => {
             revoke_chain(&mut tx, now, presented.chain, Reason::RefreshReuse).await.map_err(unreadable)?;
@@ -184,8 +185,8 @@ pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
     let user = caller.user_id().ok_or_else(|| Error::unauthenticated("invalid token"))?;
     let now = service.now();
     let mut tx = service.db.begin().await.map_err(unreadable)?;
-    // Whoever starts a chain for him holds his row: what starts at the same moment is either seen here, or waits and
-    // then sees that what it comes from is revoked.
+    // Every transaction that starts a chain for the user locks the user's row. A chain that starts at the same moment
+    // is either visible here, or its transaction waits and then sees that its origin is revoked.
     identities::get_for_login(&mut tx, user).await.map_err(unreadable)?;
     sessions::revoke_of_user(&mut tx, user, None, now, Reason::Logout.as_str()).await.map_err(unreadable)?;
     end_impersonations(&mut tx, Which::By(user, None), now).await.map_err(unreadable)?;

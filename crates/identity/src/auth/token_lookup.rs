@@ -1,6 +1,6 @@
-//! Whose access tokens are, read in groups: all requests that wait when a read starts share it, so that many cost one
-//! round trip and one statement. Nothing is kept from one group to the next: every request is answered from a read that
-//! began after it arrived, so what has been revoked anywhere is refused by every process at once.
+//! Reads the chains and users of access tokens in groups. All requests that wait when a read starts share it, so many
+//! of them cost one round trip and one statement. Nothing is kept from one group to the next: every request is answered
+//! from a read that began after it arrived, so each process refuses at once what any process has revoked.
 
 use super::{bearer::unreadable, user_object::identity_of};
 use bailiwick_domain::{ChainId, Result};
@@ -19,9 +19,9 @@ const WAIT: Duration = Duration::from_secs(5);
 /// A chain and its user, as they are now.
 #[derive(Debug)]
 pub(crate) struct Bearer {
-    /// Who, and what he may do.
+    /// The user and their rights.
     pub(crate) identity: Arc<UserIdentity>,
-    /// Whether he may come in.
+    /// Whether the user may sign in.
     pub(crate) standing: Standing,
     /// The reason once the chain is revoked.
     pub(crate) revoked: Option<String>,
@@ -55,10 +55,10 @@ impl TokenLookup {
     /// The chain with its user, from a read that starts after this call; none = no such chain.
     ///
     /// # Errors
-    /// 503 when it cannot be told.
+    /// 503 when the chain cannot be read.
     pub(crate) async fn of(&self, chain: ChainId) -> Result<Option<Arc<Bearer>>> {
         if self.rows.is_stopped() {
-            // The last requests of a process that ends wait for nobody.
+            // The process is stopping: its last requests do not wait for a group.
             let read = read(self.db.clone(), self.catalogue.clone(), vec![chain]).await;
             return Ok(read.map_err(unreadable)?.pop().flatten());
         }

@@ -1,5 +1,5 @@
-//! The service's own tokens: HS256 JWTs (spec: authentication#service-tokens). Their claims inform clients; gates read
-//! live data.
+//! The service's own tokens: HS256 JWTs (spec: authentication#service-tokens). Their claims inform clients; access
+//! checks read live data.
 
 use super::user_object::{UserObject, user_object};
 use crate::Identity;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// `nbf` only.
 const NOT_BEFORE_LEEWAY: Duration = Duration::from_secs(60);
 
-/// What all kinds have in common.
+/// The claims common to all kinds.
 #[derive(Serialize)]
 struct Registered<'a> {
     iss: &'a str,
@@ -55,7 +55,7 @@ struct ImpersonationClaims<'a> {
     registered: Registered<'a>,
 }
 
-/// What the service believes of its own token once it is verified.
+/// The claims of a verified token of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Presented {
     /// The user.
@@ -114,8 +114,8 @@ pub(crate) fn access_token(
     Ok((service.keys.sign(TokenKind::Access, &claims)?, life))
 }
 
-/// The chain's current refresh token. It is made from the stored chain alone, so that whoever asks within the reuse
-/// grace gets the same string (spec: authentication#session-chains) without a token being kept.
+/// The chain's current refresh token. It is made from the stored chain alone, so every request within the reuse grace
+/// gets the same string (spec: authentication#session-chains) although no token is stored.
 pub(crate) fn refresh_token(service: &Identity, chain: &Chain) -> Result<String> {
     let (from, to) = (chain.refresh_issued_at.secs(), chain.expires_at.secs());
     let claims = RefreshClaims {
@@ -138,8 +138,8 @@ pub(crate) fn verify(service: &Identity, kind: TokenKind, token: &str, now: Ts) 
     })
 }
 
-/// A token for a session of impersonation, and the seconds until the consent expires. Only what is in the rows of the
-/// session counts later; the claims tell clients who is who.
+/// A token for an impersonation session, and the seconds until the consent expires. Later requests are checked against
+/// the session's rows only; the claims tell clients who acts as which user.
 pub fn impersonation_token(
     service: &Identity,
     session: &impersonation::sessions::Session,
@@ -166,7 +166,7 @@ pub struct PresentedImpersonation {
     pub session: ImpersonationId,
     /// Whose rights it gives.
     pub impersonated: UserId,
-    /// To whom.
+    /// The impersonator.
     pub impersonator: UserId,
     /// Whether its time is over; that has an answer of its own (spec: authentication#bearer-errors).
     pub is_expired: bool,

@@ -31,7 +31,7 @@ pub struct UserObject {
     pub org_role: String,
     /// Its key.
     pub org_role_id: String,
-    /// What the masks leave of the organization role.
+    /// The permissions that the masks leave of the organization role.
     pub org_permissions: Vec<String>,
     /// Organization.
     pub organization_id: OrgId,
@@ -60,7 +60,7 @@ pub fn user_object(identity: &UserIdentity) -> UserObject {
     }
 }
 
-/// A user as the policy sees him, from what was just read.
+/// A user as the policy sees them, from the row just read.
 pub fn identity_of(catalogue: &Catalogue, user: Identified) -> UserIdentity {
     UserIdentity {
         user_id: user.id,

@@ -1,5 +1,5 @@
-//! Secrets that an earlier installation has hashed with Argon2id (spec: systems-interface#credentials): checked few at
-//! a time, and replaced by the own form at the first success.
+//! Secrets that an earlier installation has hashed with Argon2id (spec: systems-interface#credentials). Few are checked
+//! at a time, and the first success replaces the hash by the service's own form.
 
 use super::hash_secret;
 use crate::{Identity, passwords};
@@ -12,9 +12,9 @@ use tokio::sync::Semaphore;
 
 /// Longest text of a hash.
 const MAX_CHARS: usize = 255;
-/// What checking one may cost at most: memory in KiB, passes, lanes.
+/// The highest accepted cost of one check: memory in KiB, passes, lanes.
 const MOST: [u32; 3] = [64 * 1024, 16, 8];
-/// How long a call waits for its turn.
+/// How long a call waits for a permit to hash.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// An imported hash that can be checked at a bounded cost.
@@ -36,7 +36,7 @@ impl Imported {
     }
 }
 
-/// CheckPermits at checking: half of the processors, so that people who sign in get theirs.
+/// Permits for checks: half of the processors, so that sign-ins of people keep the other half.
 #[derive(Debug)]
 pub(super) struct CheckPermits(Arc<Semaphore>);
 
@@ -47,11 +47,11 @@ impl Default for CheckPermits {
     }
 }
 
-/// Whether the secret part is the one behind the hash. If so its own form is stored, unless another hash has taken the
-/// place of this one meanwhile.
+/// Whether the secret part matches the hash. If so, the service's own form is stored, unless another hash has replaced
+/// this one meanwhile.
 ///
 /// # Errors
-/// 503 when too many wait for their turn, or when it cannot be stored.
+/// 503 when too many calls wait for a permit, or when the new form cannot be stored.
 pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
     let waiting = service.credentials().imported.0.clone().acquire_owned();
     let turn = acquire_within(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;

@@ -1,11 +1,11 @@
-//! The header of spec: systems-interface#authentication, cases 1 to 4.
+//! Parses the `Authorization` header of spec: systems-interface#authentication, cases 1 to 4.
 
 use bailiwick_domain::{Error, Result};
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 /// Key and password as presented.
 pub(super) struct Basic {
-    /// Before the first colon; what is no text cannot be a key.
+    /// The text before the first colon. Bytes that are not text cannot be a key.
     pub key: String,
     password: Vec<u8>,
 }

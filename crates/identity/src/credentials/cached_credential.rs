@@ -1,4 +1,4 @@
-//! What is kept in memory of a system.
+//! The cached credential of a system.
 
 use super::{argon2_secrets::Imported, secret::SaltedHash};
 use bailiwick_domain::{SystemId, Ts, org::OrgRef};
@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// A system that has proved who it is, with what its alerts say about it (spec: alerts#terms, alerts#identity-labels).
+/// An authenticated system, with the identity labels of its alerts (spec: alerts#terms, alerts#identity-labels).
 #[derive(Debug)]
 pub struct SystemIdentity {
     /// Id.
@@ -23,7 +23,7 @@ pub struct SystemIdentity {
     pub fqdn: String,
     /// From inventory, `""` when unset.
     pub ipv4_address: String,
-    /// Its organization at this moment, whose id is the tenant.
+    /// The system's current organization; its id is the tenant.
     pub organization: OrgRef,
     /// VAT number of the organization.
     pub organization_vat: Option<String>,
@@ -51,7 +51,7 @@ pub(super) struct Entry {
     pub public: String,
     /// An unreadable hash fits no secret.
     pub hash: SaltedHash,
-    /// What stands in its place until the secret is presented for the first time.
+    /// The imported hash, which applies until the secret is presented for the first time.
     pub imported: Option<Imported>,
     /// Registered, neither suspended nor deleted, hash readable.
     pub is_allowed: bool,

@@ -1,5 +1,5 @@
-//! Limits against guessing (spec: systems-interface#failure-limits): failures per address and key, so that knowing a
-//! key locks nobody out.
+//! Limits on guessing (spec: systems-interface#failure-limits). Failures are counted per address and key, so knowing a
+//! key does not lock its system out.
 
 use bailiwick_domain::{Error, Result, Ts, metrics::Counter};
 use bailiwick_platform::rate_limit::client_network;
@@ -29,13 +29,14 @@ struct Count {
 #[derive(Debug)]
 pub struct Failures {
     limit: u32,
-    /// Keyed per process: nobody can choose keys that fall together.
+    /// Keyed per process, so attackers cannot choose keys that collide.
     hasher: RandomState,
     counts: Cache<Pair, Arc<Count>>,
     refused: Counter,
 }
 
-/// What a system is looked for by. Apart, because a client chooses the text: no lookup part may pass for a key.
+/// The key to look a system up by. Separate kinds, because a client chooses the text: a lookup part must not pass for a
+/// key.
 #[derive(Clone, Copy, Debug, Hash)]
 pub enum CredentialKey<'a> {
     /// Its key.
@@ -61,7 +62,7 @@ impl Failures {
         self.hasher.hash_one((client_network(ip), sought))
     }
 
-    /// What was looked for, as an index for other memories.
+    /// The hash of a lookup key, as an index for other caches.
     pub(super) fn hash_of(&self, sought: CredentialKey<'_>) -> u64 {
         self.hasher.hash_one(sought)
     }
@@ -74,7 +75,7 @@ impl Failures {
         }
     }
 
-    /// Counts a failure; the one that goes beyond the limit is already refused.
+    /// Counts a failure; the first one beyond the limit is already refused.
     pub fn count(&self, pair: Pair, now: Ts) -> Result<()> {
         let fresh = || Arc::new(Count { since: now, failures: AtomicU32::new(0) });
         let mut count = self.counts.get_with(pair, fresh);

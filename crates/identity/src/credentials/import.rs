@@ -1,5 +1,5 @@
 //! Credentials from an earlier installation, loaded by an operator (spec: systems-interface#credentials,
-//! systems-interface#older-paths; docs/import.md): a file of all systems concerned, taken over whole or not at all.
+//! systems-interface#older-paths; docs/import.md). The file of all systems is imported as a whole or not at all.
 
 use super::{argon2_secrets::Imported, hash_secret, legacy::is_legacy_id};
 use crate::Identity;
@@ -29,7 +29,7 @@ const PUBLIC_CHARS: usize = 64;
 /// Longest older secret.
 const SECRET_CHARS: usize = 512;
 
-/// What a file has brought.
+/// The result of importing a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imports {
     /// Older pairs.
@@ -48,11 +48,11 @@ struct Row {
     registered_at: Option<Ts>,
 }
 
-/// Takes a CSV file over.
+/// Imports a CSV file.
 ///
 /// # Errors
-/// 400 for what is no such file; the rows that cannot be taken, by line and column, none of which shows a secret.
-/// Nothing is changed then.
+/// 400 for a file that cannot be read, and for rows that cannot be imported: each is named by line and column, and no
+/// message shows a secret. Nothing is changed then.
 pub async fn import(service: &Identity, file: &[u8]) -> Result<Imports> {
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (line, cells) in csv::read_lines(file, &COLUMNS, MAX_ROWS)? {
@@ -143,7 +143,7 @@ fn read(line: usize, cells: &[String], now: Ts) -> Result<Row, FieldError> {
     Ok(Row { line, system, pair, key, registered_at })
 }
 
-/// What must be there once and is there twice.
+/// Errors for values that must be unique in the file and are repeated.
 fn repeated(rows: &[Row]) -> Vec<FieldError> {
     let mut seen: HashSet<(&str, String)> = HashSet::new();
     let mut wrong = Vec::new();
@@ -161,7 +161,7 @@ fn repeated(rows: &[Row]) -> Vec<FieldError> {
     wrong
 }
 
-/// Writes a row; what is wrong with it otherwise.
+/// Writes a row. The inner error says why the row cannot be imported.
 async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Imports, FieldError>> {
     let (now, mut taken) = (service.now(), Imports::default());
     let wrong = |column: &str, what: &str| Ok(Err(at(row.line, column, what)));
@@ -179,7 +179,7 @@ async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Impor
         if same_public.as_ref().is_some_and(is_other) {
             return wrong("secret_public", "belongs to another system");
         }
-        // What has been taken over before may have been used since.
+        // A pair imported earlier may have been used since.
         if same_key.is_empty() || same_public.is_none() {
             key.as_str().clone_into(&mut system.system_key);
             if !legacy::adopt(tx, &system, public, hash, now).await? {
@@ -208,7 +208,7 @@ async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Impor
     Ok(Ok(taken))
 }
 
-/// On the command line nobody has signed in.
+/// Writes the audit entry. It has no user, because no user is signed in on the command line.
 async fn note(
     tx: &mut Tx,
     now: Ts,

@@ -1,6 +1,6 @@
-//! Older pairs of id and secret (spec: systems-interface#older-paths): each stands for the system it was imported for,
-//! by all rules of the pair of key and secret. They are few and call seldom, so nothing of them is kept in memory but
-//! what does not exist.
+//! Older pairs of id and secret (spec: systems-interface#older-paths). Each pair authenticates the system it was
+//! imported for, under all rules of the pair of key and secret. Such calls are few and rare, so the process caches
+//! unknown ids only.
 
 use super::{
     Basic, CredentialKey, WAIT, basic, by_key,
@@ -21,7 +21,7 @@ pub(super) fn is_legacy_id(text: &str) -> bool {
     (1..=MAX_CHARS).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() && b != b':')
 }
 
-/// Who calls by key and secret or by an older pair: no older secret looks like one of ours.
+/// Authenticates a system by key and secret or by an older pair; no older secret looks like one of ours.
 pub async fn authenticate_either(
     service: &Identity,
     authorization: Option<&str>,
@@ -34,7 +34,7 @@ pub async fn authenticate_either(
     by_pair(service, &basic, client_ip, true).await
 }
 
-/// Who calls by an older pair, registered or not.
+/// Authenticates a system by an older pair, registered or not.
 pub async fn authenticate_legacy(
     service: &Identity,
     authorization: Option<&str>,
@@ -57,7 +57,7 @@ async fn by_pair(
         let read =
             read.map_err(|_| Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())))?;
         let read = read.map_err(|e| Error::security_unavailable(e.to_string()))?;
-        // Only what was looked up: asking again makes nobody unknown for longer.
+        // Only for an id that was looked up: repeated requests must not extend the time it counts as unknown.
         if read.is_none() {
             memory.note_unknown(sought, now);
         }
@@ -76,7 +76,7 @@ async fn by_pair(
         memory.failures.count(pair, now)?;
         return Err(Error::unauthenticated("invalid system credentials"));
     };
-    // Its epoch is not looked at: nobody finds it again.
+    // Its epoch does not matter: the entry is not cached.
     let entry = Entry::new(system, 0);
     note_first_call(service, &entry).await?;
     Ok(entry.identity.clone())

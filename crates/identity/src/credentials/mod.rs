@@ -1,10 +1,10 @@
 //! Authentication of systems: Basic with key and secret (spec: systems-interface#authentication), as fast as a hash and
 //! never out of date.
 //!
-//! What was read of a system stays in memory, tagged with the *auth epoch* read before the row. Whatever can change
-//! what a credential may do raises the epoch in its own transaction; an entry of another epoch is read again. What is
-//! known of the epoch without asking is the storage's matter (`store::epoch`); where it must be read, all requests that
-//! wait share one read. Rows are read in groups too, so that a moved epoch does not cost a query for each request.
+//! The rows of a system stay in memory, tagged with the *auth epoch* read before them. Every transaction that can
+//! change the rights of a credential raises the epoch; an entry with another epoch is read again. `store::epoch`
+//! decides when the epoch is known without a query. Where it must be read, all waiting requests share one read. Rows
+//! are read in groups too, so a raised epoch does not cost one query per request.
 
 mod argon2_secrets;
 mod basic;
@@ -49,7 +49,7 @@ const WAIT: Duration = Duration::from_secs(5);
 /// A key to be read, with an epoch that was read before.
 type Wanted = (String, i64);
 
-/// What is remembered between requests; bounded.
+/// The cached credentials; bounded.
 #[derive(Debug)]
 pub struct Credentials {
     entries: Cache<String, Arc<Entry>>,
@@ -122,7 +122,7 @@ impl Credentials {
         };
         match &found {
             None => self.unknown.insert(key_hash, now),
-            // A registration raises no epoch, so what it changes is not remembered before it.
+            // A registration raises no epoch, so a system is not cached before its registration.
             Some(entry) if entry.registered_at.is_some() => {
                 self.entries.insert(key.to_owned(), entry.clone())
             }
@@ -136,7 +136,7 @@ impl Credentials {
         self.unknown.get(&hash).is_some_and(|at| now < at.plus(UNKNOWN_FOR))
     }
 
-    /// Whether this was looked for in vain within the window, so that it need not be again.
+    /// Whether a recent lookup found nothing, so the row need not be read again.
     pub fn is_unknown(&self, sought: CredentialKey<'_>, now: Ts) -> bool {
         self.has_missed(self.failures.hash_of(sought), now)
     }
@@ -164,8 +164,8 @@ async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Option<Arc<Entry>>>
     Ok(group.iter().map(|(key, _)| found.get(key).cloned()).collect())
 }
 
-/// Who calls, or the refusal of spec: systems-interface#authentication. `authorization` is the header as text; what is
-/// no text is `""`.
+/// The system that calls, or the refusal of spec: systems-interface#authentication. `authorization` is the header as
+/// text; a header that is not text is passed as `""`.
 pub async fn authenticate_system(
     service: &Identity,
     authorization: Option<&str>,
@@ -187,7 +187,7 @@ async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<
     let own = entry.zip(secret).filter(|(e, secret)| (secret.public == e.public) & e.is_allowed);
     let matching = match own {
         Some((entry, _)) if is_right => Some(entry),
-        // Whoever does not know the lookup part never comes here, so time tells him nothing.
+        // A caller who does not know the lookup part never gets here, so the response time reveals nothing to them.
         Some((entry, secret)) if entry.imported.is_some() => first_use(service, entry, &secret).await?,
         _ => None,
     };
@@ -199,8 +199,8 @@ async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<
     Ok(entry.identity.clone())
 }
 
-/// A secret whose hash was imported. The work takes its time, and another call may have been faster: what is stored
-/// afterwards decides.
+/// Checks a secret whose hash was imported. The check takes time, and another call may have been faster: the hash
+/// stored afterwards decides.
 async fn first_use(
     service: &Identity,
     entry: Arc<Entry>,
@@ -210,7 +210,7 @@ async fn first_use(
     if !take_over(service, entry.identity.id, hash, secret.secret.expose()).await? {
         return Ok(None);
     }
-    // Not what is remembered: another process may have stored the own form within the time an epoch counts for.
+    // Reads the row, not the cache: another process may have stored its own form while the cached epoch still counts.
     let wanted = (entry.identity.system_key.clone(), entry.epoch);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
     let again = read_rows(service.db.clone(), vec![wanted]).await.map_err(unavailable)?;
@@ -224,7 +224,7 @@ async fn first_use(
 async fn note_first_call(service: &Identity, entry: &Entry) -> Result<()> {
     let Some(registered_at) = entry.registered_at.filter(|_| !entry.has_called()) else { return Ok(()) };
     let now = service.now();
-    // Twice the time, for another process whose clock is not quite ours.
+    // Twice the time, because another process's clock may differ.
     if now <= registered_at.plus(service.settings.systems.registration_repeat.saturating_mul(2)) {
         let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
         let id: SystemId = entry.identity.id;

@@ -1,4 +1,4 @@
-//! Secrets at rest: `hex(salt16):hex(SHA-256(salt ‖ secret part))` (spec: systems-interface#credentials). The secret
+//! Secrets as stored: `hex(salt16):hex(SHA-256(salt ‖ secret part))` (spec: systems-interface#credentials). A secret
 //! has 160 random bits, so a fast hash is enough.
 
 use aws_lc_rs::{

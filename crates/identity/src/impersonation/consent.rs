@@ -1,4 +1,4 @@
-//! Letting others act as oneself, for a while (spec: impersonation#requests-while-impersonating).
+//! Consent by which a user lets others impersonate them for a while (spec: impersonation#requests-while-impersonating).
 
 use crate::{Identity, auth::invalid};
 use bailiwick_domain::{Error, Result, Ts, UserId};
@@ -18,7 +18,7 @@ use bailiwick_store::{
 use serde_json::{Value, json};
 use std::{ops::RangeInclusive, time::Duration};
 
-/// What can be asked for, in hours; 0 is [`USUAL_HOURS`].
+/// The accepted duration, in hours; 0 is [`USUAL_HOURS`].
 const HOURS: RangeInclusive<i64> = 0..=168;
 const USUAL_HOURS: i64 = 1;
 
@@ -28,8 +28,8 @@ pub async fn consent(service: &Identity, caller: &Caller) -> Result<Option<Conse
     Ok(consents::get(&service.db, user, service.now()).await?)
 }
 
-/// Gives consent for some hours in the place of the one before, whose sessions end. The caller speaks for himself:
-/// the gate lets no impersonation token come here.
+/// Stores a consent for some hours. It replaces the previous one, whose sessions end. The caller is the user
+/// themselves: the access check admits no impersonation token here.
 pub async fn give_consent(
     service: &Identity,
     caller: &Caller,
@@ -69,7 +69,7 @@ pub async fn withdraw_consent(service: &Identity, caller: &Caller, ctx: &Request
     let attempt = || async move {
         let mut tx = begin(service, user).await?;
         if !consents::remove(&mut tx, user).await? {
-            // Nothing based on it either: what expired has ended by itself.
+            // No session is based on it either: an expired consent has ended by itself.
             return Ok(());
         }
         finish(tx, (service.now(), user), caller, ctx, "user.withdraw_consent", None).await
@@ -77,7 +77,7 @@ pub async fn withdraw_consent(service: &Identity, caller: &Caller, ctx: &Request
     retry_on_conflict("the withdrawal of a consent", attempt).await
 }
 
-/// Holds the user: who is being suspended or deleted gives nothing any more.
+/// Locks the user: one who is being suspended or deleted can no longer give consent.
 async fn begin(service: &Identity, user: UserId) -> Result<Tx, Aborted> {
     let mut tx = service.db.begin().await?;
     let held = identities::get_steady(&mut tx, user).await?;

@@ -1,5 +1,5 @@
-//! The way back (spec: impersonation#requests-while-impersonating): a new chain of the impersonator, built from what he
-//! is now.
+//! Ends an impersonation (spec: impersonation#requests-while-impersonating) and starts a new chain of the impersonator,
+//! built from their current data.
 
 use super::validity::live_of;
 use crate::{
@@ -16,10 +16,10 @@ use bailiwick_store::{
     sessions::{self as chains, Chain},
 };
 
-/// DELETE with the impersonator's own token: ends his live session.
+/// DELETE with the impersonator's own token: ends their live session.
 ///
 /// # Errors
-/// 400 without one; 401 when the chain of that token has been revoked meanwhile.
+/// 400 without a live session; 401 when the chain of that token has been revoked meanwhile.
 pub async fn end_own(service: &Identity, caller: &Caller, ctx: &RequestContext) -> Result<auth::Session> {
     let not_impersonating = || Error::bad_request("not currently impersonating a user");
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;
@@ -27,11 +27,11 @@ pub async fn end_own(service: &Identity, caller: &Caller, ctx: &RequestContext) 
     leave(service, (me, Some(chain)), live.id, ctx).await?.ok_or_else(not_impersonating)
 }
 
-/// DELETE with the impersonation token, which the gate has let through: its session counts, or was ended from the
-/// target's side and nobody has gone back from it yet.
+/// DELETE with the impersonation token, which the access check has admitted: either its session is live, or the
+/// target's side ended it and the impersonator has not returned from it yet.
 ///
 /// # Errors
-/// 401 when that is not so any more.
+/// 401 when neither is true any more.
 pub async fn end_by_token(
     service: &Identity,
     session: ImpersonationId,
@@ -42,8 +42,8 @@ pub async fn end_by_token(
     leave(service, (found.impersonator.id, None), session, ctx).await?.ok_or_else(over)
 }
 
-/// Ends the session and starts a chain. `calling`: the chain of his own token, if he comes with that. None when
-/// somebody was faster.
+/// Ends the session and starts a chain. `calling`: the chain of the impersonator's own token, if the request carries
+/// it. None when another request was faster.
 async fn leave(
     service: &Identity,
     (me, calling): (UserId, Option<ChainId>),
@@ -82,8 +82,8 @@ async fn leave(
     Ok(Some(back))
 }
 
-/// The chain the session is bound to, held as the calling one is, which must go on: what ends the token that asks may
-/// have happened after it was let through.
+/// The chain the session is bound to, locked together with the calling chain. The calling chain must still be live: an
+/// event may have ended the presented token after it was admitted.
 async fn hold_chains(tx: &mut Tx, bound: ChainId, calling: Option<ChainId>) -> Result<Option<Chain>> {
     let mut all: Vec<ChainId> = calling.into_iter().chain([bound]).collect();
     all.sort_unstable();
@@ -104,8 +104,8 @@ async fn hold_chains(tx: &mut Tx, bound: ChainId, calling: Option<ChainId>) -> R
     Ok(of_session)
 }
 
-/// The login the session's chain came from, so that signing out there ends the new chain too. Whoever ends a login ends
-/// the sessions that came from it in the same transaction; so one that cannot be held here is merely expired.
+/// The login that the session's chain came from, so that signing out there ends the new chain too. A transaction that
+/// ends a login also ends its sessions, so a login that cannot be locked here has merely expired.
 async fn hold_login(tx: &mut Tx, login: Option<LoginId>) -> Result<Option<LoginId>> {
     let Some(login) = login else { return Ok(None) };
     Ok(logins::hold(tx, login).await.map_err(unreadable)?.then_some(login))

@@ -1,10 +1,10 @@
-//! Impersonation with consent (spec: impersonation#requests-while-impersonating, authorization#impersonation): somebody
-//! who may acts as another user who has agreed, with that user's rights and never more than his own, and everything he
-//! does is recorded.
+//! Impersonation with consent (spec: impersonation#requests-while-impersonating, authorization#impersonation): a
+//! permitted user acts as another user who has consented. The impersonator has the rights of that user but never more
+//! than their own, and every request is recorded.
 //!
-//! What a session rests on is read anew for each request ([`authenticate`]); nothing of it is kept in memory. The
-//! events that end one also write its end, so that what is over stays over. To add an event: [`Which`] sessions it
-//! means, and a call of `auth::revoke` in its transaction. What only changes rights calls `end_of_changed`.
+//! Each request reads the state of its session again ([`authenticate`]); nothing of it is cached. The events that end a
+//! session also record its end, so an ended session stays ended. To add an event: choose the [`Which`] sessions it
+//! ends, and call `auth::revoke` in its transaction. An event that only changes rights calls `end_of_changed`.
 //!
 //! [`Which`]: bailiwick_store::impersonation::sessions::Which
 

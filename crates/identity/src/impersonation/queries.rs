@@ -1,4 +1,4 @@
-//! What both people can read of their sessions, and how long it is kept (spec:
+//! What the impersonator and the target can read about their sessions, and the retention of these records (spec:
 //! impersonation#requests-while-impersonating).
 
 use crate::{Identity, auth::invalid};
@@ -10,7 +10,7 @@ use bailiwick_store::impersonation::{
     sessions::{self, Cause, Session, Side, Which},
 };
 
-/// When a session was over; none = it goes on.
+/// When a session ended; none = it is live.
 pub fn over_at(session: &Session, now: Ts) -> Option<Ts> {
     let by_itself = (session.expires_at <= now).then_some(session.expires_at);
     session.end.as_ref().map(|end| end.at).or(by_itself)
@@ -38,7 +38,7 @@ pub async fn session(service: &Identity, caller: &Caller, id: Option<Impersonati
     found.filter(|s| s.impersonator.id == user || s.impersonated.id == user).ok_or_else(missing)
 }
 
-/// One page of what was done in such a session, the oldest first.
+/// One page of the requests recorded in a session, the oldest first.
 pub async fn audit(
     service: &Identity,
     caller: &Caller,
@@ -50,18 +50,18 @@ pub async fn audit(
     Ok((session, entries))
 }
 
-/// What [`purge`] has removed.
+/// The numbers of rows that [`purge`] has removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
     /// Sessions.
     pub sessions: u64,
-    /// What was done in them.
+    /// Their entries.
     pub entries: u64,
     /// Expired consents.
     pub consents: u64,
 }
 
-/// What [`purge`] would remove of sessions and of what was done in them.
+/// The number of sessions and entries that [`purge`] would remove.
 pub async fn count_old(service: &Identity) -> Result<Purged> {
     let limit = service.now().minus(service.settings.impersonation.audit_retention);
     let (sessions, entries) =
@@ -72,8 +72,8 @@ pub async fn count_old(service: &Identity) -> Result<Purged> {
 /// Rows of one statement.
 const CHUNK: i64 = 500;
 
-/// Records the end of sessions whose time is over, and removes what has been kept long enough: sessions that ended
-/// before the retention, their entries first, and expired consents. In small transactions.
+/// Records the end of expired sessions, and removes records past their retention: ended sessions, their entries first,
+/// and expired consents. It works in small transactions.
 pub async fn purge(service: &Identity) -> Result<Purged> {
     let now = service.now();
     let limit = now.minus(service.settings.impersonation.audit_retention);

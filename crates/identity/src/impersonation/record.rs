@@ -1,5 +1,5 @@
 //! The record of a request with an impersonation token (spec: impersonation#requests-while-impersonating): opened
-//! before anything is done, completed with what was answered.
+//! before the request is handled, completed with its response.
 
 use crate::{Identity, auth::unreadable};
 use bailiwick_domain::{ImpersonationId, Result};
@@ -16,7 +16,7 @@ pub struct Call<'a> {
     pub path: &'a str,
     /// Method.
     pub method: &'a str,
-    /// What of the request is kept; nothing secret is in it.
+    /// The recorded parts of the request, without secrets.
     pub data: Option<&'a str>,
 }
 
@@ -43,8 +43,8 @@ pub async fn open(service: &Identity, call: Call<'_>) -> Result<OpenEntry> {
     Ok(OpenEntry { service: service.clone(), seq, is_complete: false })
 }
 
-/// An entry without its end. Dropped without one, because nobody waits for the answer any more or the handler has
-/// panicked, it says so.
+/// An entry without its end. When it is dropped incomplete, because the client has disconnected or the handler has
+/// panicked, the entry says so.
 #[derive(Debug)]
 pub struct OpenEntry {
     service: Identity,
@@ -53,12 +53,12 @@ pub struct OpenEntry {
 }
 
 impl OpenEntry {
-    /// Records the answer. `data`: what only the end of the request has told of it. A failure is logged: what was done
-    /// is done, and the entry says that it began.
+    /// Records the response. `data`: details known only when the request has ended. A failure is logged: the request
+    /// has already been handled, and the entry shows that it began.
     pub async fn complete(mut self, status: u16, words: &'static str, data: Option<String>) {
         self.is_complete = true;
         let (service, seq) = (self.service.clone(), self.seq);
-        // A task of its own: a client that hangs up now must not cut it.
+        // A separate task, so that a client that disconnects now does not interrupt it.
         let what = async move {
             if let Err(e) = complete(&service, seq, Some(status), words, data.as_deref()).await {
                 tracing::error!(entry = seq, status, error = %e, "an impersonated request could not be recorded to its end");

@@ -1,6 +1,6 @@
-//! What of an impersonated request is recorded: never a secret, whatever the size or the form of the body
-//! (spec: impersonation#requests-while-impersonating, guarantees#identity rule 26). Redaction comes before cutting, so
-//! no cut can hide a key from its value.
+//! What is recorded of an impersonated request: never a secret, whatever the size or the form of the body (spec:
+//! impersonation#requests-while-impersonating, guarantees#identity rule 26). Redaction comes before truncation, so
+//! truncation cannot separate a key from its value.
 
 use bailiwick_alerting::webhook_target;
 use bailiwick_domain::fold::fold;
@@ -12,12 +12,12 @@ use url::form_urlencoded;
 const REDACTED: &str = "[REDACTED]";
 /// Characters that are kept.
 const KEPT_CHARS: usize = 10_000;
-/// What is in the name of a value that is not shown. The longer names of the specification contain one of these.
+/// Parts of the names of values that are hidden. The longer names of the specification contain one of these.
 const SECRET: [&str; 5] = ["password", "secret", "token", "auth", "key"];
 /// Characters of a content type that are kept.
 const TYPE_CHARS: usize = 100;
 
-/// What a request has sent in its body.
+/// The body of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Sent<'a> {
     /// All of it.
@@ -26,12 +26,12 @@ pub enum Sent<'a> {
     Bytes(u64),
 }
 
-/// What of a body is kept. `content_type`: its header. `has_webhooks`: the operation takes addresses of webhooks.
+/// The recorded form of a body. `content_type`: its header. `has_webhooks`: the operation takes addresses of webhooks.
 pub fn of_body(sent: Sent<'_>, content_type: Option<&str>, has_webhooks: bool) -> String {
     let size = match sent {
         Sent::Bytes(size) => size,
         Sent::Whole(body) => {
-            // A bare text or number has no key that could tell what it is.
+            // A bare text or number has no key, so it cannot be classified.
             let value = serde_json::from_slice(body).ok().filter(|v: &Value| v.is_object() || v.is_array());
             if let Some(mut value) = value {
                 redact(&mut value, has_webhooks);
@@ -78,7 +78,7 @@ fn shown_type(content_type: Option<&str>) -> &str {
     let essence = content_type.and_then(|text| text.split(';').next()).map(str::trim).unwrap_or_default();
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+/".contains(&b);
     let is_type = essence.contains('/') && essence.len() <= TYPE_CHARS && essence.bytes().all(is_token);
-    // What a body without a type is (RFC 9110 §8.3).
+    // The type of a body without a type (RFC 9110 §8.3).
     if is_type { essence } else { "application/octet-stream" }
 }
 

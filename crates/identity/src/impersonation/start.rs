@@ -1,4 +1,4 @@
-//! The start of a session (spec: impersonation#requests-while-impersonating).
+//! Starts impersonation sessions (spec: impersonation#requests-while-impersonating).
 
 use super::validity::{judge, live_of, reach};
 use crate::{
@@ -27,7 +27,7 @@ use bailiwick_store::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// What the start of a session answers.
+/// The response to a start.
 #[derive(Clone, Debug)]
 pub struct Started {
     /// The session.
@@ -38,11 +38,12 @@ pub struct Started {
     pub expires_in: u64,
     /// Whose rights it gives.
     pub impersonated: UserObject,
-    /// To whom.
+    /// The impersonator.
     pub impersonator: UserObject,
 }
 
-/// Starts a session. The gate has refused who may not impersonate anybody, and impersonation tokens.
+/// Starts a session. The access check has already refused impersonation tokens and users who may impersonate no other
+/// user.
 ///
 /// # Errors
 /// In the order of spec: impersonation#requests-while-impersonating.
@@ -60,7 +61,8 @@ pub async fn start(
     if wanted == Some(me) {
         return Err(Refusal::ImpersonateSelf.into());
     }
-    // Whoever may not act as him does not wait for his row, nor make others wait.
+    // Checked before the target's row is locked: a caller without the right neither waits for that lock nor makes
+    // others wait.
     let found = match wanted {
         Some(user) => users::get(&service.db, user).await?,
         None => None,

@@ -1,4 +1,4 @@
-//! Whether somebody acts as somebody else (spec: impersonation#requests-while-impersonating).
+//! Whether the user impersonates another user, or is impersonated (spec: impersonation#requests-while-impersonating).
 
 use super::validity::{Pair, live_of};
 use crate::{
@@ -13,14 +13,14 @@ use bailiwick_store::{
     sessions as chains,
 };
 
-/// A session that goes on.
+/// A live session.
 #[derive(Clone, Debug)]
 pub struct Current {
     /// The session.
     pub session: Session,
     /// Whose rights it gives.
     pub impersonated: UserObject,
-    /// To whom.
+    /// The impersonator.
     pub impersonator: UserObject,
 }
 
@@ -31,7 +31,7 @@ impl Current {
     }
 }
 
-/// A token for somebody who has lost his, by reloading the page.
+/// A new token for an impersonator whose client lost the first one, for example by reloading the page.
 #[derive(Clone, Debug)]
 pub struct Recovery {
     /// A fresh token of the session.
@@ -40,10 +40,10 @@ pub struct Recovery {
     pub expires_in: u64,
 }
 
-/// What is answered.
+/// The response.
 #[derive(Clone, Debug)]
 pub enum Status {
-    /// Nobody acts as anybody.
+    /// No impersonation.
     No,
     /// With the impersonation token itself.
     Acting(Box<Current>),

@@ -1,5 +1,5 @@
-//! Whether a session still counts, from what is stored at this moment (spec: authentication#bearer-errors,
-//! impersonation#requests-while-impersonating; spec: authorization#impersonation).
+//! Whether an impersonation session is still valid, judged from the state stored at this moment (spec:
+//! authentication#bearer-errors, impersonation#requests-while-impersonating; spec: authorization#impersonation).
 
 use crate::{
     Identity,
@@ -33,7 +33,8 @@ pub(super) struct Pair {
 /// Why a session does not count. When several fit: the impersonator's side, then consent, then target.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SessionEnd {
-    /// He has left it, or may not go on. `is_disabled`: he himself is suspended or deleted.
+    /// The impersonator has left the session or may not continue. `is_disabled`: the impersonator is suspended or
+    /// deleted.
     Impersonator { is_disabled: bool },
     /// Withdrawn, replaced or expired.
     Consent,
@@ -42,7 +43,7 @@ pub(super) enum SessionEnd {
 }
 
 impl SessionEnd {
-    /// What the token answers.
+    /// The response to the token of such a session.
     fn error(&self) -> Error {
         match self {
             SessionEnd::Impersonator { .. } => {
@@ -55,7 +56,7 @@ impl SessionEnd {
         }
     }
 
-    /// Records the end of a session that nobody has recorded yet.
+    /// Records the end of a session unless it is already recorded.
     pub(super) async fn record(&self, tx: &mut Tx, id: ImpersonationId, now: Ts) -> Result<(), StoreError> {
         let (cause, reason) = match self {
             SessionEnd::Impersonator { .. } => (Cause::Impersonator, None),
@@ -66,7 +67,7 @@ impl SessionEnd {
     }
 }
 
-/// The answer to a token whose consent is gone.
+/// The response to a token whose consent has ended.
 fn withdrawn() -> Error {
     Error::Unauthenticated {
         message: "impersonation consent has been revoked".into(),
@@ -76,7 +77,7 @@ fn withdrawn() -> Error {
     }
 }
 
-/// What the setting makes of a consent.
+/// The reach of a consent under the setting.
 pub fn reach(service: &Identity) -> Consent {
     match service.settings.impersonation.scope {
         ImpersonationScope::Consent => Consent::Everyone,
@@ -132,18 +133,18 @@ pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Se
         return Err(SessionEnd::Target(DELETED.to_owned()));
     }
     match &seen.session.end {
-        // What became of him is over, the session is too.
+        // The target's suspension or deletion is over, but the session stays ended.
         Some(end) => Err(SessionEnd::Target(end.reason.clone().unwrap_or_else(|| DELETED.to_owned()))),
         None => Ok(Pair { impersonator: own, impersonated }),
     }
 }
 
-/// What a request with an impersonation token is.
+/// The outcome of an impersonation token.
 #[derive(Clone, Debug)]
 pub struct Acting {
     /// The session.
     pub session: ImpersonationId,
-    /// Whom the request acts as, or why as nobody.
+    /// The impersonated user as the caller, or the reason for the refusal.
     pub caller: Result<Caller>,
     /// Whether the impersonator may go back with this token, even if it opens nothing else any more.
     pub exit: Result<()>,
@@ -157,11 +158,11 @@ pub fn presented<'a>(service: &Identity, header: Option<&'a str>) -> Option<&'a 
     service.keys.names(TokenKind::Impersonation, token).then_some(token)
 }
 
-/// Looks an impersonation token's session up and judges it.
+/// Looks up the session of an impersonation token and judges it.
 ///
 /// # Errors
-/// `invalid token` for what is no token of ours, 503 when the state cannot be read. Why a genuine token opens nothing
-/// is in [`Acting`].
+/// `invalid token` for anything but a token of this service, 503 when the state cannot be read. [`Acting`] says why a
+/// genuine token is refused.
 pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
     let now = service.now();
     let token = verify_impersonation(service, token, now).ok_or_else(invalid)?;
@@ -187,13 +188,13 @@ pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
         Err(dead) => dead,
     };
     if seen.session.end.is_none() {
-        // Refused in any case; that it stays so must not hang on somebody asking again.
+        // The request is refused in any case. The end is recorded now, so it does not depend on another request.
         if let Err(e) = close(service, session, &dead, now).await {
             tracing::warn!(%session, error = %e, "the end of an impersonation could not be recorded");
         }
     }
     let exit = match &dead {
-        // Built from live data, so there is nobody to go back to.
+        // The new session would be built from live data, and this impersonator may not have one.
         SessionEnd::Impersonator { is_disabled: true } => Err(invalid()),
         SessionEnd::Consent | SessionEnd::Target(_) if !token.is_expired && seen.session.expires_at > now => {
             Ok(())
@@ -217,14 +218,14 @@ async fn close(
 /// Whose rights a transaction has changed, other than by ending their sign-ins.
 #[derive(Clone, Copy, Debug)]
 pub enum Changed {
-    /// This user's: his roles or his place.
+    /// This user's: their roles or their organization.
     User(UserId),
-    /// Those of everybody in a reseller that has become a distributor, and below it.
+    /// The rights of all users in a reseller promoted to distributor, and below it.
     Promoted(OrgId),
 }
 
-/// Ends the sessions that what was written before in this transaction lets go on no longer: that they were over shall
-/// not hang on somebody asking before the rights come back.
+/// Ends the sessions that are no longer valid after the earlier writes of this transaction. Their end must not depend
+/// on a request that arrives before the rights come back.
 pub async fn end_of_changed(
     service: &Identity,
     tx: &mut Tx,

@@ -1,5 +1,5 @@
-//! Making the account of a user. What a creation has made whose answer was lost is found again by our own id, and
-//! searched for by the name that creation was begun with; nothing else is ever searched for.
+//! Creates the account of a user at the tenant. When the response to an earlier creation was lost, the worker searches
+//! by the name of that creation and recognizes the account by our own id. It never searches for anything else.
 
 use super::{
     LogtoSync, open, organization::LOCAL_ID, record_link, refused, seal, user::mirrored, worker::Stop,
@@ -21,12 +21,13 @@ use bailiwick_store::{
 pub(super) struct Account {
     /// Its id.
     pub(super) subject: String,
-    /// An earlier creation has made it, so it may be otherwise than the user is now.
+    /// An earlier creation made it, so it may differ from the user's present state.
     pub(super) is_found: bool,
 }
 
-/// Makes his account, or finds the one an earlier try has made; `is_wanted`: whether one is to be made. None when there is
-/// none, he is gone here meanwhile, or he has come in with another account.
+/// Creates the user's account, or finds the one that an earlier try has created. `is_wanted`: whether to create one.
+/// None when there is no account, when the user has been destroyed meanwhile, or when they have signed in with another
+/// account.
 pub(super) async fn create(
     service: &Identity,
     logto: &LogtoSync,
@@ -64,7 +65,7 @@ pub(super) async fn create(
     Ok(subject.map(|subject| Account { subject, is_found: false }))
 }
 
-/// Remembers that a creation is under way; the password for it. None when he is gone.
+/// Records that a creation is under way, and answers the password for it. None when the user has been destroyed.
 async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Option<String>, Stop> {
     let (issuer, now) = (logto.issuer(), service.now());
     let mut tx = service.db.begin().await?;
@@ -86,14 +87,15 @@ async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Opt
     Ok(Some(password))
 }
 
-/// Nothing was made, so nothing is to be found: else whatever bears our id later would be taken for it.
+/// Nothing was created, so no later search may find anything: an object with our id would be taken for the account.
 async fn forget(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     logto::user_not_created(&mut tx, logto.issuer(), user).await?;
     Ok(tx.commit().await?)
 }
 
-/// Nobody knows what came of it. Who was destroyed meanwhile leaves nobody behind who would search for it.
+/// The outcome of the creation is unknown. If the user was destroyed meanwhile, no later attempt would look for the
+/// account, so this queues a search for it.
 async fn leave(service: &Identity, logto: &LogtoSync, user: &User) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
@@ -104,7 +106,7 @@ async fn leave(service: &Identity, logto: &LogtoSync, user: &User) -> Result<(),
     Ok(())
 }
 
-/// Links him with it and writes the welcome mail, where the password is known that it was made with.
+/// Links the user to the account. Writes the welcome mail, if the password of the account is known.
 async fn link(
     service: &Identity,
     logto: &LogtoSync,
@@ -124,15 +126,15 @@ async fn link(
         record_link(service, &mut tx, user.id, &subject).await?;
     } else {
         match account_links::user(&mut tx, issuer, &subject).await? {
-            // He has come in with it meanwhile.
+            // The user has signed in with this account meanwhile.
             Some(holder) if holder == user.id => {}
-            // Somebody else has: it is that user's now.
+            // Another user has signed in with it: the account is theirs now.
             Some(_) => {
                 logto::user_not_created(&mut tx, issuer, user.id).await?;
                 tx.commit().await?;
                 return Err(refused(422, "account", "already_exists"));
             }
-            // He has come in with another one: this one is nobody's.
+            // The user has signed in with another account, so this one belongs to no user.
             None => {
                 logto::user_not_created(&mut tx, issuer, user.id).await?;
                 outbox::put_gone_account(&mut tx, issuer, service.fresh(), &subject, now).await?;
@@ -156,7 +158,7 @@ async fn link(
     Ok(Some(subject))
 }
 
-/// What an earlier creation has made. Only our own id tells: never a name or an address.
+/// An account made by an earlier creation. Only our own id identifies it, never a name or an address.
 pub(super) async fn find(logto: &LogtoSync, user: UserId, name: &str) -> Result<Option<String>, Stop> {
     let found = logto.client.find_user(name).await.map_err(Stop::Logto)?;
     let ours = user.to_string();

@@ -1,5 +1,6 @@
-//! Applications of third parties that the tenant knows (spec: openid-provider#third-party-applications): asked for when
-//! somebody wants the list and it is five minutes old. While the tenant is away the last good list goes on.
+//! Third-party applications that the tenant knows (spec: openid-provider#third-party-applications). They are fetched
+//! when a request needs the list and it is five minutes old. While the tenant is unavailable, the last good list stays
+//! in use.
 
 use super::{LogtoSync, names};
 use crate::Identity;
@@ -17,7 +18,7 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// How long a list counts.
 const LIFE: Duration = Duration::from_secs(300);
-/// How long nobody asks again after a failure.
+/// How long requests do not fetch again after a failure.
 const PAUSE: Duration = Duration::from_secs(30);
 /// How long a request waits for a newer list.
 const GLANCE: Duration = Duration::from_secs(2);
@@ -30,7 +31,7 @@ const MOST: usize = 500;
 /// Applications that are asked about at once.
 const AT_ONCE: usize = 8;
 
-/// What was told.
+/// What the tenant answered.
 #[derive(Debug, Default)]
 pub struct Applications {
     /// Those of third parties, as they would stand in the catalogue, with ids of the service.
@@ -45,7 +46,7 @@ struct State {
     failed_at: Option<Ts>,
 }
 
-/// The list as it was last told.
+/// The list as last fetched.
 #[derive(Default)]
 pub(super) struct ApplicationCache {
     state: Mutex<State>,
@@ -68,7 +69,7 @@ impl ApplicationCache {
     }
 }
 
-/// The applications; none outside mode `logto` and when nothing was ever told.
+/// The applications; none outside mode `logto`, and before the first successful fetch.
 pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
     let memory = &service.logto.as_ref()?.applications;
     let (list, is_enough) = memory.present(service.now());
@@ -78,7 +79,7 @@ pub async fn applications(service: &Identity) -> Option<Arc<Applications>> {
     let patience = if list.is_some() { GLANCE } else { FIRST };
     let waiting = async {
         match memory.turn.clone().try_lock_owned() {
-            // Goes on by itself: whoever asks next finds it done.
+            // The fetch continues in its own task, so the next request finds its result.
             Ok(turn) => {
                 let worker = service.clone();
                 let _ = service.tasks.spawn(async move { refresh(&worker, turn).await }).await;
@@ -135,7 +136,7 @@ async fn fetch(service: &Identity, logto: &LogtoSync) -> Result<Applications, St
     Ok(Applications { clients, sign_in })
 }
 
-/// What an application says of itself beside the provider's own fields.
+/// The data an application has beside the provider's own fields.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Custom {
@@ -155,14 +156,14 @@ struct Access {
     user_role_ids: Vec<String>,
 }
 
-/// Only what a browser can open.
+/// An address that a browser can open, if it is one.
 fn address(text: Option<String>) -> Option<String> {
     let is_web =
         |text: &String| url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     text.filter(is_web)
 }
 
-/// As it would stand in the catalogue; what cannot be read of its customData makes it invisible.
+/// The client as the catalogue would configure it. An application with unreadable `customData` stays invisible.
 fn registered(
     application: provider::Application,
     experience: provider::SignInExperience,

@@ -1,11 +1,12 @@
-//! Users and organizations at a Logto tenant (identity mode `logto`, spec: authentication#identity-modes, logto#calls).
+//! Logto sync: users and organizations at a Logto tenant (identity mode `logto`, spec: authentication#identity-modes,
+//! logto#calls).
 //!
-//! What changes here is noted in the transaction of the change: which object, and what of it. [`worker`] tells the
-//! tenant afterwards, as things are then, so whatever is told twice or late is right all the same. In the other modes
-//! nothing is noted. [`reconcile`] finds what is otherwise there. Passwords are asked and set directly ([`passwords`]),
-//! outside every transaction; [`applications`] reads those of third parties.
+//! The transaction of a change notes which object has changed, and which aspects of it. [`worker`] sends them to the
+//! tenant afterwards, in their state at that time, so repeated or late sends are harmless. In the other modes nothing
+//! is noted. [`reconcile`] finds other differences. Passwords are checked and set directly ([`passwords`]), outside
+//! every transaction; [`applications`] reads those of third parties.
 //!
-//! To mirror something more: a bit in [`aspect`], a function here that use cases call, and its calls in [`user`] or
+//! To sync one more aspect: add a bit in [`aspect`], a function here that use cases call, and its calls in [`user`] or
 //! [`organization`].
 
 mod account;
@@ -44,9 +45,9 @@ use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{Mutex, Notify};
 use uuid::Uuid;
 
-/// What of an object is to be told, as bits.
+/// The aspects of an object to send, as bits.
 mod aspect {
-    /// Whether he may sign in.
+    /// Whether the user may sign in.
     pub(super) const STATE: i64 = 1;
     /// Names, addresses, custom data.
     pub(super) const PROFILE: i64 = 2;
@@ -64,10 +65,10 @@ mod aspect {
     pub(super) const ORGANIZATION: i64 = PROFILE | TYPE;
 }
 
-/// What sealed passwords are sealed for.
+/// The purpose under which passwords are sealed.
 const SEAL: &str = "logto";
 
-/// What this process keeps for the tenant.
+/// The state of this process for the tenant.
 pub struct LogtoSync {
     settings: Logto,
     client: LogtoClient,
@@ -115,7 +116,7 @@ impl LogtoSync {
     }
 }
 
-/// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
+/// Wakes the worker after the commit; otherwise it would find the change a little later by itself.
 pub fn wake(service: &Identity) {
     if let Some(logto) = &service.logto {
         logto.arrived.notify_one();
@@ -127,7 +128,7 @@ async fn note(service: &Identity, tx: &mut Tx, kind: Kind, object: Uuid, aspects
     Ok(outbox::put(tx, logto.issuer(), kind, object, aspects, service.now()).await?)
 }
 
-/// A new user; `password` is for his account. With `generated_at` it is mailed to him when he has one.
+/// A new user; `password` is for their account. With `generated_at`, it is mailed to them once the account exists.
 pub async fn user_created(
     service: &Identity,
     tx: &mut Tx,
@@ -155,7 +156,7 @@ pub async fn user_changed(service: &Identity, tx: &mut Tx, before: &User, after:
     note(service, tx, Kind::User, after.id.0, aspects).await
 }
 
-/// A user with another state of his own.
+/// A user whose own lifecycle state has changed.
 pub async fn user_moved(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
     note(service, tx, Kind::User, user.0, aspect::STATE).await
 }
@@ -171,7 +172,8 @@ pub async fn user_destroyed(service: &Identity, tx: &mut Tx, user: UserId) -> Re
     Ok(outbox::put_gone_user(tx, logto.issuer(), user, service.now()).await?)
 }
 
-/// A user who was found by his address: his account has a password of its own, and what was refused before may do now.
+/// A user who was found by their address: their account has a password of its own, and changes that the tenant refused
+/// before may succeed now.
 pub async fn user_linked(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
     let Some(logto) = &service.logto else { return Ok(()) };
     logto::user_created(tx, logto.issuer(), user).await?;
@@ -212,14 +214,14 @@ pub async fn organization_destroyed(
     Ok(outbox::put_gone_tree(tx, logto.issuer(), id, org_type, service.now()).await?)
 }
 
-/// Removes what was to be told to tenants that are not this service's any more, with the passwords that were kept for
-/// accounts there; in the other modes that is every one. How many rows.
+/// Removes queued changes for tenants that this service no longer uses, with the passwords stored for accounts there.
+/// In the other modes these are all tenants. Answers the number of rows.
 pub async fn purge_others(service: &Identity, tx: &mut Tx, before: Ts, limit: i64) -> Result<u64> {
     let issuer = service.logto.as_ref().map_or("", LogtoSync::issuer);
     Ok(logto::purge_others(tx, issuer, before, limit).await?)
 }
 
-/// How far users are mirrored; nothing in the other modes.
+/// The sync states of users; nothing in the other modes.
 pub async fn marks_of_users(
     service: &Identity,
     users: impl Iterator<Item = UserId>,
@@ -237,13 +239,13 @@ pub async fn marks_of_organizations(
     Ok(logto::organization_marks(&service.db, logto.issuer(), organizations).await?)
 }
 
-/// An organization with how far it is mirrored.
+/// An organization with its sync state.
 pub async fn marked(service: &Identity, organization: Organization) -> Result<Organization> {
     let mut marks = marks_of_organizations(service, std::iter::once(organization.id)).await?;
     Ok(Organization { mirrored: marks.remove(&organization.id.0).unwrap_or_default(), ..organization })
 }
 
-/// What the tenant does not have, or has as somebody else's, in the words of a refusal.
+/// The tenant has no such object, or another object holds the value: phrased as a refusal of the tenant.
 fn refused(status: u16, key: &str, code: &str) -> worker::Stop {
     let fields = vec![(key.to_owned(), code.to_owned())];
     worker::Stop::Logto(LogtoError::Refused(Refusal { status, fields, code: None }))
@@ -253,8 +255,8 @@ fn seal(service: &Identity, password: &str) -> Result<String> {
     service.keys.seal(SEAL, password.as_bytes(), &*service.entropy).map(|sealed| STANDARD.encode(sealed))
 }
 
-/// Seals the passwords anew that wait for accounts, at whichever tenant; how many no configured secret opens. These
-/// people get generated ones when their accounts are made.
+/// Seals the passwords that wait for accounts with the current secret, for all tenants. Answers how many no configured
+/// secret opens; these users get generated passwords when their accounts are created.
 ///
 /// # Errors
 /// The database's.
@@ -287,8 +289,8 @@ fn open(service: &Identity, sealed: &str) -> Result<String> {
     String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
 }
 
-/// Links the owner organization and the first user to what the configuration names (spec: logto#calls: found by
-/// configured or linked id, never by name).
+/// Links the owner organization and the first user to the objects named in the configuration (spec: logto#calls: found
+/// by configured or linked id, never by name).
 async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
     let (issuer, settings) = (logto.issuer(), &logto.settings);
     let owner = organizations::owner(&service.db).await?;

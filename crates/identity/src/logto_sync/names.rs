@@ -1,4 +1,4 @@
-//! Roles of the catalogue and of organizations at the tenant: the same by name (spec: logto#calls).
+//! Roles of the catalogue and of organizations at the tenant, matched by name (spec: logto#calls).
 
 use super::LogtoSync;
 use crate::Identity;
@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 
 /// How long the names count.
 const LIFE: Duration = Duration::from_secs(300);
-/// They are asked for anew for a name that is missing, but not more often.
+/// The shortest time between two fetches for a missing name.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Ids by folded name.
@@ -33,7 +33,7 @@ impl Names {
     }
 }
 
-/// The names as they were last told.
+/// The names as last fetched.
 #[derive(Default)]
 pub(super) struct RoleCache(Mutex<Option<(Ts, Arc<Names>)>>);
 
@@ -41,13 +41,14 @@ fn by_name(all: Vec<Named>) -> HashMap<String, String> {
     all.into_iter().map(|role| (fold(&role.name), role.id)).collect()
 }
 
-/// The names; asked for anew when they are old, or a while old and without a name that `needs` them to have.
+/// The names. They are fetched again when they are old, or when they are older than the pause and lack a name that
+/// `needs` requires.
 pub(super) async fn known(
     service: &Identity,
     logto: &LogtoSync,
     needs: impl Fn(&Names) -> bool + Send,
 ) -> Result<Arc<Names>, LogtoError> {
-    // Held while they are asked for: once for all who wait.
+    // Locked during the fetch: one fetch serves all waiting tasks.
     let mut held = logto.names.0.lock().await;
     let now = service.now();
     if let Some((at, names)) = held.as_ref() {
@@ -63,8 +64,8 @@ pub(super) async fn known(
     Ok(names)
 }
 
-/// The names after one of the known ones was not to be had (`error`): a role that was removed there and made anew has
-/// another id. The error itself where the names still are what they were.
+/// The names after the tenant has refused one of the known ones (`error`): a role that was removed there and created
+/// again has another id. Returns `error` itself where the names are unchanged.
 pub(super) async fn anew(
     service: &Identity,
     logto: &LogtoSync,
@@ -74,7 +75,7 @@ pub(super) async fn anew(
     if !matches!(error, LogtoError::Missing | LogtoError::Refused(_)) {
         return Err(error);
     }
-    // Unless somebody else has asked anew meanwhile.
+    // Unless another task has fetched them meanwhile.
     logto.names.0.lock().await.take_if(|(_, names)| Arc::ptr_eq(names, used));
     let names = known(service, logto, |_| true).await?;
     if *names == **used { Err(error) } else { Ok(names) }

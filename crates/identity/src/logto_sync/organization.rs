@@ -1,4 +1,4 @@
-//! An organization at the tenant: made once, then changed.
+//! An organization at the tenant: created once, then updated.
 
 use super::{
     LogtoSync, aspect, names, refused,
@@ -19,14 +19,14 @@ use serde_json::json;
 /// Key under which customData has the id here, by which a repeated creation finds the earlier one.
 pub(super) const LOCAL_ID: &str = "bailiwickId";
 
-/// What the tenant gets of an organization.
+/// The fields of an organization at the tenant.
 pub(super) fn mirrored(o: Organization) -> LogtoOrganizationFields {
     let mut custom_data = shown_custom_data(o.custom_data, o.org_type, o.parent_id, o.created_at, None);
     custom_data.insert(LOCAL_ID.to_owned(), json!(o.id));
     LogtoOrganizationFields { name: o.name, description: o.description, custom_data }
 }
 
-/// Tells of an organization as it is now.
+/// Sends the organization's current state.
 pub(super) async fn deliver(
     service: &Identity,
     logto: &LogtoSync,
@@ -40,7 +40,7 @@ pub(super) async fn deliver(
     let (theirs, aspects, from) = match there.id.clone() {
         Some(theirs) => (theirs, aspects, from),
         None => {
-            // Which is deleted is not made; one whose creation was lost may be there.
+            // A deleted organization is not created. One whose creation has an unknown outcome may exist.
             if organization.deleted.is_set() && !there.is_creating {
                 return Ok(Outcome::Nothing);
             }
@@ -67,7 +67,7 @@ pub(super) async fn deliver(
     Ok(Outcome::Done)
 }
 
-/// The organization was removed there; a reconciliation makes it anew.
+/// The organization was removed at the tenant; a reconciliation creates it again.
 fn gone() -> Stop {
     refused(404, "organization", "not_found")
 }
@@ -76,11 +76,12 @@ fn gone() -> Stop {
 struct Made {
     /// Its id there.
     theirs: String,
-    /// An earlier creation has made it, so it may be otherwise than it is here now.
+    /// An earlier creation made it, so it may differ from its present state here.
     is_found: bool,
 }
 
-/// Makes it there, unless an earlier try has. None when there is none: it is deleted or gone here.
+/// Creates it at the tenant, unless an earlier try has. None when there is none to create: it is deleted or destroyed
+/// here.
 async fn create(
     service: &Identity,
     logto: &LogtoSync,
@@ -117,8 +118,8 @@ async fn create(
     Ok(theirs.map(|theirs| Made { theirs, is_found: false }))
 }
 
-/// Remembers its id there; none when it is gone here meanwhile. Refused when another organization here has that id:
-/// repeated, that would come out the same.
+/// Stores its id at the tenant. None when it was destroyed here meanwhile. Refused when another organization here has
+/// that id: a retry would fail the same way.
 async fn link(
     service: &Identity,
     logto: &LogtoSync,
@@ -141,7 +142,7 @@ async fn link(
     Ok(is_there.then_some(theirs))
 }
 
-/// Remembers that a creation is under way; false when the organization is gone.
+/// Records that a creation is under way. False when the organization no longer exists.
 async fn begin(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<bool, Stop> {
     let mut tx = service.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
@@ -159,7 +160,8 @@ async fn forget(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<(), 
     Ok(tx.commit().await?)
 }
 
-/// Nobody knows what came of it. What was destroyed meanwhile leaves nobody behind who would search for it.
+/// The outcome of the creation is unknown. If the organization was destroyed meanwhile, no later attempt would look for
+/// it, so this queues a search for it.
 async fn leave(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
@@ -170,7 +172,7 @@ async fn leave(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> 
     Ok(())
 }
 
-/// What an earlier creation has made. Only our own id tells: never the name.
+/// An organization made by an earlier creation. Only our own id identifies it, never the name.
 pub(super) async fn find(logto: &LogtoSync, id: OrgId, name: &str) -> Result<Option<String>, Stop> {
     let found = logto.client.find_organization(name).await.map_err(Stop::Logto)?;
     let ours = id.to_string();
@@ -178,7 +180,7 @@ pub(super) async fn find(logto: &LogtoSync, id: OrgId, name: &str) -> Result<Opt
     Ok(own.map(|o| o.id))
 }
 
-/// Who joins by himself gets the role of the type; afterwards no longer that of the type before a promotion.
+/// Users who join by themselves get the role of the type. After a promotion, the role of the former type is removed.
 async fn give_jit_role(
     service: &Identity,
     logto: &LogtoSync,

@@ -1,5 +1,5 @@
-//! Passwords at the tenant (spec: account#password-operations): asked and set directly, outside every transaction, and
-//! kept nowhere.
+//! Passwords at the tenant (spec: account#password-operations): checked and set directly, outside every transaction,
+//! and stored nowhere.
 
 use super::LogtoSync;
 use crate::Identity;
@@ -14,7 +14,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// The account of a user, if he has one.
+/// The account of a user, if they have one.
 pub(crate) async fn find(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<Option<String>> {
     Ok(logto::subject(&service.db, logto.issuer(), user).await?)
 }
@@ -22,7 +22,7 @@ pub(crate) async fn find(service: &Identity, logto: &LogtoSync, user: UserId) ->
 /// The account of a user.
 ///
 /// # Errors
-/// 400 `user not synced to Logto` while he has none.
+/// 400 `user not synced to Logto` while the user has none.
 pub async fn account(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<String> {
     find(service, logto, user).await?.ok_or_else(|| Error::bad_request("user not synced to Logto"))
 }
@@ -35,10 +35,10 @@ pub(crate) async fn is_password(logto: &LogtoSync, account: &str, password: &str
     within(logto, logto.client.is_password(account, password)).await
 }
 
-/// Sets the account's password. With `Some` nobody knows whether it was set: it was sent, and no answer says so.
+/// Sets the account's password. `Some`: the outcome is unknown, because the request was sent and no response arrived.
 ///
 /// # Errors
-/// 400 with what the provider refuses, 502 and 504 for the provider where it was not set.
+/// 400 with the reason of the provider's refusal, 502 and 504 for the provider where the password was not set.
 pub(crate) async fn set(logto: &LogtoSync, account: &str, password: &str) -> Result<Option<Error>> {
     let is_unknown = AtomicBool::new(false);
     match within(logto, logto.client.set_password(account, password, &is_unknown)).await {

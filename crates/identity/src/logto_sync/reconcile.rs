@@ -1,5 +1,5 @@
-//! `bailiwick logto sync`: holds every organization and user against what the tenant has. Objects are found there by their
-//! links only: nothing is taken over because it has the same name.
+//! `bailiwick logto sync`: compares every organization and user with the tenant. It finds objects there by their links
+//! only: an object with the same name is not adopted.
 
 use super::{LogtoSync, aspect, organization, user};
 use crate::Identity;
@@ -16,11 +16,11 @@ use bailiwick_store::{
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-/// Objects read from the database at a time, and looked at at once.
+/// Objects read from the database at a time, and compared at the same time.
 const PAGE: i64 = 100;
 const AT_ONCE: usize = 8;
 
-/// What is otherwise there.
+/// An object that differs at the tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// `organization` or `user`.
@@ -31,23 +31,24 @@ pub struct Difference {
     pub name: String,
     /// `missing`, `different: …`, `superfluous: …`.
     pub what: Vec<String>,
-    /// What is to be told, as bits, and whether the link leads nowhere.
+    /// The aspects to send, as bits, and a link to an object that does not exist.
     aspects: i64,
     dead_link: Option<String>,
 }
 
-/// What a reconciliation has come to.
+/// The result of a reconciliation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Organizations and users looked at.
+    /// Organizations and users compared.
     pub looked_at: u64,
-    /// Those that are otherwise there.
+    /// Those that differ.
     pub different: u64,
-    /// What is still to be told afterwards, refused things included.
+    /// Changes still waiting to be sent afterwards, including refused ones.
     pub waiting: u64,
 }
 
-/// Looks at everything; unless `is_dry`, what differs is told afterwards. `each` gets the differences as they are found.
+/// Compares everything. Unless `is_dry`, it queues the differences for the worker. `each` receives the differences as
+/// they are found.
 ///
 /// # Errors
 /// Another identity mode; the provider or the database does not answer.
@@ -57,7 +58,7 @@ pub async fn reconcile(
     mut each: impl FnMut(&Difference),
 ) -> Result<Figures> {
     let logto = service.logto.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
-    // Where this fails there is no tenant, and a 404 says nothing of what is asked for.
+    // If this call fails there is no tenant, and a 404 would say nothing about the requested object.
     logto.client.roles().await.map_err(away)?;
     super::link_configured(service, logto).await?;
     if !is_dry {
@@ -113,7 +114,7 @@ async fn take(
     Ok(())
 }
 
-/// Notes what is to be told; a link to something that is gone ends, so that it is made anew.
+/// Queues a difference for the worker. A link to a removed object ends, so the worker creates the object again.
 async fn note(service: &Identity, logto: &LogtoSync, difference: &Difference) -> Result<()> {
     let (issuer, now) = (logto.issuer(), service.now());
     let mut tx = service.db.begin().await?;
@@ -143,7 +144,7 @@ async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Re
         Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
     };
     let Some(theirs) = linked else {
-        // Who is deleted gets nothing made.
+        // Nothing is created for a deleted organization.
         let is_wanted = !found.deleted.is_set();
         return Ok(is_wanted.then(|| difference("missing".to_owned(), aspect::ORGANIZATION, None)).flatten());
     };

@@ -1,4 +1,5 @@
-//! A user at the tenant: an account made once, then changed. Steps look at what is there first, so each can be repeated.
+//! A user at the tenant: an account created once, then updated. Each step reads the state there first, so it can be
+//! repeated.
 
 use super::{
     LogtoSync,
@@ -21,7 +22,7 @@ use bailiwick_store::{
 };
 use serde_json::{Map, Value, json};
 
-/// What the tenant gets of a user. Keys of the service win over the client's.
+/// The fields of a user at the tenant. The service's keys override the client's.
 pub(super) fn mirrored(user: &User) -> LogtoUserFields {
     let mut custom_data: Map<String, Value> = user.custom_data.clone().unwrap_or_default();
     let creator = user.created_by.as_ref().and_then(|by| by.organization_id);
@@ -48,13 +49,13 @@ pub(super) fn is_enabled(placed: &Placed) -> bool {
     !(standing.suspended || standing.suspended_above || is_deleted(placed))
 }
 
-/// Himself or through an organization.
+/// Individually or through an organization.
 pub(super) fn is_deleted(placed: &Placed) -> bool {
     placed.standing.deleted || placed.standing.deleted_above
 }
 
-/// Tells of a user as he is now. Whether he may come in is told first, and neither a refusal of one thing nor an
-/// organization that is not there yet keeps the others back.
+/// Sends the user's current state. Whether the user may sign in is sent first. Neither a refusal of one change nor an
+/// organization that does not exist there yet holds the others back.
 pub(super) async fn deliver(
     service: &Identity,
     logto: &LogtoSync,
@@ -69,7 +70,8 @@ pub(super) async fn deliver(
     let (subject, mut aspects) = match linked {
         Some(subject) => (subject, aspects),
         None => {
-            // Who is deleted gets nothing made; one whose creation was lost may be there and come in.
+            // No account is created for a deleted user. One whose creation has an unknown outcome may exist and sign
+            // in.
             if is_deleted && logto::pending(&service.db, issuer, id).await?.creating_at.is_none() {
                 return Ok(Outcome::Nothing);
             }
@@ -82,7 +84,8 @@ pub(super) async fn deliver(
         }
     };
     if home.is_none() {
-        // None is made for who is deleted. Who comes back needs one; it may not have been made because of that.
+        // No organization is created for a deleted user. A restored user needs one, and it may be missing for that
+        // reason.
         aspects = match is_deleted {
             true => aspects & !aspect::MEMBERSHIP,
             false if aspects & aspect::STATE != 0 => aspects | aspect::MEMBERSHIP,
@@ -97,7 +100,7 @@ pub(super) async fn deliver(
         match tell(service, logto, &placed, &subject, home.as_deref(), one).await {
             Ok(()) => {}
             Err(Stop::Logto(LogtoError::Refused(refusal))) => refused.push(refusal.to_string()),
-            // Something is not there: the account itself, or what it was to be given.
+            // An object is missing there: the account itself, or one that it was to be linked to.
             Err(Stop::Logto(LogtoError::Missing)) => {
                 if logto.client.user(&subject).await.map_err(Stop::Logto)?.is_none() {
                     return Ok(Outcome::Refused(vec!["account: not_found".to_owned()]));
@@ -117,14 +120,14 @@ pub(super) async fn deliver(
     Ok(if refused.is_empty() { Outcome::Done } else { Outcome::Refused(refused) })
 }
 
-/// What a new account does not say yet.
+/// The aspects that the creation of an account does not cover.
 async fn after_creation(service: &Identity, placed: &Placed) -> Result<i64, Stop> {
     let state = if is_enabled(placed) { 0 } else { aspect::STATE };
     let picture = if picture(service, placed.user.id).await?.is_empty() { 0 } else { aspect::PICTURE };
     Ok(state | picture | aspect::ROLES | aspect::MEMBERSHIP)
 }
 
-/// The address of his picture; `""` = he has none.
+/// The address of the user's picture; `""` when there is none.
 pub(super) async fn picture(service: &Identity, user: UserId) -> Result<String, StoreError> {
     let has_one = avatars::etag(&service.db, user).await?.is_some();
     let settings = &service.settings;
@@ -132,7 +135,7 @@ pub(super) async fn picture(service: &Identity, user: UserId) -> Result<String, 
     Ok(if has_one { url() } else { String::new() })
 }
 
-/// His organization must be there first: it is noted unless it is, then the user's turn comes again.
+/// The user's organization must exist at the tenant first. If it does not, it is queued, and the user is retried.
 async fn wait_for(
     service: &Identity,
     logto: &LogtoSync,
@@ -169,7 +172,7 @@ async fn tell(
     told.map_err(Stop::Logto)
 }
 
-/// Adds what is missing, then takes away what is too much: roles of the catalogue only.
+/// Adds the missing roles, then removes the excess ones; only roles of the catalogue.
 async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject: &str) -> Result<(), Stop> {
     let wanted: Vec<&str> = user
         .role_ids
@@ -205,7 +208,7 @@ async fn tell_roles(service: &Identity, logto: &LogtoSync, user: &User, subject:
     Ok(())
 }
 
-/// Joins his organization with the role of its type, then leaves the others that are organizations of ours.
+/// Adds the user to their organization with the role of its type, then removes them from our other organizations.
 async fn tell_membership(
     service: &Identity,
     logto: &LogtoSync,
@@ -250,7 +253,7 @@ async fn tell_membership(
     if role.is_none() { Err(no_role()) } else { Ok(()) }
 }
 
-/// Removes an account whose user is no more. Where that is refused he does not come in any more, at least.
+/// Removes the account of a destroyed user. If the tenant refuses, the user can at least no longer sign in.
 pub(super) async fn remove(logto: &LogtoSync, account: &str) -> Result<Outcome, Stop> {
     let refusal = match logto.client.delete_user(account).await {
         Ok(()) => return Ok(Outcome::Done),

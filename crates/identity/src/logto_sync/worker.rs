@@ -1,5 +1,5 @@
-//! Tells the tenant what is noted. Rows are leased, so that several processes share them; each object has one row, so
-//! nobody tells of the same one at the same time, and what is told is the state at that moment.
+//! Sends queued changes to the tenant. Rows are leased, so several processes share them. Each object has one row, so no
+//! two workers send the same object at the same time, and they send its state at that moment.
 
 use super::{LogtoSync, account, link_configured, organization, user};
 use crate::Identity;
@@ -24,15 +24,15 @@ use uuid::Uuid;
 
 /// Name of the work, for the log.
 const KIND: &str = "logto";
-/// Rows leased and told of at once.
+/// Rows leased and sent at once.
 const CLAIMS: i64 = 8;
-/// Longest time a leased row waits for a worker that has died; longer than [`RUN`] twice, as organizations are told of
-/// before users under one lease, and what the database may take for both.
+/// Longest time a leased row waits for a worker that has died. It is longer than twice [`RUN`] (under one lease,
+/// organizations are sent before users) plus the time the database may take for both.
 const LEASE: Duration = Duration::from_secs(600);
 /// Longest time for telling of one object.
 const RUN: Duration = Duration::from_secs(240);
 const _: () = assert!(LEASE.as_secs() >= 2 * RUN.as_secs() + 120);
-/// How often the rows are looked at when nothing says that there is something.
+/// How often the worker looks at the rows without a wake-up.
 const POLL: Duration = Duration::from_secs(10);
 /// Users of a tree that are noted in one transaction.
 const TREE_USERS: i64 = 500;
@@ -54,26 +54,26 @@ pub fn start(service: &Identity) {
     });
 }
 
-/// Tells everything that is due now; for tests and commands. Answers how many objects were told of.
+/// Sends everything that is due now; for tests and commands. Answers how many objects were sent.
 pub async fn run_until_idle(service: &Identity) -> Result<u64> {
     until_idle(|| round(service)).await
 }
 
-/// What became of a row.
+/// The outcome of a row.
 pub(super) enum Outcome {
-    /// Told.
+    /// Sent.
     Done,
-    /// There is nothing to tell.
+    /// There is nothing to send.
     Nothing,
-    /// Told, but these were refused.
+    /// Sent, but these changes were refused.
     Refused(Vec<String>),
-    /// Not all of it before something else is: at once, or later. What has been told was refused as far as it says.
+    /// Another object must be sent first; then the rest, at once or later. `refused`: refusals so far.
     Wait { at_once: bool, refused: Vec<String> },
     /// The next users of a tree are noted.
     OnTo(Uuid),
 }
 
-/// Why nothing became of it.
+/// Why a row could not be sent.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// The database.
@@ -88,7 +88,7 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// Leases once and tells of what was leased. None when the tenant is away, so that not everybody tries.
+/// Claims rows once and sends them. Answers 0 when the tenant is unavailable, so that the caller stops.
 async fn round(service: &Identity) -> Result<u64> {
     let Some(logto) = &service.logto else { return Ok(0) };
     let _turn = logto.turn.lock().await;
@@ -108,7 +108,7 @@ async fn round(service: &Identity) -> Result<u64> {
     Ok(if is_away { 0 } else { due.len() as u64 })
 }
 
-/// Tells of one object and settles its row; whether the tenant is away.
+/// Sends one object and settles its row; returns whether the tenant is unavailable.
 async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool> {
     // Deep and large: kept off the stack.
     let told = tokio::time::timeout(RUN, Box::pin(deliver(service, logto, due))).await;
@@ -165,7 +165,7 @@ async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool
     Ok(is_away)
 }
 
-/// Notes how far the object is mirrored, if it is still there.
+/// Stores the sync state of the object, if it still exists.
 async fn settle(
     tx: &mut bailiwick_store::Tx,
     issuer: &str,
@@ -209,7 +209,7 @@ async fn deliver(service: &Identity, logto: &LogtoSync, due: &Due) -> std::resul
         (Kind::Members | Kind::Tree, _) => next_users(service, logto, due).await,
         (Kind::GoneUser, Some(id)) => user::remove(logto, id).await,
         (Kind::GoneOrganization, Some(id)) => remove_organization(logto, id).await,
-        // What a creation has made whose answer was lost.
+        // An account that a creation with a lost response may have made.
         (Kind::GoneUser, None) => {
             let Some(name) = &due.search_name else { return Ok(Outcome::Done) };
             match account::find(logto, UserId(due.object), name).await? {

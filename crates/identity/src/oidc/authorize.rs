@@ -1,4 +1,4 @@
-//! Authorization requests: what they may ask for, and their answer (spec: openid-provider#endpoints, steps 2 and 4).
+//! Authorization requests: what they may request, and the response (spec: openid-provider#endpoints, steps 2 and 4).
 
 use super::{Code, INTERACTION, Refused, clients, consent};
 use crate::Identity;
@@ -27,7 +27,7 @@ const MAX_PARAMETER_BYTES: usize = 2048;
 /// Characters of a SHA-256 in base64url.
 const CHALLENGE_CHARS: usize = 43;
 
-/// What was sent to an endpoint. Empty values count as missing (RFC 6749 §3.1).
+/// The parameters sent to an endpoint. Empty values count as missing (RFC 6749 §3.1).
 #[derive(Clone, Debug, Default)]
 pub struct Parameters(Vec<(String, String)>);
 
@@ -37,10 +37,10 @@ impl Parameters {
         Parameters(form_urlencoded::parse(text).into_owned().filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// The value of a parameter that may come once.
+    /// The value of a parameter that may appear once.
     ///
     /// # Errors
-    /// `invalid_request` when it comes more often, is too long or has control characters.
+    /// `invalid_request` when it appears more often, is too long or has control characters.
     pub fn one(&self, name: &'static str) -> Result<Option<&str>, Refused> {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let value = values.next();
@@ -70,7 +70,7 @@ pub struct Browser {
     pub login: Option<String>,
 }
 
-/// A request found good, as it is stored while somebody signs in.
+/// A valid request, as it is stored while the user signs in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthorizationRequest {
     /// Registered client.
@@ -79,7 +79,7 @@ pub struct AuthorizationRequest {
     pub redirect_uri: String,
     /// Handed back unchanged.
     pub state: Option<String>,
-    /// What is granted: the known ones of the asked scopes.
+    /// The granted scopes: the known ones of those requested.
     pub scope: String,
     /// S256 challenge.
     pub code_challenge: Option<String>,
@@ -87,17 +87,17 @@ pub struct AuthorizationRequest {
     pub nonce: Option<String>,
     /// Audience of the access token.
     pub resource: Option<String>,
-    /// Who probably signs in.
+    /// The user that probably signs in.
     pub login_hint: Option<String>,
-    /// The user is to be asked even for what he has allowed before (`prompt=consent`).
+    /// The user is asked even for scopes they have allowed before (`prompt=consent`).
     #[serde(default)]
     pub wants_consent: bool,
-    /// Somebody has signed in and is asked what the client may learn.
+    /// The user has signed in and is asked what the client may learn.
     #[serde(default)]
     pub asked: Option<consent::Asked>,
 }
 
-/// What of a request decides whether somebody must sign in; nothing that is kept.
+/// The parts of a request that decide whether the user must sign in; they are not stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Wish {
     no_page: bool,
@@ -105,21 +105,21 @@ struct Wish {
     max_age: Option<Duration>,
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Authorized {
     /// Unknown client or address: shown here, never sent on.
     Untrusted(Refused),
     /// Back to the client, with a code or an error.
     Redirect(String),
-    /// Somebody must sign in first.
+    /// The user must sign in first.
     SignIn {
         /// Of the stored request.
         interaction: Uuid,
         /// The browser's cookie.
         browser: String,
     },
-    /// Somebody is signed in and must say what the client may learn.
+    /// The user is signed in and must decide what the client may learn.
     Consent {
         /// Of the question.
         interaction: Uuid,
@@ -128,7 +128,7 @@ pub enum Authorized {
     },
 }
 
-/// Answers a request or stores it until somebody has signed in.
+/// Answers a request, or stores it until the user has signed in.
 pub async fn authorize(service: &Identity, parameters: &Parameters, browser: &Browser) -> Result<Authorized> {
     let (client, redirect_uri) = match destination(service, parameters) {
         Ok(known) => known,
@@ -275,7 +275,7 @@ fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
     Ok(Wish { no_page: has("none"), sign_in, max_age })
 }
 
-/// The login of this browser and whose it is, unless it has ended or its user may not come in.
+/// The login of this browser and its user, unless the login has ended or the user may not sign in.
 pub(super) async fn live_login(
     service: &Identity,
     browser: &Browser,
@@ -294,7 +294,7 @@ pub(super) fn is_cookie(value: &str) -> bool {
     value.len() == CHALLENGE_CHARS && is_base64url(value)
 }
 
-/// Stores what waits for a sign-in: a request, or none when a person came without a client.
+/// Stores an interaction that waits for a sign-in: a request, or none when the user came without a client.
 pub(super) async fn store(
     service: &Identity,
     request: Option<&AuthorizationRequest>,
@@ -355,7 +355,7 @@ pub(super) async fn grant(
     Ok(address(service, &request.redirect_uri, &[("code", Some(&code)), ("state", state)]))
 }
 
-/// The user, if he is still good; he stays so until the transaction ends.
+/// The user, if they may still sign in. Their state cannot change until the transaction ends.
 pub(super) async fn hold_user(tx: &mut Tx, user: UserId) -> Result<Option<Identified>> {
     let user = identities::get_steady(tx, user).await?;
     Ok(user.filter(|user| user.standing.is_enabled()))
@@ -380,7 +380,7 @@ fn error_address(service: &Identity, redirect_uri: &str, state: Option<&str>, re
     address(service, redirect_uri, &pairs)
 }
 
-/// The redirect URI with more in its query, and who speaks (RFC 9207).
+/// The redirect URI with additional query parameters, and the issuer (RFC 9207).
 fn address(service: &Identity, redirect_uri: &str, pairs: &[(&str, Option<&str>)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in pairs {
@@ -398,12 +398,13 @@ pub(super) fn with_query(address: &str, query: &str) -> String {
     format!("{address}{separator}{query}")
 }
 
-/// What a page's `form-action` must allow so that its form can lead there (spec: openid-provider#endpoints, step 3).
+/// The source that a page's `form-action` must allow so that its form can lead there (spec: openid-provider#endpoints,
+/// step 3).
 pub fn form_target(redirect_uri: &str) -> Option<String> {
     let url = Url::parse(redirect_uri).ok()?;
     match url.scheme() {
         "http" | "https" => Some(url.origin().ascii_serialization()),
-        // An application's own scheme has no origin; the scheme is what can be named.
+        // An application's own scheme has no origin, so only the scheme can be named.
         scheme => Some(format!("{scheme}:")),
     }
 }

@@ -1,4 +1,4 @@
-//! What tokens tell of a user: ID tokens, userinfo, introspection (spec: openid-provider#endpoints).
+//! The claims about a user in ID tokens, userinfo and introspection (spec: openid-provider#endpoints).
 
 use super::{
     Code, Refusal,

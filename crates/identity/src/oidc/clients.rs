@@ -1,4 +1,4 @@
-//! Registered clients: the one that is always there and the configured ones (spec: openid-provider#endpoints).
+//! Registered clients: the built-in one and the configured ones (spec: openid-provider#endpoints).
 
 use super::{Code, Refused};
 use aws_lc_rs::{constant_time, digest};
@@ -20,7 +20,7 @@ pub struct Client {
     secret_sha256: Option<String>,
     redirects: Addresses,
     post_logout: Addresses,
-    /// What people are told of a client of a third party.
+    /// The description that users see of a third-party client.
     third_party: Option<Application>,
 }
 
@@ -76,7 +76,7 @@ impl Client {
         &self.id
     }
 
-    /// No secret: PKCE is what binds a code to it.
+    /// No secret: PKCE binds the code to the client.
     pub const fn is_public(&self) -> bool {
         self.secret_sha256.is_none()
     }
@@ -86,12 +86,12 @@ impl Client {
         self.third_party.is_none()
     }
 
-    /// What people are told of a client of a third party.
+    /// The description that users see of a third-party client.
     pub const fn third_party(&self) -> Option<&Application> {
         self.third_party.as_ref()
     }
 
-    /// What people call it.
+    /// Its name for users.
     pub fn display_name(&self) -> &str {
         let application = self.third_party.as_ref();
         application.and_then(|a| a.display_name.as_ref().or(a.name.as_ref())).unwrap_or(&self.id)
@@ -186,7 +186,7 @@ pub fn is_client_origin(settings: &Settings, origin: &str) -> bool {
         || settings.provider.clients.iter().any(|c| configured(c).redirects.allow_origin(origin))
 }
 
-/// What is wrong with the configured clients, each with the client's id; empty when nothing is. For the check at the
+/// The problems of the configured clients, each with the client's id; empty when there are none. For the check at the
 /// start.
 pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
     let mut found = Vec::new();
@@ -237,7 +237,7 @@ pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
     found
 }
 
-/// Why nobody may be sent there; the words go after the address.
+/// Why the provider may not redirect to this address; the text follows the address.
 pub fn problem_of_address(uri: &str) -> Option<&'static str> {
     let Ok(url) = Url::parse(uri) else { return Some("is not an absolute URI") };
     if url.fragment().is_some() {
@@ -263,7 +263,7 @@ pub(crate) fn admits(client: &Client, identity: &UserIdentity) -> bool {
     control.is_some_and(|control| names(control, identity))
 }
 
-/// Every list with something in it must match; with nothing in any of them nobody is admitted.
+/// Whether the user is admitted: every list that is not empty must match. Empty lists alone admit no user.
 pub(crate) fn names(control: &AccessControl, identity: &UserIdentity) -> bool {
     let (organization, effective) = (&identity.organization, &identity.effective);
     let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;

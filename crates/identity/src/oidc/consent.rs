@@ -1,9 +1,9 @@
-//! Clients of third parties: who may use them, and what he lets them learn (spec: openid-provider#endpoints, step 2,
-//! and openid-provider#third-party-applications).
+//! Third-party clients: which users may use them, and what a user lets them learn (spec: openid-provider#endpoints,
+//! step 2, and openid-provider#third-party-applications).
 //!
-//! [`settle`] is where every sign-in ends: with a code, with a refusal, or with the question that a page ([`page`],
-//! [`answer`]) or a script ([`allow_by_script`], then [`resume`]) answers. The question waits as an interaction that
-//! names the login it is asked of; it opens nothing without that login's cookie.
+//! Every sign-in ends in [`settle`]: with a code, with a refusal, or with the consent question. A page ([`page`],
+//! [`answer`]) or a script ([`allow_by_script`], then [`resume`]) answers the question. The question waits as an
+//! interaction that names its login; without the cookie of that login it is useless.
 
 use super::{
     Code, Refused,
@@ -49,16 +49,16 @@ pub struct Asked {
     pub is_allowed: bool,
 }
 
-/// What the page shows.
+/// The contents of the page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Name of the application.
     pub application: String,
-    /// Host that will be told.
+    /// The host that will receive the data.
     pub host: String,
-    /// What it asks for.
+    /// The requested scopes.
     pub scopes: Vec<&'static str>,
-    /// Who is asked.
+    /// The user who is asked.
     pub person: Person,
     /// For `form-action`.
     pub form_target: Option<String>,
@@ -66,7 +66,7 @@ pub struct Page {
     pub form_token: String,
 }
 
-/// An application somebody has allowed something.
+/// An application to which the user has given consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
     /// `client_id`.
@@ -75,8 +75,8 @@ pub struct Allowed {
     pub application: String,
 }
 
-/// Whether this person may use the client: everybody a client of ours, whom `access_control` names one of a third
-/// party.
+/// Whether this user may use the client: every user may use a client of ours; a third-party client admits the users
+/// that its `access_control` names.
 pub(super) fn admits(service: &Identity, client: &clients::Client, user: &Identified) -> bool {
     client.is_first_party() || clients::admits(client, &identity_of(&service.catalogue, user.clone()))
 }
@@ -104,8 +104,9 @@ pub(super) async fn settle(
     authorize::grant(service, tx, request, login, now).await.map(SignInEnd::Redirect)
 }
 
-/// Once for at least these scopes, and just now if the client wants the user asked again. What was taken back meanwhile
-/// is not allowed, whatever was answered before: who takes it back holds the user.
+/// Whether the user has consented to at least these scopes, and has done so just now if the client requires a new
+/// question. A consent withdrawn meanwhile does not count, whatever the user answered before: a withdrawal locks the
+/// user.
 async fn is_allowed(tx: &mut Tx, request: &AuthorizationRequest, login: &Login) -> Result<bool> {
     let was_asked = request.asked.is_some_and(|asked| asked.is_allowed && asked.login == login.id);
     if request.wants_consent && !was_asked {
@@ -125,7 +126,7 @@ pub fn address(service: &Identity, id: Uuid) -> String {
     format!("{}/consent/{id}", service.settings.provider_issuer())
 }
 
-/// A question that waits, and of whom.
+/// An open question and its user.
 struct Waiting {
     interaction: Interaction,
     request: AuthorizationRequest,
@@ -134,8 +135,8 @@ struct Waiting {
     user: Identified,
 }
 
-/// The question of an interaction; none when it asks none, or somebody else. Where somebody has given a password since,
-/// it is his sign-in again.
+/// The question of an interaction. None when it asks none, or asks another user. If a user has entered a password
+/// since, it is their sign-in again.
 async fn waiting(service: &Identity, interaction: Interaction, browser: &Browser) -> Result<Option<Waiting>> {
     if interaction.user_id.is_some() {
         return Ok(None);
@@ -148,7 +149,7 @@ async fn waiting(service: &Identity, interaction: Interaction, browser: &Browser
     Ok(client.map(|client| Waiting { interaction, request, client, login, user }))
 }
 
-/// The page of a question; none when it is gone or somebody else's.
+/// The page of a question. None when the question has ended or belongs to another user.
 pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
     let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
     let Some(waiting) = waiting(service, interaction, browser).await? else { return Ok(None) };
@@ -194,7 +195,7 @@ pub async fn answer(
     Ok(address)
 }
 
-/// A script answers with yes: the address that leads on. None when nobody is asked.
+/// A script answers yes: the address that continues the sign-in. None when no question is open.
 pub async fn allow_by_script(
     service: &Identity,
     ctx: &RequestContext,
@@ -215,7 +216,7 @@ pub async fn allow_by_script(
     Ok(Some(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)))
 }
 
-/// The address a script was sent to after its yes; none when this interaction asks nobody.
+/// The address that a script continues with after its yes. None when this interaction has no question.
 pub(super) async fn resume(
     service: &Identity,
     interaction: &Interaction,
@@ -232,7 +233,7 @@ pub(super) async fn resume(
     Ok(Some(address))
 }
 
-/// Keeps what was allowed, together with what was allowed before.
+/// Stores the newly allowed scopes together with those allowed before.
 async fn remember(
     tx: &mut Tx,
     ctx: &RequestContext,
@@ -248,7 +249,7 @@ async fn remember(
     audit::record_own(tx, now, ctx, user.id, user.organization.id, "user.allow_application").await
 }
 
-/// What somebody has allowed, by the name of the application; clients that are gone are left out.
+/// The applications the user has consented to, ordered by name; clients that no longer exist are left out.
 pub(super) async fn allowed(service: &Identity, user: UserId) -> Result<Vec<Allowed>> {
     let of_client = |consent: Consent| {
         let client = clients::find(&service.settings, &consent.client_id)?;
@@ -260,7 +261,7 @@ pub(super) async fn allowed(service: &Identity, user: UserId) -> Result<Vec<Allo
     Ok(all)
 }
 
-/// Somebody takes back what he has allowed: the application's tokens end with it.
+/// Withdraws the user's consent: the tokens of the application end with it.
 pub async fn withdraw(
     service: &Identity,
     ctx: &RequestContext,

@@ -1,4 +1,4 @@
-//! Refusals in the protocol's own words (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6).
+//! Refusals in the terms of the protocol (RFC 6749 §4.1.2.1, §5.2; RFC 8707; OpenID Connect Core §3.1.2.6).
 
 use bailiwick_domain::Error;
 use bailiwick_store::StoreError;
@@ -25,7 +25,7 @@ pub enum Code {
     InvalidTarget,
     /// `prompt=none` without a browser login.
     LoginRequired,
-    /// `prompt=none`, and the user has not allowed the client what it asks for.
+    /// `prompt=none`, and the user has not consented to the requested scopes.
     ConsentRequired,
     /// This user may not use the client, or did not allow it.
     AccessDenied,
@@ -62,7 +62,7 @@ impl Code {
     }
 }
 
-/// What the client did wrong.
+/// An error of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Code.

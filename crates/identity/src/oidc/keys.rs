@@ -1,4 +1,4 @@
-//! Signing keys: ES384, made at the first need, kept sealed in the database, read there by every process.
+//! Signing keys: ES384, created on first use, stored sealed in the database, read there by every process.
 
 use super::INTERACTION;
 use crate::Identity;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What [`Keys::seal`](bailiwick_platform::keys::Keys::seal) seals them for.
+/// The purpose under which [`Keys::seal`](bailiwick_platform::keys::Keys::seal) seals them.
 const PURPOSE: &str = "oidc signing key";
 
 /// Bytes of one coordinate of a point on P-384.
@@ -22,7 +22,7 @@ const COORDINATE_BYTES: usize = 48;
 
 /// The longest life of anything signed: ID tokens and access tokens live equally long.
 pub(super) fn signed_life(service: &Identity) -> Duration {
-    // A margin for clients that keep an ID token a little longer, and for replicas whose clocks differ.
+    // A margin for clients that use an ID token a little longer, and for replicas whose clocks differ.
     service.settings.provider.access.saturating_add(INTERACTION)
 }
 
@@ -33,7 +33,7 @@ pub(super) struct SigningKey {
 }
 
 impl SigningKey {
-    /// A JWT; `typ` of the header says what it is.
+    /// A JWT; `typ` of the header is its kind.
     pub(super) fn sign(&self, typ: &str, claims: &impl Serialize) -> Result<String> {
         let header = Header {
             typ: Some(typ.to_owned()),
@@ -80,7 +80,7 @@ pub(super) async fn signing(service: &Identity) -> Result<SigningKey> {
     Ok(SigningKey { kid: stored.kid, key: EncodingKey::from_ec_der(&pkcs8) })
 }
 
-/// Whom an ID token of ours was issued to, however old it is; none when it is not ours.
+/// The audience of an ID token of ours, however old it is; none when it is not ours.
 pub(super) async fn audience_of_id_token(service: &Identity, token: &str) -> Result<Option<String>> {
     #[derive(Deserialize)]
     struct Claims {

@@ -1,4 +1,4 @@
-//! Signing in without a client: the address the first start prints.
+//! Signing in without a client: the address that the first start prints.
 
 use super::{
     authorize::{self, Browser},
@@ -10,14 +10,14 @@ use bailiwick_domain::Result;
 use bailiwick_store::identities::Identified;
 use uuid::Uuid;
 
-/// Who is signed in, for his own eyes.
+/// The signed-in user, as shown to that user only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// Display name.
     pub name: String,
     /// E-mail as given.
     pub email: String,
-    /// Name of his organization.
+    /// Name of the user's organization.
     pub organization: String,
 }
 
@@ -27,19 +27,19 @@ impl Person {
     }
 }
 
-/// What somebody finds there.
+/// What the page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountPage {
     /// A live login.
     SignedIn {
         /// Whose it is.
         person: Person,
-        /// What he has allowed applications of third parties.
+        /// The user's consents to third-party applications.
         allowed: Vec<Allowed>,
         /// To be sent back with the form that signs out.
         form_token: String,
     },
-    /// Nobody is signed in; a sign-in waits that leads back here.
+    /// No user is signed in; a sign-in is stored that leads back here.
     SignIn {
         /// Of the waiting sign-in.
         interaction: Uuid,
@@ -53,7 +53,7 @@ pub fn address(service: &Identity) -> String {
     format!("{}/login", service.settings.provider_issuer())
 }
 
-/// Who is signed in in this browser, or a sign-in for him.
+/// The user signed in in this browser, or a new sign-in.
 pub async fn land(service: &Identity, browser: &Browser) -> Result<AccountPage> {
     let now = service.now();
     let live = authorize::live_login(service, browser, now).await?;

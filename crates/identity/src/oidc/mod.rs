@@ -1,11 +1,10 @@
-//! Embedded OpenID provider (spec: openid-provider#endpoints): who somebody is, proved by a password, told to
-//! registered clients.
+//! Embedded OpenID provider (spec: openid-provider#endpoints): authenticates users by password for registered clients.
 //!
-//! [`authorize`] judges a request and either answers it or stores it as an interaction; [`sign_in`] completes the
-//! interaction, [`consent`] asks for what third parties may learn; [`tokens`] turns codes into tokens, renews and ends
-//! them; [`claims`] says what they tell. [`login`] is the same sign-in without a client; [`recovery`] what links in
-//! mails open. Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the protocol's words
-//! for what the client did wrong, or a fault of ours.
+//! [`authorize`] judges a request and either answers it or stores it as an interaction. [`sign_in`] completes the
+//! interaction; [`consent`] asks the user what third parties may learn. [`tokens`] exchanges codes for tokens, renews
+//! and revokes them; [`claims`] builds their claims. [`login`] is the same sign-in without a client; [`recovery`]
+//! handles the links in mails. Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the
+//! protocol's errors for a fault of the client, or a fault of ours.
 
 pub mod authorize;
 pub mod claims;
@@ -32,13 +31,13 @@ use bailiwick_store::{
 };
 use std::time::Duration;
 
-/// How long somebody may take to sign in.
+/// How long a user may take to sign in.
 pub const INTERACTION: Duration = Duration::from_secs(3600);
 
-/// Longest token, code or cookie that is looked at, in bytes; ours stay far below.
+/// Longest accepted token, code or cookie, in bytes; ours are far shorter.
 const MAX_SECRET_BYTES: usize = 4096;
 
-/// Whom an access token of the provider speaks of.
+/// The subject of an access token of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSubject {
     /// The user.
@@ -51,11 +50,12 @@ pub struct ProviderSubject {
     pub first_party: bool,
 }
 
-/// The subject of a live access token; none when it is unknown, expired, revoked or of a client no longer registered.
+/// The subject of a live access token. None when the token is unknown, expired, revoked or of a client that is no
+/// longer registered.
 ///
-/// Says nothing of the user's state: that is the caller's to read. While the user is suspended his tokens are still
-/// recognized here although the suspension has ended their login, so that he can be told why he is refused; whoever
-/// acts on the answer holds the login (`store::oidc::logins::hold`) in the same transaction.
+/// The result does not include the user's state: the caller must read it. A suspension ends the login of a user, but
+/// their tokens are still recognized here during it, so the refusal can give the reason. A caller that acts on the
+/// result holds the login (`store::oidc::logins::hold`) in the same transaction.
 pub async fn subject_of_access_token(service: &Identity, token: &str) -> Result<Option<ProviderSubject>> {
     let now = service.now();
     let Some(token) = find_token(service, token).await? else { return Ok(None) };
@@ -78,7 +78,7 @@ pub async fn subject_of_access_token(service: &Identity, token: &str) -> Result<
     }))
 }
 
-/// The user of a live access token of any client that still admits him; as [`subject_of_access_token`] otherwise.
+/// The user of a live access token of any client that still admits them; otherwise as [`subject_of_access_token`].
 pub(crate) async fn user_of_access_token(service: &Identity, token: &str) -> Result<Option<UserId>> {
     let Some(subject) = subject_of_access_token(service, token).await? else { return Ok(None) };
     if subject.first_party {
@@ -90,8 +90,7 @@ pub(crate) async fn user_of_access_token(service: &Identity, token: &str) -> Res
     Ok(admitted.then_some(subject.user_id))
 }
 
-/// Removes what has expired and signing keys nothing alive is signed with; returns how many rows. For the
-/// housekeeping worker.
+/// Removes expired rows, and signing keys without live tokens; returns how many rows. For the housekeeping worker.
 pub async fn purge_expired(service: &Identity) -> Result<u64> {
     let now = service.now();
     let mut tx = service.db.begin_relaxed().await?;

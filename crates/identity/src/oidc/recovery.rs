@@ -1,6 +1,6 @@
-//! What a link in a mail opens: a new password in the place of a forgotten one, the confirmation of an address
-//! (spec: openid-provider#endpoints, account#change-info). The addresses of the pages are made of the configured public
-//! one, never of what a request says. Looking at a page uses nothing up, because mail scanners look at every link.
+//! Links in mails: replacing a forgotten password, and confirming an address (spec: openid-provider#endpoints,
+//! account#change-info). The addresses of the pages come from the configured public address, never from a request.
+//! Opening a page does not use the link up, because mail scanners open every link.
 
 use super::{
     authorize::{self, Browser, is_cookie},
@@ -24,13 +24,13 @@ use bailiwick_store::{
 };
 use uuid::Uuid;
 
-/// Longest name anybody calls himself by, in bytes.
+/// The longest accepted name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
 /// The three forms; a token made for one is worth nothing for another. No waiting request has such an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Who has forgotten his password.
+    /// The user has forgotten their password.
     Forgotten,
     /// The new one.
     NewPassword,
@@ -70,8 +70,8 @@ pub fn is_form_token(service: &Identity, browser: &Browser, form: Form, given: &
     made_form_token(service, browser.browser.as_deref().filter(|cookie| is_cookie(cookie)), form.id(), given)
 }
 
-/// Takes a request for a new password. Nothing of the account is looked at here, so the answer and its time are the
-/// same for all of them; the worker looks. Beyond the limit of the client's address nothing is taken.
+/// Accepts a request for a new password. It does not read the account, so the response and its time are the same for
+/// all accounts; the worker reads it. Beyond the limit of the client's address, requests are dropped.
 pub async fn ask(service: &Identity, context: &RequestContext, name: &str) -> Result<()> {
     let name = name.trim();
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
@@ -91,7 +91,8 @@ pub async fn is_open(service: &Identity, token: &str) -> Result<bool> {
     Ok(find(service, token, Purpose::Password).await?.is_some())
 }
 
-/// A new password by a link. Everything of the user ends (spec: authentication#session-chains); he is not signed in.
+/// Sets a new password by a link. Every session of the user ends (spec: authentication#session-chains); the user is not
+/// signed in.
 pub async fn reset(
     service: &Identity,
     context: &RequestContext,
@@ -130,7 +131,7 @@ pub async fn reset(
     Ok(())
 }
 
-/// What the page of a confirmation shows.
+/// The contents of a confirmation page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confirmation {
     /// The address.
@@ -139,10 +140,10 @@ pub struct Confirmation {
     pub needs_password: bool,
 }
 
-/// The confirmation behind a link; none when it can no longer be used.
+/// The confirmation behind a link. None when the link can no longer be used.
 ///
-/// The link alone is not enough: who has stolen a session can have it sent to himself (spec: guarantees#identity rule
-/// 41). So the browser must be signed in at the provider, or the password is asked for.
+/// The link alone is not enough: a thief of a session can have the link sent to their own address (spec:
+/// guarantees#identity rule 41). So the browser must be signed in at the provider, or the user enters the password.
 pub async fn confirmation(
     service: &Identity,
     token: &str,
@@ -179,7 +180,7 @@ pub async fn confirm(
     if checked.is_some() && checked != present {
         return Err(Denied::WrongCredentials);
     }
-    // Changed again since: this link speaks of another address.
+    // The address was changed again since: this link is for another one.
     let is_present = fold(&addresses.email) == fold(&link.address);
     if !is_present || !recovery::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);
@@ -204,7 +205,7 @@ async fn find(service: &Identity, token: &str, purpose: Purpose) -> Result<Optio
     Ok(recovery::get(&service.db, &token_digest(token), purpose, service.now()).await?)
 }
 
-/// The user of a link, held, if he may come in.
+/// The user of a link, locked, if they may sign in.
 async fn hold(tx: &mut Tx, user: UserId) -> Result<(Identified, Addresses), Denied> {
     let person = identities::get_for_login(tx, user).await?;
     let person = person.filter(|person| person.standing.is_enabled()).ok_or(Denied::Gone)?;

@@ -1,8 +1,8 @@
-//! Signing in: from a waiting request to its answer (spec: openid-provider#endpoints, steps 3 and 4, and the scripted
+//! Signing in: from a stored request to its response (spec: openid-provider#endpoints, steps 3 and 4, and the scripted
 //! sign-in).
 //!
-//! A page posts the password and gets the answer at once. A script does it in three calls: [`identify`], [`submit`],
-//! then it follows the address to [`resume`].
+//! A page posts the password and gets the response at once. A script makes three calls: [`identify`], [`submit`], and
+//! then the address of [`resume`].
 
 use super::{
     INTERACTION,
@@ -32,13 +32,13 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Longest name anybody signs in with, in bytes: the bound of an e-mail address.
+/// The longest name to sign in with, in bytes: the bound of an e-mail address.
 const MAX_IDENTIFIER_BYTES: usize = 255;
 
-/// What form tokens are made for.
+/// The purpose of form tokens.
 const FORM: &str = "oidc form";
 
-/// What somebody calls himself.
+/// The name the user typed.
 #[derive(Clone, Debug)]
 pub enum Identifier {
     /// An e-mail address.
@@ -48,7 +48,7 @@ pub enum Identifier {
 }
 
 impl Identifier {
-    /// Whichever it looks like: user names have no `@`.
+    /// By its form: user names have no `@`.
     pub fn guess(text: &str) -> Identifier {
         let text = text.trim().to_owned();
         if text.contains('@') { Identifier::Email(text) } else { Identifier::Username(text) }
@@ -66,7 +66,7 @@ impl Identifier {
 pub enum Denied {
     /// One answer for everything that can be wrong with name and password.
     WrongCredentials,
-    /// The password was right, the user or an organization above him is suspended.
+    /// The password was right, but the user or an organization above the user is suspended.
     AccountSuspended,
     /// Failed too often.
     TooMany {
@@ -79,7 +79,7 @@ pub enum Denied {
     WeakPassword(&'static str),
     /// A generated password waits to be replaced, which a script cannot do.
     MustReplacePassword,
-    /// Nobody has given a password yet.
+    /// No password was entered yet.
     NotIdentified,
     /// A fault of ours.
     Fault(Error),
@@ -100,12 +100,12 @@ impl From<bailiwick_store::StoreError> for Denied {
     }
 }
 
-/// What comes after a right password.
+/// The next step after a right password.
 #[derive(Clone, Debug)]
 pub enum Progress {
     /// Signed in: where to go, and the cookie of the login.
     Done(SignedIn),
-    /// The password must be replaced first. The browser gets a new cookie: nobody who knew the old one can go on.
+    /// The password must be replaced first. The browser gets a new cookie, so a holder of the old one cannot continue.
     ReplacePassword {
         /// The browser's cookie from now on.
         browser: String,
@@ -121,22 +121,22 @@ pub struct SignedIn {
     pub login: Option<String>,
 }
 
-/// What a page of a waiting request shows.
+/// The contents of the page of a stored request.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The password is right but must be replaced.
     pub replaces_password: bool,
-    /// Who probably signs in.
+    /// The user that probably signs in.
     pub login_hint: Option<String>,
     /// For `form-action`.
     pub form_target: Option<String>,
     /// To be sent back with the form.
     pub form_token: String,
-    /// Whether somebody who has forgotten his password can be helped by mail.
+    /// Whether a user who has forgotten their password can recover it by mail.
     pub has_recovery: bool,
 }
 
-/// The waiting request of a page; none when it is gone.
+/// The stored request of a page; none when it no longer exists.
 pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
     let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
     let request = request_of(&interaction)?;
@@ -149,7 +149,7 @@ pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Opt
     }))
 }
 
-/// Proof that a form was made for the browser with this cookie and for what the id names.
+/// Proof that a form was made for the browser with this cookie and for the object with this id.
 pub(super) fn form_token(service: &Identity, cookie: &str, id: Uuid) -> String {
     URL_SAFE_NO_PAD.encode(service.keys.mac(FORM, &form_data(cookie, id)))
 }
@@ -229,7 +229,7 @@ pub async fn replace_password(
     }
     // Taken first: the change of the password ends every request in which the user has given the old one.
     take(&mut tx, &interaction).await?;
-    // Who has a password that was mailed there reads that mailbox (spec: account#change-info).
+    // A user with a password that was mailed there can read that mailbox (spec: account#change-info).
     let mailed_to = recovery::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
     if mailed_to.is_some_and(|address| address == fold(&person.email)) {
         recovery::verify(&mut tx, user).await?;
@@ -284,7 +284,7 @@ pub async fn submit(service: &Identity, browser: &Browser) -> Result<String, Den
 /// The address a script was sent to.
 pub async fn resume(service: &Identity, id: Uuid, browser: &Browser) -> Result<SignedIn, Denied> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
-    // A question, unless somebody has signed in over it.
+    // A consent question, unless a user has signed in since.
     if let Some(address) = consent::resume(service, &interaction, browser).await? {
         return Ok(SignedIn { address, login: None });
     }
@@ -321,7 +321,7 @@ pub(super) fn request_of(interaction: &Interaction) -> Result<Option<Authorizati
     serde_json::from_value(interaction.request.clone()).map_err(Error::internal)
 }
 
-/// Somebody whose password was right.
+/// A user whose password was right.
 struct Known {
     user: UserId,
     hash: Option<String>,
@@ -329,7 +329,7 @@ struct Known {
 }
 
 impl Known {
-    /// Holds the user until the transaction ends, if he is still who he was when his password was checked.
+    /// Locks the user until the transaction ends, if their state is unchanged since the password was checked.
     async fn hold(&self, tx: &mut Tx) -> Result<(), Denied> {
         let user = identities::get_steady(tx, self.user).await?;
         let record = identities::password(tx, self.user).await?;
@@ -434,8 +434,8 @@ async fn answer(
     Ok(SignedIn { address, login: Some(cookie) })
 }
 
-/// The login of this browser from now on: the one it has if the same person signs in again, else a new one, and what
-/// somebody else had open in it ends. Always with a new cookie.
+/// The browser's login from now on. If the same user signs in again, it is the existing one. Otherwise it is a new one,
+/// and the sessions of the other user in this browser end. The cookie is always new.
 async fn log_in(
     service: &Identity,
     tx: &mut Tx,

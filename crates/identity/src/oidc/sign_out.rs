@@ -25,7 +25,7 @@ pub async fn sign_out(service: &Identity, browser: &Browser) -> Result<()> {
     Ok(())
 }
 
-/// Where the browser goes afterwards: the asked address if it is registered for the client, else nowhere.
+/// Where the browser continues: the requested address if it is registered for the client, else nowhere.
 pub async fn destination(service: &Identity, parameters: &Parameters) -> Result<Option<String>> {
     let read = |name| parameters.one(name);
     let Ok((client_id, uri, state, hint)) = all(read) else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! Tokens: from a code, from a refresh token, and their end (spec: openid-provider#endpoints, steps 5, 8 and 9).
+//! Tokens: issued for a code, issued for a refresh token, and revoked (spec: openid-provider#endpoints, steps 5, 8 and
+//! 9).
 
 use super::{
     Code, Refusal, Refused,
@@ -27,7 +28,7 @@ use bailiwick_store::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 
-/// What refresh tokens are sealed for.
+/// The purpose under which refresh tokens are sealed.
 const PURPOSE: &str = "oidc refresh token";
 
 /// The answer of the token endpoint.
@@ -125,8 +126,8 @@ async fn exchange_code(
     Ok(TokenAnswer { refresh_token, ..issued })
 }
 
-/// A code that comes twice was stolen, before or after its owner used it: what the first use produced ends, and with
-/// it the sessions opened through this login since (nothing else tells which of them came from these tokens). Tokens of
+/// A code presented twice was stolen, before or after its owner used it. The tokens of the first use end, and with them
+/// the sessions opened through this login since (nothing else shows which of them came from these tokens). Tokens of
 /// third parties open no sessions.
 async fn end_reused(
     tx: &mut Tx,
@@ -148,7 +149,7 @@ async fn end_reused(
     Ok(())
 }
 
-/// PKCE (RFC 7636 §4.6). A verifier without a challenge is refused: somebody has taken the challenge out of the
+/// PKCE (RFC 7636 §4.6). A verifier without a challenge is refused: an attacker has removed the challenge from the
 /// request.
 fn matches_challenge(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     let (challenge, verifier) = match (challenge, verifier) {
@@ -287,8 +288,8 @@ fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, Refused> {
     }
 }
 
-/// `POST /oidc/token/revocation` (RFC 7009): a refresh token ends its grant, an access token itself. A token that is
-/// unknown or another client's is none of its business, which the answer does not tell.
+/// `POST /oidc/token/revocation` (RFC 7009): a refresh token ends its grant, an access token only itself. An unknown
+/// token, or one of another client, is left alone, and the response does not reveal that.
 pub async fn revoke(service: &Identity, client: &Client, token: &str) -> Result<(), Refusal> {
     let now = service.now();
     let found = find_token(service, token).await?.filter(|found| found.grant.client_id == client.id());

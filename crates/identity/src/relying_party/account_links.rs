@@ -1,5 +1,5 @@
-//! Which user a subject of the issuer is (spec: authentication#identity-modes): the one it is linked to, and who comes
-//! for the first time is linked by his verified e-mail address.
+//! Maps a subject of the issuer to a user (spec: authentication#identity-modes): the linked user, or, at the first
+//! sign-in, the user with the same verified e-mail address.
 
 use super::{RelyingParty, Seen, userinfo, verified_address};
 use crate::{
@@ -16,7 +16,7 @@ use bailiwick_store::{
 };
 use serde_json::json;
 
-/// The user behind the subject; none when nobody is.
+/// The user behind the subject, if there is one.
 pub(super) async fn find(
     service: &Identity,
     external: &RelyingParty,
@@ -24,7 +24,7 @@ pub(super) async fn find(
     seen: &Seen,
 ) -> Result<Option<UserId>> {
     let (issuer, subject) = (&external.settings.url, &seen.subject);
-    // Who is deleted on his own keeps his subject until there is somebody else with the address.
+    // A user who was deleted individually keeps their subject until another user has the address.
     let deleted = match account_links::holder(&service.db, issuer, subject).await.map_err(unreadable)? {
         Some((user, false)) => return Ok(Some(user)),
         Some((user, true)) => Some(user),
@@ -49,12 +49,12 @@ async fn address(
     }
     let description = external.memory.description(service).await.map_err(upstream)?;
     let person = userinfo(external, &description, token).await?;
-    // An answer about somebody else says nothing (OpenID Connect Core §5.3.2).
+    // An answer about another subject proves nothing (OpenID Connect Core §5.3.2).
     Ok(person.filter(|person| person.sub == seen.subject).and_then(|person| verified_address(&person)))
 }
 
-/// Stores the link, if exactly one live user who has none has the address. An address that a user has given himself and
-/// not confirmed proves nothing. The link of a `deleted` user to the subject is his then.
+/// Stores the link, if exactly one live user without a link has the address. An address that a user has entered and not
+/// confirmed proves nothing. If a `deleted` user holds the subject, the link moves to the new user.
 async fn link(
     service: &Identity,
     issuer: &str,
@@ -67,13 +67,13 @@ async fn link(
     let now = service.now();
     let mut tx = service.db.begin().await.map_err(unreadable)?;
     if let Some(deleted) = deleted {
-        // Held as well, so that he is not restored meanwhile.
+        // Locked as well, so that the deleted user is not restored meanwhile.
         let held = identities::get_for_login(&mut tx, deleted).await.map_err(unreadable)?;
         if !held.is_some_and(|held| held.standing.is_deleted) {
             return Ok(None);
         }
     }
-    // Held, so that two who come at once are linked one after the other; then looked at again.
+    // Locked, so that two simultaneous requests are linked one after the other, and then read again.
     let held = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
     let held = held.filter(|user| is_same_address(&user.email, email) && !user.standing.is_gone());
     let Some(user) = held else { return Ok(None) };
@@ -95,7 +95,7 @@ async fn link(
         }
     }
     if !account_links::insert(&mut tx, issuer, subject, user.id, now).await.map_err(unreadable)? {
-        // He has another link, or another request has made this one.
+        // The user has another link, or another request has stored this one.
         drop(tx);
         return account_links::user(&service.db, issuer, subject).await.map_err(unreadable);
     }
@@ -110,8 +110,8 @@ async fn link(
     Ok(Some(user.id))
 }
 
-/// Whether they are the same but for upper and lower case. The folded look-up finds more: what only looks alike is
-/// another mailbox, also where lower-casing makes a plain letter of it (the Kelvin sign).
+/// Whether they are the same except for upper and lower case. The folded lookup finds more: an address that only looks
+/// alike is another mailbox, even where lower-casing makes a plain letter of it (the Kelvin sign).
 fn is_same_address(one: &str, other: &str) -> bool {
     let lower = |text: &str| -> String {
         text.trim()
@@ -152,8 +152,8 @@ async fn record(
     Ok(audit::record(tx, entry).await?)
 }
 
-/// Forgets the user's link to the configured issuer, for an operator whose provider has given somebody a new account,
-/// and ends his sessions. False, and nothing ended, when there was none.
+/// Removes the user's link to the configured issuer and ends the user's sessions, for an operator whose provider has
+/// given the user a new account. False, and nothing ended, when there was no link.
 ///
 /// # Errors
 /// `user not found`; no external provider is configured.

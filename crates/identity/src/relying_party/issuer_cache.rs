@@ -1,5 +1,5 @@
-//! What is known of the issuer: its description and its keys. Fetched when they are needed, by one task for all who
-//! wait, which goes on when they have left: nobody can keep the service from learning new keys by hanging up.
+//! Caches the issuer's description and keys. They are fetched on demand, by one task for all waiting requests. The task
+//! continues when the requests have ended, so a client that disconnects cannot keep the service from learning new keys.
 
 use super::jwt::KeySet;
 use crate::Identity;
@@ -15,13 +15,13 @@ use std::{
     time::Duration,
 };
 
-/// How long the description counts. It hardly ever changes; while it cannot be had anew the old one goes on.
+/// How long the description counts. It hardly ever changes; while it cannot be fetched, the old one stays in use.
 const DESCRIPTION_LIFE: Duration = Duration::from_secs(3600);
-/// How much longer the old one counts when it could not be had anew.
+/// How much longer the old one counts after a failed fetch.
 const DESCRIPTION_PAUSE: Duration = Duration::from_secs(60);
 /// A token with an unknown key has the keys fetched at most this often (spec: authentication#identity-modes).
 const UNKNOWN_KEY_PAUSE: Duration = Duration::from_secs(10);
-/// How long a failure answers who comes next.
+/// How long a failure also answers later requests.
 const FAILURE_LIFE: Duration = Duration::from_secs(1);
 
 /// Both, as they were known at one moment.
@@ -37,7 +37,7 @@ type Flight = Shared<BoxFuture<'static, Result<IssuerDocuments, IssuerError>>>;
 struct State {
     description: Option<(Ts, Arc<Discovery>)>,
     keys: Option<(Ts, Arc<KeySet>)>,
-    /// When the keys were last asked for, and what went wrong.
+    /// When the keys were last fetched, and the error.
     tried: Option<(Ts, Option<IssuerError>)>,
     flight: Option<Flight>,
 }
@@ -84,7 +84,7 @@ impl IssuerCache {
         asked.or_else(|e| self.state().description.as_ref().map(|(_, old)| old.clone()).ok_or(e))
     }
 
-    /// Description and keys. For [`Freshness::OtherThan`] the same keys again when it is too early to ask anew.
+    /// Description and keys. For [`Freshness::OtherThan`], the same keys when it is too early to fetch again.
     pub(super) async fn keys(
         &self,
         service: &Identity,
@@ -96,7 +96,7 @@ impl IssuerCache {
         }
     }
 
-    /// What is known, or the fetching to wait for.
+    /// The cached value, or the fetch to wait for.
     fn ask(
         &self,
         service: &Identity,
@@ -124,7 +124,7 @@ impl IssuerCache {
         let fetching = fetch(service.clone(), self.clone(), external.client.clone(), settings.clone(), old);
         let flight = fetching.boxed().shared();
         state.flight = Some(flight.clone());
-        // Goes on by itself, but not beyond the end of the service.
+        // Continues by itself, but not beyond the end of the service.
         let (stop, driven) = (service.stop.clone(), flight.clone());
         service.tasks.spawn(async move { stop.run_until_cancelled(driven).await });
         Err(flight)
@@ -167,7 +167,7 @@ impl State {
         }
     }
 
-    /// The last failure while it is fresh, so that an issuer in trouble is not asked by everybody.
+    /// The last failure while it is recent, so that not every request calls an issuer in trouble.
     fn failed(&self, now: Ts) -> Option<IssuerError> {
         let (at, outcome) = self.tried.as_ref()?;
         outcome.clone().filter(|_| is_within(*at, now, FAILURE_LIFE))
@@ -179,7 +179,7 @@ fn is_within(at: Ts, now: Ts, life: Duration) -> bool {
     now >= at && now.since(at) < life
 }
 
-/// Fetches what is missing and notes what has come of it.
+/// Fetches the missing parts and stores the outcome.
 async fn fetch(
     service: Identity,
     memory: IssuerCache,

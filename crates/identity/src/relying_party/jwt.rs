@@ -1,16 +1,16 @@
-//! JSON Web Tokens of an external issuer: read strictly, verified with the algorithms of spec:
-//! authentication#identity-modes and no others. The key decides what an algorithm may be, never the token alone: a key
-//! of one kind verifies nothing of another.
+//! JSON Web Tokens of an external issuer: parsed strictly, verified with the algorithms of spec:
+//! authentication#identity-modes and no others. The key decides its algorithms, never the token alone: a key of one
+//! kind verifies no token of another.
 
 use aws_lc_rs::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-/// Keys of a set that are looked at; issuers have a handful.
+/// The most keys read from a set; issuers have a handful.
 const MOST_KEYS: usize = 64;
 
-/// What a token is signed with.
+/// The signature algorithm of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Rs256,
@@ -129,8 +129,7 @@ impl KeySet {
         self.0.len()
     }
 
-    /// Whether one of the keys has signed the token. [`Signed::UnknownKey`] when the token may be good and another set
-    /// could tell.
+    /// Whether one of the keys has signed the token. [`Signed::UnknownKey`] when another set might have the key.
     pub(super) fn judge(&self, token: &Jwt<'_>) -> Signed {
         let Some(algorithm) = token.algorithm else { return Signed::Never };
         let fits =
@@ -152,7 +151,7 @@ impl KeySet {
     }
 }
 
-/// What a set of keys says of a token.
+/// The verdict of a set of keys on a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signed {
     /// Signed by the issuer.
@@ -198,7 +197,7 @@ fn magnitude(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// What a token says; believed only once its signature is verified.
+/// The claims of a token; trusted only once its signature is verified.
 #[derive(Debug, Deserialize)]
 pub(super) struct Claims {
     pub(super) iss: Option<String>,
@@ -210,11 +209,11 @@ pub(super) struct Claims {
     pub(super) client_id: Option<String>,
     pub(super) email: Option<String>,
     pub(super) email_verified: Option<Value>,
-    /// What Keycloak calls the kind of a token.
+    /// The kind of a token at Keycloak.
     typ: Option<Value>,
-    /// What Cognito calls it.
+    /// The kind of a token at Cognito.
     token_use: Option<Value>,
-    /// What others call it, and introspection answers.
+    /// The kind of a token at other issuers and in introspection.
     token_type: Option<Value>,
     /// Bound to a key of the client's: no bearer token.
     cnf: Option<IgnoredAny>,
@@ -226,15 +225,15 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Whether it is an access token that whoever holds it may use, as far as it says.
+    /// Whether the claims allow this to be a bearer access token, usable by any holder.
     pub(super) fn is_bearer_access(&self) -> bool {
         let kind = [&self.typ, &self.token_use, &self.token_type].into_iter().flatten().all(is_access);
         kind && self.cnf.is_none() && self.at_hash.is_none() && self.c_hash.is_none() && self.events.is_none()
     }
 }
 
-/// Whether the word for a kind of token is one of an access token that whoever holds it may use. Issuers write in one
-/// and the same place what it is for and how it is used.
+/// Whether this token type denotes a bearer access token. Issuers put the token's purpose and its method of use in the
+/// same claim.
 pub(super) fn is_access(word: &Value) -> bool {
     let known = ["bearer", "access", "access_token", "at+jwt", "application/at+jwt"];
     word.as_str().is_some_and(|word| known.iter().any(|known| word.eq_ignore_ascii_case(known)))
@@ -245,7 +244,7 @@ pub(super) struct Jwt<'a> {
     /// None: one that is not accepted.
     algorithm: Option<Algorithm>,
     key_id: Option<String>,
-    /// What is signed.
+    /// The signed bytes.
     message: &'a str,
     signature: Vec<u8>,
     /// Its header says that it is an access token (RFC 9068 §2.1).
@@ -254,9 +253,9 @@ pub(super) struct Jwt<'a> {
     pub(super) claims: Claims,
 }
 
-/// What a string is.
+/// The form of a token.
 pub(super) enum Shape<'a> {
-    /// Not a JWT: only the issuer knows what it means.
+    /// Not a JWT: only the issuer can read it.
     Opaque,
     /// A JWT that nothing can be made of.
     Unusable,

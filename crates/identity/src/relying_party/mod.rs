@@ -1,7 +1,8 @@
-//! RelyingParty identity provider (spec: authentication#identity-modes): whom one of its tokens speaks of.
+//! Relying party: accepts the tokens of an external identity provider and finds their users (spec:
+//! authentication#identity-modes).
 //!
-//! [`jwt`] reads and verifies tokens, [`issuer_cache`] keeps what is known of the issuer, [`account_links`] finds the user. The
-//! provider only proves who somebody is; nothing else of what it says counts here.
+//! [`jwt`] parses and verifies tokens, [`issuer_cache`] caches the issuer's description and keys, [`account_links`]
+//! finds the user. The provider only proves the identity of a user; no other claim counts here.
 
 mod account_links;
 mod issuer_cache;
@@ -23,17 +24,17 @@ pub use account_links::unlink;
 const LEEWAY: f64 = 60.0;
 /// How long a list waits for an issuer of which nothing is known yet.
 const GLANCE: std::time::Duration = std::time::Duration::from_secs(2);
-/// Longest token that is looked at, in bytes.
+/// Longest accepted token, in bytes.
 const TOKEN_BYTES: usize = 16 * 1024;
 /// Longest subject (OpenID Connect Core §2), in bytes.
 const SUBJECT_BYTES: usize = 255;
 
-/// What this process keeps of the provider.
+/// The state of this process for the provider.
 pub struct RelyingParty {
     settings: Issuer,
     client: IssuerClient,
     memory: IssuerCache,
-    /// What the operator calls the settings.
+    /// The operator's name for the settings section.
     section: &'static str,
     /// Where userinfo is when the description names no place (spec: authentication#identity-modes).
     userinfo_endpoint: Option<String>,
@@ -60,31 +61,31 @@ impl RelyingParty {
 /// Whose client a token was issued to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenAudience {
-    /// One whose tokens open sessions.
+    /// A client whose tokens open sessions.
     Own,
     /// A registered third-party application (spec: openid-provider#third-party-applications).
     ThirdParty,
 }
 
-/// A token that is good: what it says of whom.
+/// A valid token: its subject and their data.
 struct Seen {
     subject: String,
     client_id: Option<String>,
-    /// What was said of the address, if anything was.
+    /// The issuer's statement about the address, if there is one.
     email: Said,
 }
 
-/// What was said of an address: nothing, that none is known to be his, or the one that is.
+/// The issuer's statement about the address: none; no verified address; or the verified address.
 type Said = Option<Option<String>>;
 
-/// An address alone, without a word on whose it is, says nothing.
+/// An address without a statement on its verification proves nothing.
 fn address_said(email: Option<String>, verified: Option<&Value>) -> Said {
     let verified = is_yes(Some(verified?));
     email.map(|email| verified.then_some(email))
 }
 
-/// Asks for description and keys in the background, so that an issuer that cannot be reached is told of at the start
-/// and the first who signs in need not wait.
+/// Fetches description and keys in the background, so that an unreachable issuer is logged at the start and the first
+/// user need not wait for them.
 pub fn start(service: &Identity) {
     let Some(external) = &service.external else { return };
     let settings = &external.settings;
@@ -117,7 +118,7 @@ pub fn start(service: &Identity) {
     });
 }
 
-/// Says what to set when opaque tokens cannot be accepted.
+/// Logs which setting is missing when opaque tokens cannot be accepted.
 fn tell_of_opaque(external: &RelyingParty, description: &Discovery) {
     let (settings, section) = (&external.settings, external.section);
     if settings.accept_any_client {
@@ -138,12 +139,12 @@ fn tell_of_opaque(external: &RelyingParty, description: &Discovery) {
     }
 }
 
-/// The user a token speaks of and whose client it belongs to; none when it is not good here.
+/// The user of a token and the kind of client that it was issued to. None when the token is not valid here.
 ///
-/// Says nothing of the user's state, except where somebody comes for the first time.
+/// The result does not include the user's state, except at the user's first sign-in.
 ///
 /// # Errors
-/// 502 and 504 for the provider, 503 when too many ask it; 401 for a suspended user who comes for the first time.
+/// 502 and 504 for the provider, 503 when too many requests wait for it; 401 for a suspended user at the first sign-in.
 pub(crate) async fn user_of(
     service: &Identity,
     external: &RelyingParty,
@@ -163,7 +164,8 @@ pub(crate) async fn user_of(
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
 }
 
-/// Where people sign in. While the issuer cannot say, where most of its kind have it: nobody can sign in there then.
+/// Where people sign in. While the issuer does not answer, the usual path of such providers: sign-in fails there then
+/// in any case.
 pub(crate) async fn authorization_endpoint(service: &Identity, external: &RelyingParty) -> String {
     let known = tokio::time::timeout(GLANCE, external.memory.description(service)).await;
     let named = known
@@ -173,9 +175,9 @@ pub(crate) async fn authorization_endpoint(service: &Identity, external: &Relyin
     named.unwrap_or_else(|| format!("{}/auth", external.settings.url))
 }
 
-/// Whether tokens of the client are accepted at all, and as whose. A client that could be learnt and is not known is
-/// foreign as soon as any own one is named, whatever is accepted of those that cannot (spec:
-/// authentication#identity-modes, guarantees#identity rule 7).
+/// Whether tokens of this client are accepted, and of which kind it is. As soon as any own client is configured, an
+/// unknown client is foreign, even where tokens without a client are accepted (spec: authentication#identity-modes,
+/// guarantees#identity rule 7).
 async fn party(service: &Identity, settings: &Issuer, client_id: Option<&str>) -> Option<TokenAudience> {
     let any = settings.accept_any_client;
     let Some(id) = client_id else { return any.then_some(TokenAudience::Own) };
@@ -195,9 +197,9 @@ async fn party(service: &Identity, settings: &Issuer, client_id: Option<&str>) -
     }
 }
 
-/// Finds out whether a token is good and whose it is.
+/// Verifies a token and reads its subject.
 async fn identify(service: &Identity, external: &RelyingParty, token: &str) -> Result<Option<Seen>> {
-    // Our own credentials are nobody else's business, wherever they are shown.
+    // The service's own credentials are never sent to an issuer, wherever they are presented.
     if auth::is_api_key(token) || auth::is_own(service, token) {
         return Ok(None);
     }
@@ -207,7 +209,7 @@ async fn identify(service: &Identity, external: &RelyingParty, token: &str) -> R
     let seen = match jwt::read(token) {
         Shape::Unusable => None,
         Shape::Jwt(jwt) => match jwt.claims.iss.as_deref() {
-            // Somebody else's is not shown to the issuer.
+            // A token of another issuer is not sent to this one.
             Some(iss) if iss.trim_end_matches('/') != external.settings.url => None,
             Some(_) => verified(service, external, *jwt).await?,
             None => asked(service, external, token).await?,
@@ -227,7 +229,7 @@ async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> 
     }
     let (claims, is_typed) = (jwt.claims, jwt.is_typed_access);
     let settings = &external.settings;
-    // Without a client nothing else tells it from a token that was made for the eyes of another client only.
+    // Without a client, nothing else distinguishes it from a token that was meant for another client only.
     let names_client = claims.client_id.is_some() || claims.azp.is_some();
     let is_for_somebody = names_client || is_typed || !settings.audiences.is_empty();
     let good = signed == Signed::Good
@@ -306,7 +308,7 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
         let email = Some(verified_address(&person));
         return Ok(Some(Seen { subject: person.sub, client_id: None, email }));
     };
-    // A refresh token is active too: without a word on its kind only userinfo tells, which takes access tokens.
+    // A refresh token is active too: without a token type, only userinfo decides, because it takes access tokens only.
     let is_access = kinds(&said).next().is_some();
     let Ok(client_id) = one_client(said.client_id, said.azp) else { return Ok(None) };
     let email = address_said(said.email, said.email_verified.as_ref());
@@ -324,7 +326,7 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
     }
 }
 
-/// What introspection says of the kind of a token, in all the places where issuers say it.
+/// The token types in an introspection response, from all the places where issuers put them.
 fn kinds(said: &Introspected) -> impl Iterator<Item = &Value> {
     [&said.token_type, &said.token_use, &said.typ].into_iter().flatten()
 }

@@ -42,7 +42,7 @@ impl Node {
         self.path.id
     }
 
-    /// Whether `self` is `root` or hangs below it.
+    /// Whether `self` is `root` or below it.
     pub fn below(&self, root: OrgId) -> bool {
         self.ancestors.contains(&root)
     }
@@ -52,7 +52,7 @@ impl Node {
     }
 
     pub fn target(&self, standing: Standing) -> OrgTarget {
-        // The owner organization is asked for where somebody could try it.
+        // The owner organization is tested through a family by which a caller could try to reach it.
         let family = if self.org_type == OrgType::Owner { OrgType::Distributor } else { self.org_type };
         OrgTarget { family, place: self.place(standing) }
     }

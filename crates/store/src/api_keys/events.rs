@@ -1,5 +1,5 @@
-//! What happened to API keys. Rows outlive key and user; refusals are bounded to one row for each key, reason and
-//! minute, so that whoever knows a lookup part can neither fill the table nor slow the database.
+//! Events of API keys. Rows outlive the key and the user. Refusals are limited to one row for each key, reason and
+//! minute, so a client that knows a lookup part can neither fill the table nor slow the database.
 
 use crate::{Db, StoreError, Tx, filters::push_in, sql::Q, time::TsCodec};
 use bailiwick_domain::{ApiKeyId, OrgId, Page, PageRequest, Ts, UserId};
@@ -14,7 +14,7 @@ pub enum Reason {
     Revoked,
     /// Its time is over.
     Expired,
-    /// The owner is suspended or deleted, on his own or with his organization.
+    /// The owner is suspended or deleted, individually or with their organization.
     UserInactive,
     /// The secret part is another.
     InvalidSecret,
@@ -32,7 +32,7 @@ impl Reason {
     }
 }
 
-/// What happened.
+/// The kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The owner has made it.
@@ -82,9 +82,9 @@ pub struct NewEvent<'a> {
     pub api_key_id: ApiKeyId,
     /// Its owner.
     pub user_id: UserId,
-    /// His organization at that time.
+    /// The owner's organization at that time.
     pub organization_id: OrgId,
-    /// What.
+    /// The kind of event.
     pub event: Event,
     /// Name of the key.
     pub key_name: &'a str,
@@ -109,7 +109,7 @@ pub struct Recorded {
     pub api_key_id: ApiKeyId,
     /// Its owner.
     pub user_id: UserId,
-    /// His organization at that time.
+    /// The owner's organization at that time.
     pub organization_id: OrgId,
     /// Word of the event.
     pub event: String,
@@ -178,8 +178,8 @@ pub(crate) const PURGE: &str =
     concat!("DELETE FROM api_key_events WHERE id IN (SELECT e.id ", old_refusals!(), " LIMIT ?)");
 pub(crate) const COUNT_OLD: &str = concat!("SELECT CAST(COUNT(*) AS BIGINT) ", old_refusals!());
 
-/// Removes up to `limit` refusals before `before` of keys that were revoked or are over at `now`; how many. That such a
-/// key was made and revoked stays, and so does all that befell the keys of people who were destroyed (spec:
+/// Removes up to `limit` refusals before `before` of keys that were revoked or have expired at `now`; returns how many.
+/// The creation and revocation of such a key stay recorded, as do all events of the keys of destroyed users (spec:
 /// users#operations).
 pub async fn purge(tx: &mut Tx, now: Ts, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::new(PURGE).bind(before).bind(now).bind(limit).run(tx).await
@@ -230,7 +230,7 @@ fn push_where(q: &mut Q, user: UserId, filter: &Filter) {
     }
 }
 
-/// One page of what happened to the user's keys, the newest first.
+/// One page of the events of the user's keys, the newest first.
 pub async fn of_user(
     db: &Db,
     user: UserId,

@@ -1,8 +1,9 @@
-//! Kept figures: what a list of applications totals, by kind and by organization, without counting rows.
+//! Counters: the totals of a list of applications, by kind and by organization, without counting rows.
 //!
-//! Whoever changes applications, or the deletion or place of their system, takes the [`tally`] of the system before
-//! and [`settle`]s the difference afterwards, holding the system's row all the while. A row of `organization_counts`
-//! is written before all other figures of that organization, so writers of the same figures meet there first.
+//! A change of applications, or of the deletion or organization of their system, takes the [`tally`] of the system
+//! before and [`settle`]s the difference afterwards, with the system's row locked all the while. It writes the row of
+//! `organization_counts` before all other counters of that organization, so writers of the same counters meet there
+//! first.
 
 use crate::{
     Db, StoreError, Tx,
@@ -36,11 +37,11 @@ pub(crate) const LISTED: &str = "SELECT CAST(COALESCE(SUM(n.applications), 0) AS
 
 /// Rows of one statement.
 const ROWS: usize = 200;
-/// Characters of a name that tell kinds apart: it is part of a key.
+/// Characters of a name that distinguish kinds: the name is part of a key.
 const NAME_CHARS: usize = 100;
 
-/// Takes the assignments to an organization and all below it away from the systems of all others, whose figures
-/// follow; for an organization that is about to go with everything in it.
+/// Removes the assignments to an organization and all below it from the systems of all other organizations, and updates
+/// their counters. For an organization that is about to be destroyed with everything in it.
 pub(crate) async fn unassign_below(
     tx: &mut Tx,
     root: OrgId,
@@ -98,7 +99,7 @@ struct Kind {
     name: String,
 }
 
-/// What the applications of one system add to the figures.
+/// The contribution of one system's applications to the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Unassigned and assigned.
@@ -107,7 +108,7 @@ pub struct Tally {
     assignments: BTreeMap<(OrgId, OrgId), (i64, i64)>,
 }
 
-/// What the applications of a held system add to the figures now.
+/// The present contribution of a locked system's applications to the counters.
 pub async fn tally(tx: &mut Tx, system: SystemId) -> Result<Tally, StoreError> {
     let rows: Vec<(Uuid, String, String, String, Option<Uuid>, bool)> =
         Q::new(TALLY).bind(system).all(tx).await?;
@@ -147,8 +148,8 @@ impl Tally {
     }
 }
 
-/// Brings the figures from what the system added `before` to what it adds now; nothing is written when that is the
-/// same, or when the system is gone and added nothing.
+/// Updates the counters from the system's contribution `before` to its present one. Nothing is written when both are
+/// the same, or when the system no longer exists and contributed nothing.
 pub async fn settle(tx: &mut Tx, system: SystemId, before: Tally) -> Result<(), StoreError> {
     let now = tally(tx, system).await?;
     adjust(tx, before, now).await
@@ -321,7 +322,7 @@ pub struct Added {
     pub assigned: u64,
 }
 
-/// Adds what a load has made.
+/// Adds the rows of a bulk load.
 pub(crate) async fn add(tx: &mut Tx, rows: &[Added]) -> Result<(), StoreError> {
     let n = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let (mut kinds, mut assignments, mut homes) = (Pairs::new(), Pairs::new(), BTreeMap::new());
@@ -372,7 +373,8 @@ pub async fn faulty(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     q.count(db).await
 }
 
-/// Applications assigned to organizations of one family and to what is below them (spec: organizations#counts).
+/// Applications assigned to organizations of one family and to the organizations below them (spec:
+/// organizations#counts).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assigned {
     /// To the organization itself.
@@ -381,7 +383,8 @@ pub struct Assigned {
     pub subtree: u64,
 }
 
-/// What is assigned to each organization of a page of one family, in one statement. One without an entry has none.
+/// The applications assigned to each organization of a page of one family, in one statement. An organization without an
+/// entry has none.
 pub async fn assigned_to(
     on: impl Into<On<'_>>,
     family: OrgType,

@@ -1,4 +1,4 @@
-//! What a list of applications can be filtered and ordered by (spec: applications#operations).
+//! The filters and orders of a list of applications (spec: applications#operations).
 
 use crate::filters::VersionFilter;
 use bailiwick_domain::{Keywords, OrgId, SystemId};
@@ -30,7 +30,7 @@ impl ApplicationFilter {
         Keywords::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
 }
 
-/// What the list is ordered by; the id decides between equals.
+/// The order of the list; the id decides between equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the words of the wire")]
 pub enum ApplicationOrder {

@@ -1,5 +1,5 @@
-//! What documents list becomes rows (spec: applications#intake): in the transaction of a group of documents, set by
-//! set, and only what really changes is written. The same list again costs a part of one small statement.
+//! Stores the applications that documents list (spec: applications#intake): in the transaction of a group of documents,
+//! set by set. It writes only real changes. An unchanged list costs a part of one small statement.
 
 use super::counts::{self, Tally};
 use crate::{
@@ -25,12 +25,12 @@ const KNOWN: &str = "SELECT system_id, module_id, instance_of, name, source, dis
 
 /// Most rows of one statement; they are cut into powers of two, so that there are few different texts.
 const ROWS: usize = 64;
-/// What an event says of an application that is new or back.
+/// The event of an application that is new or back.
 const FOUND: &str = "found";
 /// Most characters of a version: it is part of index keys.
 const VERSION_CHARS: usize = 255;
 
-/// An application as a document shows it. Where a column says "kept", none leaves what is stored.
+/// An application as a document shows it. Where a column says "kept", `None` leaves the stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Its key on the system; each at most once in a document.
@@ -59,7 +59,7 @@ pub struct Seen {
     pub inventory_data: String,
 }
 
-/// What a document lists.
+/// The applications a document lists.
 #[derive(Clone, Debug)]
 pub enum Listed {
     /// The text of the document before it, again.
@@ -77,12 +77,12 @@ pub struct Arrival {
     pub system_id: SystemId,
     /// Receipt.
     pub received_at: Ts,
-    /// What it lists.
+    /// The listed applications.
     pub listed: Listed,
 }
 
-/// Takes over what documents list, those of a system in order: new applications are added, changed ones written,
-/// missing ones marked deleted, and those that are back are no longer.
+/// Stores the applications that documents list, those of a system in order: adds new applications, writes changed ones,
+/// marks missing ones as deleted, and restores those that are back.
 pub async fn take(
     tx: &mut Tx,
     arrivals: Vec<Arrival>,
@@ -120,7 +120,7 @@ pub async fn take(
     counts::adjust(tx, before, after).await
 }
 
-/// An event for each application that is new, back, gone or no longer the same.
+/// Writes an event for each application that is new, back, missing or changed.
 async fn tell(tx: &mut Tx, changed: &[(ApplicationId, &Host, &Row)], now: Ts) -> Result<(), StoreError> {
     let told: Vec<_> = changed.iter().filter(|(_, _, row)| row.told.is_some()).collect();
     let mut ids: BTreeMap<(Uuid, String), Uuid> = BTreeMap::new();
@@ -201,7 +201,7 @@ async fn hosts(tx: &mut Tx, arrivals: &[Arrival]) -> Result<BTreeMap<SystemId, H
 }
 
 impl Host {
-    /// Whether the applications must be looked at for this.
+    /// Whether the stored applications must be read for this.
     fn must_look(&self, listed: &Listed) -> bool {
         match listed {
             Listed::Again => self.seen_at.is_some() && self.digest.is_none(),
@@ -244,7 +244,7 @@ struct Row {
     deleted_at: Option<Ts>,
     is_dismissed: bool,
     is_changed: bool,
-    /// What an event says of it.
+    /// Its event.
     told: Option<&'static str>,
 }
 
@@ -264,7 +264,7 @@ impl Row {
         seen.display_name = seen.display_name.or_else(|| self.seen.display_name.take());
         let was = std::mem::replace(&mut self.seen, seen);
         let was = Seen {
-            // What was taken above is what is there now.
+            // Values taken over above count as unchanged.
             name: was.name.or_else(|| self.seen.name.clone()),
             source: was.source.or_else(|| self.seen.source.clone()),
             display_name: was.display_name.or_else(|| self.seen.display_name.clone()),
@@ -382,7 +382,7 @@ async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreE
     Ok(rows)
 }
 
-/// What the looked-at systems add to the figures; none of them is deleted on its own.
+/// The contribution of these systems to the counters; none of them is individually deleted.
 fn tally(hosts: &BTreeMap<SystemId, Host>, rows: &Rows) -> Tally {
     let mut tally = Tally::default();
     for (system, rows) in rows {
@@ -450,7 +450,7 @@ async fn write(tx: &mut Tx, rows: &[(ApplicationId, &Host, &Row)]) -> Result<(),
     Ok(())
 }
 
-/// What `search` looks at, apart from the system's name (spec: applications#operations).
+/// The texts that `search` compares, apart from the system's name (spec: applications#operations).
 pub(crate) fn search_key(seen: &Seen) -> String {
     let display = seen.display_name.as_deref().unwrap_or_default();
     let mut text = fold(&seen.module_id);

@@ -1,6 +1,6 @@
-//! The list of applications: a page is an index range in every order by a column of the row (docs/tree.md). Orders by
-//! what is said once for a system walk the systems with applications; the order by the name of the organization walks
-//! organizations and each one's applications, and unassigned ones are a run of their own at the greater end.
+//! The list of applications: in every order by a column of the row, a page is an index range (docs/tree.md). An order
+//! by a value of the system walks the systems with applications. The order by the organization's name walks the
+//! organizations and the applications of each; unassigned applications are a separate run at the greater end.
 
 use super::{
     ApplicationRecord, counts,
@@ -32,7 +32,7 @@ enum Run {
 struct Spec<'a> {
     scope: &'a Scope,
     filter: &'a ApplicationFilter,
-    /// The organizations of the filter with their types, where it takes in what is below them.
+    /// The organizations of the filter with their types, where it includes the organizations below them.
     expanded: &'a [(OrgId, OrgType)],
     order: ApplicationOrder,
     direction: SortDirection,
@@ -68,7 +68,7 @@ pub async fn total(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result
     Spec { scope, filter, expanded: &expanded, order, direction }.total(db).await
 }
 
-/// Appends all of WHERE for what lists show and the scope, by the columns of `a`, `s` and `h`.
+/// Appends the WHERE of visible rows and the scope, by the columns of `a`, `s` and `h`.
 pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
     q.push(concat!(" WHERE ", listed!(), " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"));
     push_scope(q, "a", "home_id", scope);
@@ -99,7 +99,7 @@ impl Spec<'_> {
         q.count(db).await
     }
 
-    /// From the kept figures: what has a type and a status is known without looking.
+    /// From the counters: they know the totals by type and status without reading rows.
     async fn total_of_kinds(&self, db: &Db) -> Result<u64, StoreError> {
         let has = |list: &Option<Vec<String>>, word: &str| {
             list.as_ref().is_none_or(|list| list.iter().any(|w| w == word))
@@ -153,7 +153,7 @@ impl Spec<'_> {
         q.count(db).await
     }
 
-    /// The ids of the page first; what is shown of them afterwards.
+    /// Finds the ids of the page; their rows are read afterwards.
     fn page_query(&self, run: Option<Run>, limit: u64, offset: u64) -> Q {
         let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM ("));
         self.push_ids(&mut q, run, limit, offset);

@@ -80,9 +80,9 @@ pub struct ApplicationRecord {
     pub instance_of: String,
     /// Name of the product.
     pub name: Option<String>,
-    /// Where its image comes from.
+    /// The source of its image.
     pub source: Option<String>,
-    /// What people call it.
+    /// Its name for users.
     pub display_name: Option<String>,
     /// Number of the node it runs on.
     pub node_id: Option<i64>,
@@ -116,7 +116,7 @@ pub struct ApplicationRecord {
     pub last_inventory_at: Option<Ts>,
     /// Deleted by a user, or missing from the newest document.
     pub deleted_at: Option<Ts>,
-    /// To whom it is assigned.
+    /// The organization it is assigned to.
     pub organization: Option<Assignee>,
     /// The nearest organization with rebranding, the system's own or above (spec: rebranding#system-document).
     pub rebranding: Option<OrgId>,

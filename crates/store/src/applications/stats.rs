@@ -1,5 +1,5 @@
-//! Kinds among the applications of one system or assignee, names and newest ones of types, changes by day, and what
-//! the filters of the list offer.
+//! Kinds among the applications of one system or assignee, names and newest ones of types, changes by day, and the
+//! choices of the list's filters.
 
 use super::{
     filter::ApplicationFilter,
@@ -84,7 +84,7 @@ pub async fn newest(
     Ok(found)
 }
 
-/// One row for each type `k.column1`, with what the inner statement finds for it.
+/// One row for each type `k.column1`, with the result of the inner statement for it.
 fn of_each(types: &[&str], inner: impl Fn(&mut Q)) -> Q {
     let mut q = Q::new("SELECT k.column1, (");
     inner(&mut q);

@@ -1,4 +1,4 @@
-//! Times that a clock has written which has been set back since: it would take that long until they come.
+//! Finds times written by a clock that has been set back since; they would come far too late.
 
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
@@ -26,8 +26,8 @@ pub struct Latest {
     pub told_at: Ts,
 }
 
-/// What lies further ahead becomes `now`: such groups are due, such leases are over, such notices were given now. Up to
-/// `limit` of each; how many in all.
+/// Replaces times further ahead by `now`: such groups become due, such leases end, and such notices count as given now.
+/// Up to `limit` of each; returns how many in all.
 pub async fn set_back(tx: &mut Tx, now: Ts, latest: Latest, limit: i64) -> Result<u64, StoreError> {
     let mut found = 0;
     for (text, time) in [(LEASES, latest.held_until), (GROUPS, latest.due_at), (NOTICES, latest.told_at)] {

@@ -1,10 +1,10 @@
-//! Groups of alerts of the embedded router: whose turn they are, when, and which alerts are in them (spec:
+//! Groups of alerts of the embedded router: which are due, when, and which alerts they contain (spec:
 //! alert-delivery#routing).
 //!
-//! A process takes the lease of tenants that have something due ([`take`]), looks at what is [`fresh`], keeps the
-//! timers ([`open_groups`], [`start`], [`finish`]) and gives the tenants back ([`release`]). Whatever it writes about a
-//! tenant comes after [`hold`] in the same transaction, so a process that has lost a lease writes nothing any more.
-//! What was said is in [`notification_log`]; what to do about a clock that was set back, in [`clock_skew`].
+//! A process leases tenants with due work ([`take`]), reads their [`fresh`] alerts, keeps the timers ([`open_groups`],
+//! [`start`], [`finish`]) and gives the tenants back ([`release`]). Every write about a tenant follows [`hold`] in the
+//! same transaction, so a process that has lost a lease writes nothing any more. Sent notifications are in
+//! [`notification_log`]; [`clock_skew`] handles a clock that was set back.
 
 pub mod clock_skew;
 pub mod notification_log;
@@ -20,13 +20,13 @@ use sqlx::FromRow;
 use std::collections::{BTreeSet, HashSet};
 use uuid::Uuid;
 
-/// Mark of an alert that is over and whose end was notified.
+/// Mark of an alert that has ended and whose end was notified.
 const LEFT: &str = "left";
 /// Mark of an alert that no receiver is notified of.
 pub const NOBODY: &str = "nobody";
-/// Mark of an alert of which is not known who is to be told: what says so cannot be read.
+/// Mark of an alert with unknown receivers, because the configuration cannot be read.
 pub const UNKNOWN: &str = "unknown";
-/// Plan of a tenant of whom that holds.
+/// Plan of a tenant with such alerts.
 pub const UNREADABLE: &str = "unreadable";
 
 pub(crate) const DUE_TENANTS: &str = "SELECT d.o FROM (\
@@ -50,14 +50,14 @@ pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organiz
 /// A group: its tenant and its id within the tenant.
 pub type GroupKey = (OrgId, String);
 
-/// A tenant that this process looks after.
+/// A tenant that this process has leased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
     /// Which.
     pub id: OrgId,
     /// Version of the configuration its groups were made by.
     pub version: i64,
-    /// Digest of what that configuration said; empty = never looked at.
+    /// Digest of the contents of that configuration; empty = never read.
     pub plan: String,
 }
 
@@ -68,8 +68,8 @@ struct TenantRow {
     plan: String,
 }
 
-/// Up to `limit` tenants with something to do at `now` that nobody else looks after: alerts not looked at, groups that
-/// are due, groups made by a configuration before `version`, or somebody who has not come back.
+/// Up to `limit` tenants with something to do at `now` that no other process has leased: fresh alerts, due groups,
+/// groups made by a configuration before `version`, or a lease that has run out.
 pub async fn due_tenants(
     db: &Db,
     me: Uuid,
@@ -82,7 +82,7 @@ pub async fn due_tenants(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// Takes or renews the lease of these tenants until `until`; those of others and those that are gone are left out.
+/// Takes or renews the lease of these tenants until `until`; tenants of other processes and removed ones are left out.
 pub async fn take(
     tx: &mut Tx,
     me: Uuid,
@@ -110,8 +110,8 @@ pub async fn take(
     Ok(taken.into_iter().map(tenant).collect())
 }
 
-/// Keeps these tenants from being destroyed until the transaction ends, before any row of theirs is held: whoever
-/// destroys them holds them first too, and takes their rows then.
+/// Keeps these tenants from being destroyed until the transaction ends, before any of their rows is locked: a
+/// destruction locks the tenants first too, and their rows afterwards.
 async fn keep(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());
@@ -128,8 +128,8 @@ fn sorted(tenants: &[OrgId]) -> Vec<OrgId> {
     tenants.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Renews the lease of these tenants; those that still are this process's. Others that would hold them wait, and so
-/// does whoever would destroy one of them. To be called once and before anything is written.
+/// Renews the lease of these tenants and returns those that this process still holds. Other processes that take or
+/// destroy one of them wait. Call this once, before the first write.
 pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result<HashSet<OrgId>, StoreError> {
     let mut held = HashSet::new();
     let tenants = sorted(tenants);
@@ -139,7 +139,7 @@ pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result
             "UPDATE router_tenants SET held_until = ? WHERE organization_id [[= ANY(ARRAY(||IN (]]SELECT t.organization_id \
              FROM router_tenants t WHERE t.holder = ? AND t.organization_id IN (",
         );
-        // In one order, as those are taken whose holder has not come back.
+        // In one order, the same in which expired leases are taken.
         q.arg(until).arg(me).list(chunk.iter().copied());
         q.push(") ORDER BY t.organization_id [[FOR NO KEY UPDATE))||)]] RETURNING organization_id");
         let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
@@ -148,8 +148,8 @@ pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result
     Ok(held)
 }
 
-/// Gives tenants back, so that no process waits for the end of the lease. Of none of them is anything under way, so what is
-/// marked so is due.
+/// Gives tenants back, so that no process waits for the end of the lease. Nothing of them is in progress any more, so
+/// groups still marked as started become due.
 pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
     let held = hold(tx, me, now, tenants).await?;
     recover(tx, &held.into_iter().collect::<Vec<_>>(), now).await?;
@@ -162,7 +162,7 @@ pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Resul
     Ok(())
 }
 
-/// Makes groups due whose notification somebody began who has not come back.
+/// Makes groups due whose notification was started by a process that did not finish it.
 pub async fn recover(tx: &mut Tx, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
     for chunk in tenants.chunks(ROWS) {
         let mut q = Q::by_index(
@@ -175,14 +175,14 @@ pub async fn recover(tx: &mut Tx, tenants: &[OrgId], now: Ts) -> Result<(), Stor
     Ok(())
 }
 
-/// Has tenants looked at again whose configuration could not be read.
+/// Makes tenants due again whose configuration could not be read.
 pub async fn look_again(tx: &mut Tx) -> Result<u64, StoreError> {
     Q::by_index(LOOK_AGAIN).run(tx).await
 }
 
-/// Notes by which configuration the groups of tenants are made, and undoes those made by another one: their alerts are
-/// fresh again. What was told stays known. A group that is being told of stays, so that nobody begins it a second time:
-/// it is due as soon as that is over.
+/// Notes the configuration by which the groups of tenants are made, and removes groups made by another one: their
+/// alerts are fresh again. Sent notifications stay known. A group with a notification in progress stays, so that no
+/// process starts it a second time: it is due as soon as that notification ends.
 pub async fn set_plans(
     tx: &mut Tx,
     version: i64,
@@ -395,7 +395,7 @@ pub async fn start(tx: &mut Tx, groups: &[(GroupKey, Ts)], now: Ts) -> Result<()
     Ok(())
 }
 
-/// A group whose notification was sent.
+/// A group with a sent notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Which.

@@ -1,4 +1,4 @@
-//! The notification log: what each integration was sent of groups of alerts, and failures.
+//! The notification log: the notifications of groups of alerts that each integration was sent, and failures.
 
 use super::{GroupKey, group_columns};
 use crate::{
@@ -16,7 +16,7 @@ pub(crate) const PURGE: &str = "DELETE FROM router_notices WHERE \
      ORDER BY told_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
 pub(crate) const PURGE_FAILURES: &str = "DELETE FROM router_failures WHERE failed_at < ?";
 
-/// What an integration was sent of a group at its last success.
+/// The last notification of a group that an integration accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The group.
@@ -44,7 +44,7 @@ struct NoticeRow {
     told_at: TsCodec,
 }
 
-/// What is known of these groups.
+/// The notices of these groups.
 pub async fn notices(db: &Db, groups: &[GroupKey]) -> Result<Vec<Notice>, StoreError> {
     let mut found: Vec<NoticeRow> = Vec::new();
     for chunk in groups.chunks(ROWS) {
@@ -66,7 +66,7 @@ pub async fn notices(db: &Db, groups: &[GroupKey]) -> Result<Vec<Notice>, StoreE
     Ok(found.into_iter().map(notice).collect())
 }
 
-/// Notes what was sent, each (group, receiver, integration) at most once; of tenants that are gone nothing.
+/// Notes sent notifications, each (group, receiver, integration) at most once; those of removed tenants are left out.
 pub async fn note(tx: &mut Tx, notices: &[Notice]) -> Result<(), StoreError> {
     for chunk in notices.chunks(ROWS) {
         let each = || chunk.iter();
@@ -98,7 +98,7 @@ pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreErro
     Q::by_index(PURGE).bind(before).bind(limit).run(tx).await
 }
 
-/// A recipient whom the last notification did not reach.
+/// A recipient that the last notification did not reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// Digest of the recipient.
@@ -139,7 +139,7 @@ pub async fn forget_failures(tx: &mut Tx, recipients: &[String]) -> Result<(), S
     Ok(())
 }
 
-/// Those of these recipients whom the last notification did not reach.
+/// Those of these recipients that the last notification did not reach.
 pub async fn failures(db: &Db, recipients: &[String]) -> Result<Vec<Failed>, StoreError> {
     let mut found = Vec::new();
     for chunk in recipients.chunks(ROWS) {

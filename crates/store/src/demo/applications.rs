@@ -1,4 +1,4 @@
-//! Applications of a synthetic load, and their figures.
+//! Synthetic applications, and their counters.
 
 use super::{Column, Columns, Kind, PlacedSystem, insert};
 use crate::{
@@ -21,13 +21,13 @@ pub struct PlacedApplication {
     pub system_id: SystemId,
     /// Place of that system.
     pub path: Path,
-    /// To whom it is assigned.
+    /// The organization it is assigned to.
     pub assigned_to: Option<OrgId>,
     /// First seen.
     pub created_at: Ts,
     /// Last change.
     pub updated_at: Ts,
-    /// What a document said of it.
+    /// The application as a document reported it.
     pub seen: Seen,
 }
 

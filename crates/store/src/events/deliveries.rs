@@ -1,4 +1,4 @@
-//! Deliveries: which event goes to which subscription, and their outcome.
+//! Deliveries: which event is sent to which subscription, and their outcome.
 
 use super::{Sight, Stored, read::Row as EventRow};
 use crate::{
@@ -43,8 +43,8 @@ pub struct Due {
     pub event: Option<Stored>,
 }
 
-/// The first `limit` deliveries of a subscription that are due, in the order of events, with what the organization may
-/// read of them now.
+/// The first `limit` due deliveries of a subscription, in the order of events, with the parts that the organization may
+/// read now.
 pub async fn due(db: &Db, id: Uuid, sight: &Sight, now: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
     let rows: Vec<(i64, i64)> = Q::by_index(DUE).bind(id).bind(id).bind(now).bind(limit).all(db).await?;
     let mut q = Q::new("SELECT e.seq, e.id, e.at, e.type, e.subject, e.data FROM events e WHERE e.seq IN (");
@@ -56,13 +56,13 @@ pub async fn due(db: &Db, id: Uuid, sight: &Sight, now: Ts, limit: i64) -> Resul
     Ok(rows.into_iter().map(|(seq, attempts)| Due { seq, attempts, event: events.remove(&seq) }).collect())
 }
 
-/// By a range of one id and a sum, so that only the index of what waits gives the order: one of events alone, or of all
-/// deliveries, looks as good to PostgreSQL, and may begin with thousands that were delivered long ago.
+/// By a range of one id and a sum, so that only the index of pending deliveries gives the order. To PostgreSQL, an
+/// index of events alone, or one of all deliveries, looks as good, and may begin with thousands of old deliveries.
 pub(crate) const DUE: &str = "SELECT d.event_seq, d.attempts FROM event_deliveries d WHERE d.subscription_id >= ? \
      AND d.subscription_id <= ? AND d.state = 'pending' AND d.next_at <= ? \
      ORDER BY d.subscription_id, d.event_seq + 0 LIMIT ?";
 
-/// What has become of a try.
+/// The outcome of a try.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Number of the event.
@@ -83,7 +83,7 @@ pub struct Outcome {
 pub(crate) const RECORD: &str = "UPDATE event_deliveries SET state = ?, attempts = ?, next_at = ?, finished_at = ?, \
      last_status = ?, last_error = ? WHERE subscription_id = ? AND event_seq = ? AND state || '' = 'pending'";
 
-/// Records what has become of tries.
+/// Records the outcomes of tries.
 pub async fn record(tx: &mut Tx, id: Uuid, outcomes: &[Outcome], now: Ts) -> Result<(), StoreError> {
     for outcome in outcomes {
         let finished = (outcome.state != "pending").then_some(now);
@@ -107,7 +107,7 @@ pub(crate) const HURRY: &str = "UPDATE event_deliveries SET next_at = ? WHERE \
      FROM event_deliveries d WHERE d.subscription_id = ? AND d.state = 'pending' AND d.next_at > ? \
      ORDER BY d.subscription_id, d.next_at[[))||)]]";
 
-/// What waits is due at once: the recipient is back.
+/// Makes pending deliveries due at once: the recipient is back.
 pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
     Q::by_index(HURRY).bind(now).bind(id).bind(now).run(tx).await?;
     Ok(())
@@ -122,7 +122,8 @@ pub enum Again {
     Since(Ts, i64),
 }
 
-/// Delivers again what the organization may read, delivered before or not, `limit` at most; how many.
+/// Delivers again the events that the organization may read, delivered before or not, `limit` at most; returns how
+/// many.
 pub async fn replay(
     tx: &mut Tx,
     target: &Granted<Uuid>,

@@ -1,9 +1,9 @@
-//! Events: what happened, for other software (docs/events.md).
+//! Events: changes that other software can follow (docs/events.md).
 //!
-//! A change writes its events into `event_outbox` in its own transaction ([`write`]): no lock, no number. A moment later
-//! [`number`] moves them to `events` while it holds the one row of `event_position`. So numbers are given in the order
-//! of commits, whichever sequence or transaction was faster: who has read up to a number misses nothing that comes
-//! with a smaller one, because nothing does.
+//! A change writes its events into `event_outbox` in its own transaction ([`write`]): no lock, no number. A moment
+//! later [`number`] moves them to `events` while it holds the one row of `event_position`. So numbers follow the order
+//! of commits, whichever sequence or transaction was faster, and no event ever appears with a smaller number than one
+//! already read. A reader that has read up to a number misses nothing.
 
 pub mod deliveries;
 mod number;
@@ -36,8 +36,8 @@ pub struct NewEvent {
     pub at: Ts,
     /// Its type: `system.created`.
     pub kind: String,
-    /// To whom what it is about belongs; none = the organization of the system or user at this moment. Events of an
-    /// organization that is gone by the time they are numbered are dropped.
+    /// The organization that owns the event's object; none = the organization of the system or user at this moment.
+    /// Events of an organization that no longer exists when they are numbered are dropped.
     pub organization: Option<OrgId>,
     /// Whose present place counts as well when a caller reads it.
     pub about: About,
@@ -45,11 +45,11 @@ pub struct NewEvent {
     pub object_id: String,
     /// Path of the object; may contain [`SYSTEM`].
     pub subject: Option<String>,
-    /// A JSON object: ids, names, what changed. No secrets.
+    /// A JSON object: ids, names, changes. No secrets.
     pub data: Value,
 }
 
-/// What an event is about: a caller who may not see this any more does not see the event.
+/// The object of an event: a caller who may not read this object any more does not see the event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// Nothing but the organization.
@@ -62,8 +62,8 @@ pub enum About {
     User(UserId),
 }
 
-/// Writes events in the transaction of what they tell, before an object they are about is removed or moved: whom they
-/// belong to is found now and stays so, whatever happens until they are numbered.
+/// Writes events in the transaction of their change, before an object of theirs is removed or moved. Their organization
+/// is determined now and does not change, whatever happens until they are numbered.
 pub async fn write(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
     for chunk in events.chunks(ROWS) {
         let each = || chunk.iter();

@@ -1,4 +1,4 @@
-//! Giving events their numbers, in the order of commits.
+//! Numbers events in the order of commits.
 
 use super::SYSTEM;
 use crate::{
@@ -19,8 +19,8 @@ pub(crate) const POSITION: &str =
     "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE SKIP LOCKED||]]";
 pub(crate) const LAST: &str = "SELECT p.last FROM event_position p WHERE p.id = 1";
 pub(crate) const MOVE_ON: &str = "UPDATE event_position SET last = ? WHERE id = 1";
-/// Rows of one object come in the order of its changes: who writes the second holds the object, so the first has
-/// committed, with a smaller id.
+/// Rows of one object come in the order of its changes: the second writer holds the object, so the first has committed,
+/// with a smaller id.
 pub(crate) const TAKE: &str = "SELECT x.id, x.at, x.type, \
      COALESCE(x.organization_id, s.organization_id, k.organization_id, u.organization_id) AS organization_id, x.object_id, x.subject, \
      COALESCE(x.system_id, k.id) AS system_id, COALESCE(s.name, k.name) AS system_name, x.user_id, x.data \
@@ -76,8 +76,8 @@ pub async fn position(on: impl Into<On<'_>>) -> Result<i64, StoreError> {
     Ok(last)
 }
 
-/// Numbers what waits, so much of it as one step takes. None: another process is at it, or nothing waits. Numbers are
-/// there for readers with the commit of `tx`.
+/// Numbers waiting events, as many as one step takes. None: another process is numbering, or none are waiting. Readers
+/// see the numbers with the commit of `tx`.
 pub async fn number(
     tx: &mut Tx,
     mut fresh: impl FnMut() -> Uuid,
@@ -94,7 +94,7 @@ pub async fn number(
     let kept = keep(tx, &waiting).await?;
     let mut rows = Vec::with_capacity(waiting.len());
     for w in waiting {
-        // Events of an organization that is gone are invisible to all.
+        // No reader may see the events of an organization that no longer exists.
         let Some(path) = w.organization_id.and_then(|id| kept.get(&id)).copied() else { continue };
         seq += 1;
         let one = Numbered {
@@ -115,8 +115,8 @@ pub async fn number(
     Ok(Some(rows.into_iter().map(|(one, _)| one).collect()))
 }
 
-/// Keeps the organizations of events where they are until these have their numbers, in the order in which whoever
-/// destroys them holds them; those that are there, with their places.
+/// Locks the organizations of these events until the events have their numbers, in the order in which a destruction
+/// locks them. Returns the existing ones with their places.
 async fn keep(tx: &mut Tx, waiting: &[Waiting]) -> Result<HashMap<Uuid, Path>, StoreError> {
     let all: BTreeSet<Uuid> = waiting.iter().filter_map(|w| w.organization_id).collect();
     let mut q = Q::new("SELECT o.id, o.p2, o.p3 FROM organizations o WHERE o.id IN (");
@@ -126,7 +126,7 @@ async fn keep(tx: &mut Tx, waiting: &[Waiting]) -> Result<HashMap<Uuid, Path>, S
     Ok(rows.into_iter().map(path).collect())
 }
 
-/// What the writer did not know of the system.
+/// Adds the data of the system that the writer did not know.
 fn complete(mut w: Waiting) -> Waiting {
     if let Some(system) = w.system_id {
         w.subject = w.subject.map(|subject| subject.replace(SYSTEM, &system.to_string()));

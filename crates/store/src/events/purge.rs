@@ -1,10 +1,10 @@
-//! Retention: by age and by number.
+//! Retention of events: by age and by number.
 
 use crate::{Db, StoreError, sql::Q, time::TsCodec};
 use bailiwick_domain::Ts;
 
 pub(crate) const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
-/// Before any event, as whoever numbers them does: two who take the same rows in one order do not wait for each other.
+/// Taken before any event, as numbering does: two transactions that lock the same rows in one order cannot deadlock.
 pub(crate) const HOLD: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE||]]";
 const DELIVERED: &str = "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id \
      FROM event_deliveries d WHERE d.event_seq <= ?) ORDER BY s.id FOR NO KEY UPDATE";
@@ -19,7 +19,7 @@ pub async fn purge(db: &Db, before: Ts, keep: i64, limit: i64) -> Result<u64, St
     let mut tx = db.begin_relaxed().await?;
     let (_,): (i64,) = Q::new(HOLD).one(&mut tx).await?;
     if tx.is_postgres() {
-        // Whoever delivers holds the subscription before its deliveries, which go with their events.
+        // A delivery locks the subscription before its deliveries, which are removed with their events.
         let _: Vec<(uuid::Uuid,)> = Q::by_index(DELIVERED).bind(*up_to).all(&mut tx).await?;
     }
     let gone = Q::by_index("DELETE FROM events WHERE seq <= ?").bind(*up_to).run(&mut tx).await?;

@@ -1,4 +1,4 @@
-//! Reading events: never one about something that the reader could not read at that moment.
+//! Reads events. A reader gets only events whose subject they could read at that moment.
 
 use crate::{
     Db, StoreError,
@@ -14,18 +14,18 @@ use sqlx::FromRow;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// What a reader may see.
+/// The events a reader may see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sight {
     /// Whose events.
     pub scope: Scope,
-    /// Types he may read.
+    /// The types the caller may read.
     pub types: Vec<String>,
-    /// Types he may read about his own organization.
+    /// The types the caller may read about their own organization.
     pub own: Option<(OrgId, Vec<String>)>,
 }
 
-/// What he wants to see of it; none = not given, an empty list = given, but nothing can match.
+/// The caller's filter. None: not given. An empty list: given, but nothing can match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// Organizations.
@@ -88,8 +88,8 @@ impl Sight {
             return;
         }
         for (table, column) in [("systems", "system_id"), ("users", "user_id")] {
-            // Both tables repeat the place of the organization. Without a word of NULL, which is no id anyway, so that a
-            // total looks for all of them at once and not for each.
+            // Both tables repeat the place of the organization. The condition does not mention NULL (never an id
+            // anyway), so that a total looks up all of them at once and not one by one.
             q.push(&format!(
                 " AND NOT EXISTS (SELECT 1 FROM {table} t WHERE t.id = e.{column} AND NOT (1 = 1"
             ));
@@ -156,7 +156,7 @@ pub async fn after(
 }
 
 pub(crate) const FIRST_AT: &str = "SELECT e.at FROM events e WHERE e.at >= ? ORDER BY e.at LIMIT 1";
-/// A sum, so that it is looked for among these times and not among all numbers from the first one on.
+/// A sum, so that PostgreSQL searches these times and not all numbers from the first one on.
 pub(crate) const FIRST_SINCE: &str = "SELECT MIN(e.seq + 0) FROM events e WHERE e.at >= ? AND e.at <= ?";
 /// An event is numbered after its transaction, so one of a later time may have a smaller number; not of more than this.
 const OUT_OF_ORDER: Duration = Duration::from_secs(180);

@@ -28,7 +28,7 @@ pub struct Subscription {
     pub is_deleted: bool,
     /// Whether it is suspended.
     pub is_suspended: bool,
-    /// What people call it.
+    /// Its name for users.
     pub name: String,
     /// Sealed address.
     pub url: Vec<u8>,
@@ -158,8 +158,8 @@ pub async fn get(on: impl Into<On<'_>>, id: Uuid) -> Result<Option<Subscription>
     q.optional::<Row>(on).await?.map(Subscription::try_from).transpose()
 }
 
-/// The same, held against other writers. Its key stays free: whoever numbers events refers to it and must not wait for
-/// what somebody does with a subscription.
+/// The same, locked against other writers. The lock leaves its key free: the numbering of events refers to the
+/// subscription and must not wait for its changes.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Subscription>, StoreError> {
     let mut q = Q::new(FROM);
     q.push("s.id = ? [[FOR NO KEY UPDATE OF s||]]").arg(id);
@@ -211,7 +211,7 @@ pub async fn insert(
     Ok(true)
 }
 
-/// Writes what people can change.
+/// Writes the fields that users can change.
 pub async fn change(tx: &mut Tx, target: &Granted<Uuid>, s: &Subscription) -> Result<(), StoreError> {
     if target.id() != s.id {
         return Err(StoreError::Misuse("a grant for another subscription"));
@@ -249,8 +249,8 @@ pub async fn keep(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Disables those of a promoted organization, and of everything below it, whose addresses were not named by people of
-/// theirs or of the owner, and returns them: whoever was above it until now reads nothing more of it.
+/// Disables and returns the subscriptions of a promoted organization, and of everything below it, with addresses that
+/// were not named by their own users or the owner's: the former parent organizations must receive nothing more.
 pub async fn disable_named_from_outside(
     tx: &mut Tx,
     promoted: &Granted<OrgId>,
@@ -313,7 +313,7 @@ pub struct Shares {
     pub subtree: i64,
 }
 
-/// Whose subscriptions are not looked for.
+/// The organizations whose subscriptions are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Full {
     /// Organizations.
@@ -322,8 +322,8 @@ pub struct Full {
     pub subtrees: Vec<OrgId>,
 }
 
-/// Up to `limit` subscriptions with something due that nobody holds, with the places of their organizations: those
-/// first that have waited longest, and of nobody more than its share.
+/// Up to `limit` subscriptions with something due that no process has leased, with the places of their organizations.
+/// Those that have waited longest come first, and no organization gets more than its share.
 pub async fn candidates(
     db: &Db,
     full: &Full,
@@ -404,7 +404,7 @@ pub async fn release(tx: &mut Tx, id: Uuid, holder: Uuid) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Subscriptions behind an id, for sealing anew.
+/// Subscriptions after an id, for resealing.
 pub async fn after(db: &Db, after: Uuid, limit: i64) -> Result<Vec<Subscription>, StoreError> {
     let mut q = Q::new(FROM);
     q.push("s.id > ? ORDER BY s.id LIMIT ?").arg(after).arg(limit);

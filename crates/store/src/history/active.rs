@@ -1,6 +1,6 @@
 //! Active alerts of many organizations with the embedded router, in one set-based read (spec:
-//! alert-management#active-alerts): the row of the history that fires has the columns to filter and sort by, the
-//! router's record has the rest. What silences do to an alert is judged by the caller; here it is a list of rows.
+//! alert-management#active-alerts). The firing row of the history has the columns to filter and sort by; the router's
+//! record has the rest. The caller applies silences; here an alert is a row of a list.
 
 use super::OrganizationsRead;
 use crate::{
@@ -17,10 +17,10 @@ use uuid::Uuid;
 
 /// Bytes of records that one read holds.
 const BYTES: usize = 64 * 1024 * 1024;
-/// Alerts whose labels are read at once: however large they are, that many fit.
+/// How many alerts have their labels read at once: they fit in memory however large their labels are.
 pub const JUDGED: usize = 400;
 
-/// What a list of active alerts can be filtered by; none = not given.
+/// The filters of a list of active alerts; none = not given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ActiveFilter {
     /// Severities, exact.
@@ -50,7 +50,7 @@ impl ActiveFilter {
     }
 }
 
-/// What it is ordered by; fingerprint and organization decide between equals.
+/// The order of the list; fingerprint and organization decide between equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ActiveOrder {
     /// Start.
@@ -152,7 +152,8 @@ impl ActiveQuery {
         Ok((rows?.into_iter().map(ActiveRow::from).collect(), total?))
     }
 
-    /// How many there are that are critical, warnings and (none) all others: what systems make up counts as the last.
+    /// The numbers of critical alerts, of warnings and (none) of all others; severities invented by systems count as
+    /// the last.
     pub async fn severities(&self, db: &Db) -> Result<Vec<(Option<String>, i64)>, StoreError> {
         let known = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
         let mut q = Q::new(&format!("SELECT {known}, CAST(COUNT(*) AS BIGINT)"));
@@ -186,8 +187,8 @@ impl ActiveQuery {
         }
         q.push(")");
         self.within.push(q, "h", "organization_id");
-        // Alerts of systems that are deleted are not shown. One look for each alert that fires, of which there are few;
-        // as a join it could become a walk through all systems.
+        // Alerts of deleted systems are not shown. One lookup for each firing alert, of which there are few; a join
+        // could become a walk through all systems.
         q.push(" AND (SELECT s.deleted_at FROM systems s WHERE s.system_key = h.system_key) IS NULL");
         self.filter.push_columns(q);
         if let Some(users) = &self.filter.assignees {
@@ -234,7 +235,7 @@ fn push_any(q: &mut Q, db: &Db, rows: &[i64]) {
     }
 }
 
-/// What is shown with an alert: present values of its system and organization.
+/// The present values of an alert's system and organization, shown with the alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// The system's name, type, host name and address; none when the organization has no such system.
@@ -275,7 +276,7 @@ impl ShownRow {
     }
 }
 
-/// What is shown with these alerts, each with the key of its system.
+/// The values shown with these alerts, each with the key of its system.
 pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertKey, Shown)>, StoreError> {
     let mut found = Vec::with_capacity(alerts.len());
     for chunk in alerts.chunks(ROWS) {

@@ -1,4 +1,4 @@
-//! How many alerts are active, by the open rows (spec: alerts#limits), and which.
+//! How many alerts are active, counted by the open rows (spec: alerts#limits), and which.
 
 use crate::{
     StoreError,

@@ -1,4 +1,4 @@
-//! Events of alerts that begin to fire and end, written with the rows of the history. Refreshes are none.
+//! Events of alerts that begin to fire and end, written with the rows of the history. A refresh is no event.
 
 use super::{NAME_CHARS, Write, word};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use bailiwick_domain::Ts;
 use serde_json::json;
 
-/// What an event says of an alert.
+/// The data of an alert's event.
 pub(super) struct AlertFacts<'a> {
     pub(super) key: &'a AlertKey,
     pub(super) system_key: &'a str,

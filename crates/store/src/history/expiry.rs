@@ -1,4 +1,4 @@
-//! What ends or removes rows without anybody saying so: expiry, age, and what becomes of their system.
+//! Ends or removes history rows without a push: by expiry, by age, and when their system is moved or removed.
 
 use super::{
     Counts,
@@ -36,7 +36,7 @@ pub(crate) const MOVE_NAMES: &str = "INSERT INTO alert_names (organization_id, a
      WHERE h.organization_id = ? AND h.system_key = ? AND h.alertname <> '' GROUP BY 1, 2 \
      ON CONFLICT (organization_id, alertname) DO NOTHING";
 
-/// Ends up to `limit` open rows whose time passed before `now`, as of that time; how many.
+/// Ends up to `limit` open rows that expired before `now`, as of their expiry; returns how many.
 pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, StoreError> {
     let (from, to) = spared.unwrap_or((now, now));
     let q = Q::by_index(EXPIRED).bind(now).bind(from).bind(to).bind(limit);
@@ -46,7 +46,7 @@ pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, 
     }
     let mut tx = db.begin_relaxed().await?;
     hold(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
-    // What was refreshed until they were held is not over.
+    // Rows refreshed before they were locked have not expired.
     let mut q = Q::by_index(
         "UPDATE alert_history SET status = 'resolved', ends_at = expires_at, expires_at = NULL, created_at = ? \
          WHERE status || '' = 'firing' AND expires_at < ? AND id IN (",
@@ -87,7 +87,7 @@ impl Ended {
     }
 }
 
-/// What follows when open rows have ended now.
+/// Updates the counters and events after open rows have ended.
 async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), StoreError> {
     let told: Vec<NewEvent> = ended.iter().map(|row| row.told(now)).collect();
     events::write(tx, &told).await?;
@@ -98,7 +98,7 @@ async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), Sto
     counts.keep(tx).await
 }
 
-/// Ends the open rows of a system that goes; its organization is held.
+/// Ends the open rows of a system that is about to be removed or moved; its organization is locked.
 pub async fn close_system(
     tx: &mut Tx,
     organization: OrgId,
@@ -111,10 +111,10 @@ pub async fn close_system(
     alert_handling::remove_of_system(tx, organization, system_key).await
 }
 
-/// What the move of a system from one organization to another does to what is known of its alerts (spec:
-/// alert-management#handling): open rows end now, all rows go with the system, who took care of them does so no more.
-/// In the transaction of the move, which has not written alerts, silences or history before. Alerts and silences
-/// themselves stay where they are. Answers how many rows went along.
+/// Applies the move of a system between organizations to its alert history (spec: alert-management#handling): open rows
+/// end now, all rows move with the system, and assignees are removed. It runs in the transaction of the move, which has
+/// not written alerts, silences or history before. Alerts and silences themselves stay where they are. Returns the
+/// number of moved rows.
 pub async fn move_system(
     tx: &mut Tx,
     system_key: &str,

@@ -52,7 +52,7 @@ impl HistoryFilter {
     }
 }
 
-/// What the list is ordered by; the number of the row decides between equals.
+/// The order of the list; the number of the row decides between equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the words of the wire")]
 pub enum HistoryOrder {

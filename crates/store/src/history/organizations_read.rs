@@ -1,5 +1,5 @@
-//! Which organizations' alerts are read: the caller's scope, narrowed to those that a request names (spec:
-//! alert-management#organizations).
+//! The organizations whose alerts a request reads: the caller's scope, narrowed to the organizations the request names
+//! (spec: alert-management#organizations).
 
 use crate::{scope::push_scope, sql::Q};
 use bailiwick_domain::{OrgId, OrgType};
@@ -8,7 +8,7 @@ use bailiwick_policy::Scope;
 /// The organizations of a read; deleted ones are never among them.
 #[derive(Clone, Debug)]
 pub struct OrganizationsRead {
-    /// What the caller reaches.
+    /// The caller's scope.
     pub scope: Scope,
     /// Those named, all of them in the scope; none = everything in it.
     pub named: Option<Vec<(OrgId, OrgType)>>,

@@ -1,5 +1,4 @@
-//! Figures over the history (spec: alert-management#figures): totals and trend from what is kept, statistics from the
-//! rows.
+//! Figures over the history (spec: alert-management#figures): totals and trend from counters, statistics from the rows.
 
 use super::{OrganizationsRead, list::HistoryFilter, list::push_from};
 use crate::{
@@ -118,7 +117,7 @@ pub async fn statistics(
     })
 }
 
-/// What a remote router says of a tenant.
+/// A remote router's report on a tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Live {
     /// Active alerts, silenced ones too.
@@ -142,7 +141,7 @@ struct LiveRow {
     muted: Option<i64>,
 }
 
-/// The sums of what was said last.
+/// The sums of the latest reports.
 pub async fn live(db: &Db, within: &OrganizationsRead) -> Result<Live, StoreError> {
     let mut q = Q::new(
         "SELECT CAST(SUM(t.active) AS BIGINT) AS active, CAST(SUM(t.critical) AS BIGINT) AS critical, \
@@ -162,7 +161,7 @@ pub async fn live(db: &Db, within: &OrganizationsRead) -> Result<Live, StoreErro
     })
 }
 
-/// Since when nothing was heard of a tenant with alerts that fire; none when there is no such tenant.
+/// The time of the oldest last report among tenants with firing alerts; none when there is no such tenant.
 pub async fn oldest_live(db: &Db, within: &OrganizationsRead) -> Result<Option<Ts>, StoreError> {
     let mut q = Q::new(
         "SELECT MIN(CASE WHEN t.updated_at > h.created_at THEN t.updated_at ELSE h.created_at END) FROM alert_history h \
@@ -193,7 +192,7 @@ pub(crate) const TENANTS_TO_ASK: &str = "SELECT o.id FROM organizations o \
      AND (t.active > 0 OR EXISTS (SELECT 1 FROM alert_history h WHERE h.organization_id = o.id \
      AND h.status = 'firing')) AND (t.updated_at IS NULL OR t.updated_at < ?) ORDER BY o.id LIMIT ?";
 
-/// Keeps what a remote router has said of tenants at `now`; those that are gone are left out.
+/// Stores a remote router's reports on tenants at `now`; tenants that no longer exist are left out.
 pub async fn keep_live(tx: &mut Tx, tenants: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
     for chunk in tenants.chunks(ROWS) {
         let ints = |pick: fn(&Live) -> u64| {

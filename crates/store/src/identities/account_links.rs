@@ -25,7 +25,8 @@ pub async fn user(on: impl Into<On<'_>>, issuer: &str, subject: &str) -> Result<
     Ok(row.map(|(id,)| UserId(id)))
 }
 
-/// The same, and whether he is deleted on his own: then he keeps the subject only until somebody else is found for it.
+/// The same, and whether the user is deleted individually: then they keep the subject only until another user is found
+/// for it.
 pub async fn holder(
     on: impl Into<On<'_>>,
     issuer: &str,
@@ -52,7 +53,7 @@ pub async fn remove(tx: &mut Tx, issuer: &str, user: UserId) -> Result<Option<St
     Ok(row.map(|(subject,)| subject))
 }
 
-/// Ends the user's link to this very account; false when he has another one by now, or none.
+/// Ends the user's link to this very account. False when they have another link by now, or none.
 pub async fn remove_subject(
     tx: &mut Tx,
     issuer: &str,

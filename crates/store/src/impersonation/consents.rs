@@ -91,7 +91,7 @@ pub async fn remove(tx: &mut Tx, user: UserId) -> Result<bool, StoreError> {
     Ok(Q::new(REMOVE).bind(user).run(tx).await? > 0)
 }
 
-/// Those of these users who have a live consent; as many as a page holds.
+/// Those of these users that have a live consent; as many as a page holds.
 pub async fn of_users(
     db: &Db,
     users: impl IntoIterator<Item = UserId>,

@@ -1,4 +1,4 @@
-//! What was done in a session: its start, every call, its end (spec: impersonation#requests-while-impersonating).
+//! Entries of a session: its start, every call, its end (spec: impersonation#requests-while-impersonating).
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{ImpersonationId, Page, PageRequest, Ts};
@@ -18,7 +18,7 @@ pub struct NewCall<'a> {
     pub endpoint: &'a str,
     /// Method.
     pub method: &'a str,
-    /// What of the request is kept.
+    /// The recorded parts of the request.
     pub data: Option<&'a str>,
 }
 
@@ -35,7 +35,7 @@ pub struct Entry {
     pub api_endpoint: Option<String>,
     /// Method.
     pub http_method: Option<String>,
-    /// What of the request is kept.
+    /// The recorded parts of the request.
     pub request_data: Option<String>,
     /// Status of the answer; none = it was never sent.
     pub response_status: Option<i64>,
@@ -109,8 +109,8 @@ pub async fn open(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
     Ok(seq)
 }
 
-/// Records what came of a call, unless its status is recorded already. `data`: what only its end has told of the
-/// request.
+/// Records the outcome of a call, unless its status is already recorded. `data`: details of the request that are known
+/// only at its end.
 pub async fn complete(
     tx: &mut Tx,
     seq: i64,

@@ -1,5 +1,5 @@
-//! Impersonation (spec: impersonation#requests-while-impersonating): consents, sessions, and what was done in them.
-//! Locks are taken in the order users, provider login, chain, consent, session.
+//! Impersonation (spec: impersonation#requests-while-impersonating): consents, sessions, and their entries. Locks are
+//! taken in the order users, provider login, chain, consent, session.
 
 pub mod consents;
 pub mod entries;

@@ -1,4 +1,4 @@
-//! What is kept of a session.
+//! The row of an impersonation session.
 
 use bailiwick_domain::{ChainId, ImpersonationId, LoginId, Ts, UserId};
 use uuid::Uuid;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 pub enum Cause {
     /// The impersonator went back.
     Exit,
-    /// He may not go on: suspended, deleted, signed out, without the permission, outranked.
+    /// The impersonator may not continue: suspended, deleted, signed out, without the permission, outranked.
     Impersonator,
     /// The consent was withdrawn or replaced.
     Consent,
@@ -37,7 +37,7 @@ impl Cause {
     }
 }
 
-/// One of the two people as he was called when the session began.
+/// One of the two users, with their name at the start of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Party {
     /// Id.
@@ -55,7 +55,7 @@ pub struct End {
     pub at: Ts,
     /// Why.
     pub cause: Cause,
-    /// What became of the impersonated user, when that was the cause.
+    /// The change of the impersonated user's state, when that was the cause.
     pub reason: Option<String>,
 }
 
@@ -64,9 +64,9 @@ pub struct End {
 pub struct Session {
     /// Id.
     pub id: ImpersonationId,
-    /// The user who acts.
+    /// The impersonator.
     pub impersonator: Party,
-    /// As whom.
+    /// The impersonated user.
     pub impersonated: Party,
     /// The consent it is based on.
     pub consent_id: Uuid,

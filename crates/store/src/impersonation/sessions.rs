@@ -1,5 +1,5 @@
-//! Sessions: one person acts as another with his consent. What of a session counts is judged from what [`look`] reads
-//! for each request; what ends it is written as well, so that it stays ended.
+//! Impersonation sessions: a user acts as another user with that user's consent. Each request judges a session from
+//! what [`look`] reads. The event that ends a session also records its end, so an ended session stays ended.
 
 pub use super::session::{Cause, End, Party, Session};
 
@@ -79,7 +79,8 @@ macro_rules! session_columns {
     };
 }
 
-/// The session with its present consent, its chain, and each of the two people with his organization: two rows at most.
+/// The session with its present consent, its chain, and each of the two users with their organization: two rows at
+/// most.
 macro_rules! look {
     ($condition:literal) => {
         concat!(
@@ -126,12 +127,12 @@ pub(crate) const PURGE: &str = "DELETE FROM impersonation_sessions WHERE id IN (
      FROM impersonation_sessions s WHERE s.ended_at IS NOT NULL AND s.ended_at < ? \
      AND NOT EXISTS (SELECT 1 FROM impersonation_entries e WHERE e.session_id = s.id) LIMIT ?)";
 
-/// One of the two people as he is now.
+/// One of the two users in their present state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Person {
     /// The user, and the state of the session.
     pub user: Identified,
-    /// Where his organization hangs.
+    /// The place of the user's organization in the tree.
     pub path: Path,
 }
 
@@ -196,12 +197,12 @@ pub async fn look(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<S
     Ok(seen(Q::new(LOOK).bind(id).all(on).await?)?.pop())
 }
 
-/// The same for the one session of this impersonator whose end is not recorded.
+/// The same for this impersonator's one session without a recorded end.
 pub async fn look_of(on: impl Into<On<'_>>, impersonator: UserId) -> Result<Option<Seen>, StoreError> {
     Ok(seen(Q::new(LOOK_OF_IMPERSONATOR).bind(impersonator).all(on).await?)?.pop())
 }
 
-/// The same for those whose end is not recorded and that this user has opened or is the target of.
+/// The same for the sessions without a recorded end that this user has started or is the target of.
 pub async fn look_at_user(tx: &mut Tx, user: UserId) -> Result<Vec<Seen>, StoreError> {
     seen(Q::new(LOOK_OF_USER).bind(user).bind(user).all(tx).await?)
 }
@@ -252,7 +253,8 @@ pub async fn bind_to(
     Ok(Q::new(BIND_TO).bind(chain).bind(login).bind(id).run(tx).await? > 0)
 }
 
-/// Notes that the impersonator went back from a session that the other side had ended. False when he did before.
+/// Notes that the impersonator has returned from a session that the target's side had ended. False when they had
+/// already returned.
 pub async fn note_return(tx: &mut Tx, id: ImpersonationId) -> Result<bool, StoreError> {
     Ok(Q::new(RETURNED).bind(id).run(tx).await? > 0)
 }
@@ -276,7 +278,7 @@ pub enum Which {
     ByBelow(OrgId, OrgType),
     /// Those in which such users are impersonated.
     AsBelow(OrgId, OrgType),
-    /// As many as said of those whose time is over.
+    /// Up to this many of the expired ones.
     Expired(i64),
 }
 
@@ -325,8 +327,8 @@ fn push_which(q: &mut Q, which: Which, now: Ts) {
     }
 }
 
-/// Holds live sessions in one order for all, before more than one statement ends some of them: people who act as each
-/// other stand on both sides of each other's, and may be suspended at the same moment.
+/// Locks live sessions in one order for all transactions, before more than one statement ends some of them: two users
+/// may impersonate each other, and may be suspended at the same moment.
 pub async fn hold_all(tx: &mut Tx, of: &[Which], now: Ts) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         // Its one writer holds everything.
@@ -343,7 +345,7 @@ pub async fn hold_all(tx: &mut Tx, of: &[Which], now: Ts) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Ends live sessions and records that; returns how many. One whose time was over before has ended then, by itself.
+/// Ends live sessions and records their end; returns how many. A session that expired before has ended by expiry.
 pub async fn end(
     tx: &mut Tx,
     which: Which,
@@ -380,7 +382,7 @@ pub async fn end(
     Ok(ended.len() as u64)
 }
 
-/// The event of a session's end, about the user who was impersonated.
+/// The event of a session's end, about the impersonated user.
 fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
     let user = UserId(*user);
     NewEvent {
@@ -397,9 +399,9 @@ fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
 /// On which side of the sessions a user stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// He is the one who is impersonated.
+    /// The user is the impersonated one.
     Impersonated,
-    /// He has opened them.
+    /// The user has started them.
     Impersonator,
     /// Either.
     Any,

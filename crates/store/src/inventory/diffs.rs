@@ -1,4 +1,4 @@
-//! What the comparison of two records found.
+//! Changes found between two records.
 
 use crate::{
     StoreError, Tx,
@@ -17,7 +17,7 @@ pub(crate) const ADD: &str = "INSERT INTO inventory_diffs (system_id, previous_i
      ? AS severity, ? AS category, ? AS field_path, ? AS previous_value, ? AS current_value, ? AS folded, \
      ? AS created_at) v WHERE 1 = 1]] RETURNING id";
 
-/// Between the parts of what a search looks at; no text of a client contains it.
+/// Separates the parts of the text that a search compares; no text of a client contains it.
 pub(crate) const SEPARATOR: char = '\u{1f}';
 
 /// A change to be stored.
@@ -48,7 +48,7 @@ pub struct NewDiff {
 }
 
 impl NewDiff {
-    /// What a search looks at, folded; empty when folding changes nothing.
+    /// The folded text that a search compares; empty when folding changes nothing.
     fn folded(&self) -> String {
         let (previous, current) = (self.previous.as_deref(), self.current.as_deref());
         let parts = [self.field_path.as_str(), previous.unwrap_or_default(), current.unwrap_or_default()];
@@ -60,7 +60,8 @@ impl NewDiff {
     }
 }
 
-/// Stores changes in this order and answers their ids. They count as told: whoever is to hear of them reads them.
+/// Stores changes in this order and returns their ids. The rows are stored as already notified: receivers read the rows
+/// themselves.
 pub async fn add(tx: &mut Tx, diffs: Vec<NewDiff>) -> Result<Vec<i64>, StoreError> {
     let mut ids = Vec::with_capacity(diffs.len());
     if !tx.is_postgres() {

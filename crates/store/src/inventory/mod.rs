@@ -1,8 +1,8 @@
-//! Inventory: the durable queue of accepted documents ([`queue`]), the records made of them ([`records`]), what changed
+//! Inventory: the durable queue of accepted documents ([`queue`]), the records made of them ([`records`]), the changes
 //! between two records ([`diffs`]), and the reads of both.
 //!
-//! Texts are stored compressed. A record's body says what is different from a base, a whole text of the same system
-//! that many records share; so a text is read from two rows at most, however long the history is.
+//! Texts are stored compressed. The body of a record holds its differences from a base: a whole text of the same system
+//! that many records share. So a text is read from two rows at most, however long the history is.
 
 pub mod alerts;
 pub mod diffs;

@@ -1,4 +1,4 @@
-//! Accepted documents that wait for the worker, and those it could not use.
+//! Accepted documents that wait for the worker, and those the worker could not process.
 
 use crate::{
     StoreError, Tx,
@@ -35,11 +35,11 @@ pub(crate) const ENQUEUE_MANY: &str = enqueue_from!(
      ||(SELECT ? AS system_id, ? AS received_at, ? AS data_hash, ? AS data_size, ? AS body, 1 AS n) v]]",
     " ORDER BY v.n"
 );
-/// Claims of all processes one after the other: each sees what the one before it has taken.
+/// Serializes the claims of all processes: each sees the rows that the one before it has taken.
 const TAKE_TURN: &str = "SELECT pg_advisory_xact_lock(7263001)";
-/// The oldest waiting entries, those of one system in order: none whose system has an earlier one that somebody works
-/// on or that waits for its next try. One index has the order of the waiting ones, another one that of a system's, and
-/// neither order can be had of any third. On PostgreSQL the entries are looked for once, as an array: a subquery may be
+/// The oldest waiting entries, those of one system in order: none whose system has an earlier entry that is leased or
+/// waits for its retry. One index has the order of the waiting entries, another one that of a system's entries, and no
+/// third index could give either order. On PostgreSQL the entries are looked for once, as an array: a subquery may be
 /// run again for each row, and would claim more each time.
 pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT q.id FROM inventory_queue q WHERE q.quarantined_at IS NULL AND q.next_at <= ? \
@@ -188,7 +188,7 @@ pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<
         .collect())
 }
 
-/// The compressed bodies of entries by id; entries that are gone have none.
+/// The compressed bodies of entries by id; entries that no longer exist are left out.
 pub async fn bodies(on: impl Into<On<'_>>, ids: &[i64]) -> Result<HashMap<i64, Vec<u8>>, StoreError> {
     let mut q = Q::by_index("SELECT id, body FROM inventory_queue WHERE id IN (");
     q.list(padded(ids)).push(")");
@@ -228,7 +228,7 @@ pub async fn retry(tx: &mut Tx, entry: &Claimed, next_at: Ts, error: &str) -> Re
     Ok(())
 }
 
-/// Puts an entry aside for good: the next document of its system goes on.
+/// Sets an entry aside for good: the worker continues with the next document of its system.
 pub async fn quarantine(tx: &mut Tx, entry: &Claimed, now: Ts, error: &str) -> Result<(), StoreError> {
     Q::by_index(QUARANTINE).bind(now).bind(error).bind(entry.id).bind(entry.claimed_until).run(tx).await?;
     Ok(())

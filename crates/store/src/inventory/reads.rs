@@ -1,5 +1,5 @@
-//! What management reads: history, differences, summaries (spec: inventory#reads). Everything of one system, and none
-//! of it without a bound: rows are counted and chosen first, with the size of what they hold, and loaded by their ids.
+//! Reads for management: history, differences, summaries (spec: inventory#reads). Each read is of one system and
+//! limited: rows are counted and chosen first, with the size of their contents, and then loaded by their ids.
 
 use super::records::{Record, RecordRow, record_columns};
 use crate::{
@@ -198,7 +198,7 @@ pub struct DiffCount {
     pub recent: i64,
 }
 
-/// Counts the differences of a system; `since`: what counts as recent.
+/// Counts the differences of a system; those since `since` count as recent.
 pub async fn diff_counts(db: &Db, system: SystemId, since: Ts) -> Result<Vec<DiffCount>, StoreError> {
     Q::new(COUNTS).bind(since).bind(system).all(db).await
 }
@@ -301,7 +301,7 @@ struct Row {
     created_at: TsCodec,
 }
 
-/// Differences by id, in the order of the ids asked for; those that are gone are left out.
+/// Differences by id, in the order of the given ids; those that no longer exist are left out.
 pub async fn diffs_by_id(db: &Db, ids: &[i64]) -> Result<Vec<DiffRow>, StoreError> {
     let mut q = Q::new(
         "SELECT id, previous_id, current_id, kind, severity, category, field_path, previous_value, current_value, \

@@ -128,7 +128,7 @@ pub async fn latest(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<Record
     Ok(row.map(Record::from))
 }
 
-/// What the next document of a system is compared with.
+/// The state that the next document of a system is compared with.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Whose.

@@ -1,5 +1,5 @@
-//! Removal of what is kept long enough (spec: inventory#retention), a limited number of rows at a time. Rows that
-//! somebody else holds are left for the next time, so nobody waits for a removal and no removal waits for anybody.
+//! Removal of rows past their retention (spec: inventory#retention), a limited number at a time. Rows that another
+//! transaction holds are left for the next time, so a removal neither waits nor makes others wait.
 
 use crate::{
     Db, StoreError, Tx,
@@ -16,8 +16,9 @@ pub(crate) const CREATED: &str = "SELECT created_at, id, system_id FROM inventor
      WHERE (created_at, id) > (?, ?) AND created_at < ? ORDER BY created_at, id LIMIT ?";
 pub(crate) const RECORDS: &str = "SELECT id, created_at FROM inventory_records WHERE system_id = ? AND id > ? \
      ORDER BY id LIMIT ?";
-/// A record whose text a waiting document shares, or that is the system's latest, stays whatever the rules say. A text
-/// is shared by reference only while its record is the latest one, so what is chosen here cannot become so again.
+/// A record stays whatever the rules say if a waiting document shares its text, or if it is the latest of the system. A
+/// text is shared by reference only while its record is the latest one, so a record chosen here cannot become shared
+/// again.
 const MAY_GO: &str = " AND NOT EXISTS (SELECT 1 FROM inventory_queue q WHERE q.system_id = r.system_id \
      AND q.same_as = r.id) AND NOT EXISTS (SELECT 1 FROM system_activity a WHERE a.system_id = r.system_id \
      AND a.latest_inventory_id = r.id)";
@@ -103,8 +104,8 @@ pub async fn remove_records(tx: &mut Tx, ids: &[i64]) -> Result<u64, StoreError>
     q.run(tx).await
 }
 
-/// Removes the whole texts of these systems that no record leans on any more. The next record leans on the text of the
-/// latest one or on one stored together with it, so what nobody leans on now is never needed again.
+/// Removes the whole texts of these systems that no record uses as its base any more. The next record uses the text of
+/// the latest record or one stored together with it, so an unused text is never needed again.
 pub async fn remove_bases(tx: &mut Tx, systems: &[SystemId]) -> Result<u64, StoreError> {
     let mut q = Q::new("DELETE FROM inventory_bases WHERE system_id IN (");
     q.list(padded(systems)).push(

@@ -1,4 +1,4 @@
-//! The systems whose documents are being stored.
+//! Locks the systems whose documents are being stored.
 
 use crate::{
     StoreError, Tx,
@@ -8,7 +8,7 @@ use bailiwick_domain::SystemId;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// What is known of a sender.
+/// The state of a sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// System.

@@ -1,6 +1,6 @@
-//! Users and organizations at a Logto tenant (spec: logto#calls): links of organizations, how far each object is
-//! mirrored, and in [`outbox`] what is still to be told. Everything is kept by the issuer's address: another tenant
-//! knows nothing of it. Links of users are in [`crate::identities::account_links`].
+//! Users and organizations at a Logto tenant (spec: logto#calls): links of organizations, the sync state of each
+//! object, and in [`outbox`] the changes still to be sent. Everything is stored under the issuer's address: another
+//! tenant knows nothing of it. Links of users are in [`crate::identities::account_links`].
 
 pub mod outbox;
 
@@ -75,14 +75,14 @@ macro_rules! purge_outbox {
 /// Of the tenants before and behind one, so that nothing of that one is read.
 pub(crate) const PURGE_OUTBOX: [&str; 2] = [purge_outbox!("<"), purge_outbox!(">")];
 
-/// What is kept of a user besides his link.
+/// The stored state of a user, apart from their link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// A creation was begun, and its outcome is unknown.
     pub creating_at: Option<Ts>,
     /// The name it was begun with.
     pub creating_name: Option<String>,
-    /// The password his account is to have.
+    /// The password for their account.
     pub sealed_password: Option<String>,
     /// When it was generated; none when a person has chosen it.
     pub generated_at: Option<Ts>,
@@ -106,7 +106,7 @@ pub async fn subject(
     Ok(row.map(|(subject,)| subject))
 }
 
-/// What is kept of a user besides his link.
+/// The stored state of a user, apart from their link.
 pub async fn pending(on: impl Into<On<'_>>, issuer: &str, user: UserId) -> Result<Pending, StoreError> {
     let row: Option<PendingRow> = Q::new(USER).bind(user).bind(issuer).optional(on).await?;
     let Some(row) = row else { return Ok(Pending::default()) };
@@ -118,7 +118,7 @@ pub async fn pending(on: impl Into<On<'_>>, issuer: &str, user: UserId) -> Resul
     })
 }
 
-/// Keeps the password of a user until his account has it; `generated_at`: it is mailed to him then.
+/// Stores the password of a user until their account has it; `generated_at`: it is mailed to them then.
 pub async fn keep_password(
     tx: &mut Tx,
     issuer: &str,
@@ -130,7 +130,7 @@ pub async fn keep_password(
     Ok(())
 }
 
-/// Up to `limit` users after this one whose password waits, at whichever tenant: issuer, user, sealed password.
+/// Up to `limit` users after this one with a waiting password, at any tenant: issuer, user, sealed password.
 pub async fn passwords_after(
     db: &Db,
     after: (&str, UserId),
@@ -142,7 +142,7 @@ pub async fn passwords_after(
     Ok(rows.into_iter().map(|(issuer, user, sealed)| (issuer, UserId(user), sealed)).collect())
 }
 
-/// Puts a password in the place of the same one otherwise sealed; false when it is another, or none, by now.
+/// Replaces a sealed password by the same one sealed again. False when another one, or none, is stored by now.
 pub async fn reseal_password(
     tx: &mut Tx,
     issuer: &str,
@@ -152,7 +152,7 @@ pub async fn reseal_password(
     Ok(Q::new(RESEAL).bind(sealed).bind(issuer).bind(user).bind(before).run(tx).await? > 0)
 }
 
-/// A creation of his account begins, by this user name.
+/// Notes that a creation of the user's account begins, under this user name.
 pub async fn user_creating(
     tx: &mut Tx,
     issuer: &str,
@@ -170,7 +170,7 @@ pub async fn user_not_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result
     Ok(())
 }
 
-/// He has an account: no creation is under way, and the password is forgotten.
+/// The user has an account: no creation is under way, and the password is forgotten.
 pub async fn user_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result<(), StoreError> {
     Q::new(USER_CREATED).bind(user).bind(issuer).run(tx).await?;
     Ok(())
@@ -183,14 +183,14 @@ pub async fn user_synced(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Res
     Ok(())
 }
 
-/// Something about him was refused.
+/// Notes that the tenant refused a change of the user.
 pub async fn user_failed(tx: &mut Tx, issuer: &str, user: UserId, why: &str) -> Result<(), StoreError> {
     tx.logins_changed();
     Q::new(USER_FAILED).bind(issuer).bind(user).bind(why).run(tx).await?;
     Ok(())
 }
 
-/// What is known of an organization there.
+/// The stored state of an organization at the tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct There {
     /// Its id there.
@@ -201,7 +201,7 @@ pub struct There {
     pub creating_name: Option<String>,
 }
 
-/// What is known of an organization there.
+/// The stored state of an organization at the tenant.
 pub async fn organization(
     on: impl Into<On<'_>>,
     issuer: &str,
@@ -239,8 +239,8 @@ pub async fn organization_not_created(
     Ok(())
 }
 
-/// The organization is this one there. False, and nothing is written, when another organization is, or this one is
-/// gone.
+/// Links the organization to this object of the tenant. False, and nothing is written, when another organization is
+/// linked to it, or this organization no longer exists.
 pub async fn link_organization(
     tx: &mut Tx,
     issuer: &str,
@@ -311,7 +311,7 @@ async fn marks(
     Ok(rows.into_iter().map(mark).collect())
 }
 
-/// How far these users are mirrored; those of whom nothing is known are left out.
+/// The sync states of these users; users without a stored state are left out.
 pub async fn user_marks(
     on: impl Into<On<'_>>,
     issuer: &str,
@@ -344,8 +344,9 @@ pub async fn organizations_of(
     Ok(rows.into_iter().map(|(theirs, ours)| (theirs, OrgId(ours))).collect())
 }
 
-/// Removes up to `limit` rows each of what was to be told to other tenants than this (`""` = than any) and is from
-/// before a time, and what is kept of their users, passwords included; how many. Links stay: the tenant may come back.
+/// For all tenants except this one (`""` = for all), removes up to `limit` rows each of changes queued before a time,
+/// and of the stored state of their users, passwords included; returns how many. Links stay: the tenant may be
+/// configured again.
 pub async fn purge_others(tx: &mut Tx, issuer: &str, before: Ts, limit: i64) -> Result<u64, StoreError> {
     let q = Q::new(PURGE_USERS).bind(issuer).bind(before).bind(before).bind(before).bind(limit);
     let mut gone = q.run(&mut *tx).await?;

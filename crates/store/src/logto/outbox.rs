@@ -1,5 +1,5 @@
-//! What is still to be told to the tenant. One row for each object, whatever has happened to it: a delivery tells the
-//! state as it is then, so nothing can come in the wrong order. A row that is wanted again during its delivery stays.
+//! The changes still to be sent to the tenant. Each object has one row, whatever has changed: a delivery sends the
+//! state at that time, so nothing can arrive in the wrong order. A row that is queued again during its delivery stays.
 
 use crate::{
     Db, StoreError, Tx,
@@ -61,10 +61,10 @@ pub(crate) const FORGET_USER: &str =
     "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
 pub(crate) const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";
 
-/// Of the distributors among organizations that are gone.
+/// The position of distributors among removed organizations.
 const LAST_POSITION: i64 = 6;
 
-/// What a row is about.
+/// The kind of a row's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An organization.
@@ -112,17 +112,17 @@ impl Kind {
 /// A leased row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// About what.
+    /// The kind of the object.
     pub kind: Kind,
-    /// Local id, also of what is gone.
+    /// The local id, also of a removed object.
     pub object: Uuid,
-    /// Id at the tenant of what is gone.
+    /// The id of a removed object at the tenant.
     pub provider_id: Option<String>,
-    /// What is gone had no known id there: by this name it is to be searched for.
+    /// The name to search by, for a removed object without a known id at the tenant.
     pub search_name: Option<String>,
-    /// What of it.
+    /// The aspects to send.
     pub aspects: i64,
-    /// How far a tree has been gone through.
+    /// How far the walk through a tree has come.
     pub after: Option<Uuid>,
     /// Tries so far, this one included.
     pub attempts: i64,
@@ -282,8 +282,8 @@ pub async fn put_gone_tree(
     Ok(())
 }
 
-/// Wants something told of the next users of an organization, or of all below it too, who have an account or are to get
-/// one. The last of them; none when there was nobody left.
+/// Queues a change for the next users of an organization, or of everything below it too, who have an account or are to
+/// get one. Returns the last of them; none when no user was left.
 pub async fn put_next_users(
     tx: &mut Tx,
     issuer: &str,
@@ -325,7 +325,7 @@ pub async fn put_next_users(
 pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
     let mut tx = db.begin().await?;
     let mut rows: Vec<Row> = Vec::new();
-    // One place after the other: what waits for its next try in one is not gone through for the sake of another.
+    // One position after the other: rows of one position that wait for a retry are not passed over again for another.
     for position in 0..=LAST_POSITION {
         let left = limit - i64::try_from(rows.len()).unwrap_or(limit);
         if left <= 0 {
@@ -385,7 +385,7 @@ pub async fn postpone(
     Ok(())
 }
 
-/// Gives a tree back that was gone through up to `after`; one that is wanted again begins anew.
+/// Gives back a tree that was walked up to `after`; one that was queued again starts from its beginning.
 pub async fn go_on(tx: &mut Tx, issuer: &str, due: &Due, after: Uuid) -> Result<(), StoreError> {
     let word = due.kind.word();
     let q = Q::by_index(GO_ON).bind(after).bind(issuer).bind(word).bind(due.object);

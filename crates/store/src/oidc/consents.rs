@@ -1,4 +1,4 @@
-//! What people have allowed clients of third parties to learn (spec: openid-provider#endpoints, step 2).
+//! Consents of users to third-party clients (spec: openid-provider#endpoints, step 2).
 
 use crate::{
     StoreError, Tx,
@@ -8,7 +8,7 @@ use crate::{
 use bailiwick_domain::{Ts, UserId};
 use sqlx::FromRow;
 
-/// What a user has allowed one client.
+/// A user's consent to one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     /// Which client.
@@ -58,12 +58,12 @@ pub async fn of_user(on: impl Into<On<'_>>, user: UserId) -> Result<Vec<Consent>
     Ok(rows.into_iter().map(Consent::from).collect())
 }
 
-/// Keeps what the user has allowed, in the place of what he had.
+/// Stores the user's consent in place of the previous one.
 pub async fn put(tx: &mut Tx, user: UserId, client_id: &str, scope: &str, now: Ts) -> Result<(), StoreError> {
     Q::new(PUT).bind(user).bind(client_id).bind(scope).bind(now).run(tx).await.map(|_| ())
 }
 
-/// Forgets what the user has allowed. False when there was nothing.
+/// Removes the user's consent. False when there was none.
 pub async fn withdraw(tx: &mut Tx, user: UserId, client_id: &str) -> Result<bool, StoreError> {
     Ok(Q::new(WITHDRAW).bind(user).bind(client_id).run(tx).await? > 0)
 }

@@ -1,4 +1,4 @@
-//! Grants: an authorization code and what it produced.
+//! Grants: an authorization code and the tokens issued for it.
 
 use crate::{
     StoreError, Tx,
@@ -9,7 +9,7 @@ use bailiwick_domain::{LoginId, Ts, UserId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// What a user's login has given a client.
+/// A grant of a user's login to a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grant {
     /// Id.
@@ -18,7 +18,7 @@ pub struct Grant {
     pub user_id: UserId,
     /// Through which login.
     pub login_id: LoginId,
-    /// To whom.
+    /// The client.
     pub client_id: String,
     /// Scopes, separated by spaces.
     pub scope: String,
@@ -26,7 +26,7 @@ pub struct Grant {
     pub nonce: Option<String>,
     /// Audience of access tokens for a resource.
     pub resource: Option<String>,
-    /// When the user gave his password.
+    /// When the user entered their password.
     pub auth_at: Ts,
     /// The code.
     pub code: Code,
@@ -182,7 +182,7 @@ pub async fn end(tx: &mut Tx, id: Uuid, at: Ts) -> Result<u64, StoreError> {
     Q::new(END).bind(at).bind(id).run(tx).await
 }
 
-/// Ends what the user has given one client, and with it all its tokens.
+/// Ends the grants of the user to one client, and with them all its tokens.
 pub async fn end_of_client(tx: &mut Tx, user: UserId, client_id: &str, at: Ts) -> Result<u64, StoreError> {
     Q::new(END_OF_CLIENT).bind(at).bind(user).bind(client_id).run(tx).await
 }

@@ -125,8 +125,8 @@ pub async fn insert(tx: &mut Tx, new: &Interaction) -> Result<(), StoreError> {
     q.run(tx).await.map(|_| ())
 }
 
-/// Notes whose password was right and binds the request to `browser_hash`, which may be a new one.
-/// False when it is gone.
+/// Notes the user whose password was right and binds the request to `browser_hash`, which may be a new one. False when
+/// the request no longer exists.
 pub async fn identify(
     tx: &mut Tx,
     of: &Interaction,
@@ -143,7 +143,7 @@ pub async fn identify(
     Ok(q.run(tx).await? > 0)
 }
 
-/// Writes the request anew. False when it is gone or no longer as it was read.
+/// Replaces the stored request. False when it no longer exists or has changed since it was read.
 pub async fn rewrite(tx: &mut Tx, of: &Interaction, request: &Value) -> Result<bool, StoreError> {
     let q = Q::new(REWRITE)
         .bind(request.clone())
@@ -158,13 +158,13 @@ pub async fn reset(tx: &mut Tx, id: Uuid) -> Result<u64, StoreError> {
     Q::new(RESET).bind(false).bind(id).run(tx).await
 }
 
-/// Ends the request because it is answered. False when it is gone or no longer as it was read.
+/// Ends the request because it is answered. False when it no longer exists or has changed since it was read.
 pub async fn take(tx: &mut Tx, of: &Interaction) -> Result<bool, StoreError> {
     let q = Q::new(TAKE).bind(of.id).bind(of.browser_hash.clone()).bind(of.must_replace_password);
     Ok(q.run(tx).await? > 0)
 }
 
-/// Ends the requests in which this user has already given his password.
+/// Ends the requests in which this user has already entered their password.
 pub async fn forget_user(tx: &mut Tx, user: UserId) -> Result<u64, StoreError> {
     Q::new(FORGET_USER).bind(user).run(tx).await
 }

@@ -61,7 +61,7 @@ pub async fn current(on: impl Into<On<'_>>) -> Result<Option<StoredKey>, StoreEr
     Ok(Q::new(CURRENT).optional::<KeyRow>(on).await?.map(StoredKey::from))
 }
 
-/// The keys whose tokens may still be alive: those not retired before `retired_after`.
+/// The keys whose tokens may still be valid: those not retired before `retired_after`.
 pub async fn published(on: impl Into<On<'_>>, retired_after: Ts) -> Result<Vec<StoredKey>, StoreError> {
     let rows: Vec<KeyRow> = Q::new(PUBLISHED).bind(retired_after).all(on).await?;
     Ok(rows.into_iter().map(StoredKey::from).collect())

@@ -88,7 +88,7 @@ pub(crate) const END_OF_USER: &str =
 pub(crate) const END_OTHERS_OF_USER: &str =
     "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL AND id <> ?";
 
-// Not while a grant still has tokens to refresh: the login is what keeps them alive.
+// Not while a grant still has tokens to refresh: without the login they would end.
 pub(crate) const PURGE: &str = "DELETE FROM oidc_logins WHERE expires_at < ? \
      AND NOT EXISTS (SELECT 1 FROM oidc_grants g WHERE g.login_id = oidc_logins.id)";
 
@@ -101,8 +101,8 @@ pub async fn by_token(
     Ok(Q::new(BY_TOKEN).bind(token_hash).bind(now).optional::<LoginRow>(on).await?.map(Login::from))
 }
 
-/// The logins of a user by which somebody can come in, by their cookie or by tokens that are renewed; the newest first,
-/// at most 500.
+/// The logins of a user that still give access, by their cookie or by tokens that are renewed; the newest first, at
+/// most 500.
 pub async fn open_of_user(
     on: impl Into<On<'_>>,
     user: UserId,

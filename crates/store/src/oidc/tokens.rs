@@ -32,7 +32,7 @@ impl Kind {
 /// A token with its grant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// What it belongs to.
+    /// Its grant.
     pub grant: Grant,
     /// Kind.
     pub kind: Kind,

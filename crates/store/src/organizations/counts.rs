@@ -1,4 +1,4 @@
-//! Numbers about organizations: kept counters summed over the tree, never rows counted one organization at a time.
+//! Counts of organizations: counters summed over the tree. Rows are never counted one organization at a time.
 
 use crate::{
     StoreError,
@@ -16,10 +16,10 @@ pub(crate) const TOTALS: &str = "SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGI
     CAST(COALESCE(SUM(n.users), 0) AS BIGINT) FROM organization_counts n WHERE n.organization_id NOT IN \
     (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
 
-/// What a list shows beside an organization (spec: organizations#counts): nothing deleted counts.
+/// The counts that a list shows beside an organization (spec: organizations#counts): deleted rows do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Systems of the organization and what is below it; of a customer its own.
+    /// Systems of the organization and of those below it; for a customer, its own.
     pub systems: u64,
     /// Resellers below a distributor.
     pub resellers: u64,
@@ -66,7 +66,7 @@ pub async fn totals(on: impl Into<On<'_>>, scope: &Scope) -> Result<Totals, Stor
     Ok(Totals { systems: unsigned(systems), users: unsigned(users) })
 }
 
-/// What one organization holds, without and with what is below it.
+/// The totals of one organization, without and with those below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Of the organization itself.
@@ -77,7 +77,7 @@ pub struct Stats {
     pub resellers: u64,
     /// Customers below it.
     pub customers: u64,
-    /// Applications assigned to it and to what is below it.
+    /// Applications assigned to it and to the organizations below it.
     pub applications: Assigned,
 }
 

@@ -4,8 +4,8 @@ use crate::{StoreError, Tx, applications::counts::unassign_below, sql::Q, tree::
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Granted;
 
-/// Holds the users and systems of a subtree, before its organizations are held: whoever signs in, moves or speaks holds
-/// his own row first and looks at his organization then. In the order of ids, as groups of heartbeats are written.
+/// Locks the users and systems of a subtree before its organizations: a sign-in, a move or a heartbeat locks its own
+/// user or system first and reads the organization then. In the order of ids, as groups of heartbeats are written.
 pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());
@@ -26,9 +26,9 @@ pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), 
 const ASSIGNED_BELOW: &str = " OR id IN (SELECT a.system_id FROM applications a JOIN organizations o \
      ON o.id = a.organization_id WHERE o.{column} = ?)";
 
-/// Waits for whoever writes rows that go with the subtree, before any of them is taken: first for those who keep its
-/// organizations (deliveries, history, the numbers of events), in the order in which they do, then for those who
-/// deliver its events, here or above. They hold nothing by then that they would wait for.
+/// Waits for the transactions that write rows of the subtree, before any of these rows is locked: first for those that
+/// lock its organizations (deliveries, history, the numbering of events), in their order, then for those that deliver
+/// its events, here or above. By then this transaction holds no lock that they need.
 async fn hold_what_goes(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());
@@ -45,10 +45,10 @@ async fn hold_what_goes(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(),
     Ok(())
 }
 
-/// Removes the subtree, which is held ([`super::lifecycle::hold_subtree`]). What hangs on users (sessions, logins, grants)
-/// and systems (heartbeats, inventory) goes with them, alerts and silences with their organization. Applications of
-/// other systems that are assigned to it are assigned to nobody. Creation snapshots elsewhere keep the last known
-/// names.
+/// Removes the subtree, which is locked ([`super::lifecycle::hold_subtree`]). The rows of its users (sessions, logins,
+/// grants) and systems (heartbeats, inventory) are removed with them, alerts and silences with their organization.
+/// Applications of other systems that are assigned to it become unassigned. Creation snapshots elsewhere keep the last
+/// known names.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<OrgId>,
@@ -61,7 +61,8 @@ pub async fn destroy(
     hold_what_goes(tx, id, org_type).await?;
     unassign_below(tx, id, org_type, now).await?;
     let column = subtree_column(org_type, "organization_id");
-    // No foreign key does it (`systems::status_counts`); what a heartbeat adds meanwhile goes with the monitor's next round.
+    // No foreign key removes these (`systems::status_counts`); rows that a heartbeat adds meanwhile are removed in the
+    // monitor's next round.
     Q::new(&format!(
         "DELETE FROM system_unsettled WHERE system_id IN (SELECT s.id FROM systems s WHERE s.{column} = ?)"
     ))

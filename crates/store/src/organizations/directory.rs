@@ -1,4 +1,4 @@
-//! All families in one list (spec: organizations#directory).
+//! The list of organizations of all families (spec: organizations#directory).
 
 use super::list::{push_order, push_search_any};
 use crate::{Db, StoreError, scope::push_scope, sql::Q, tree::parse_type};

@@ -15,7 +15,7 @@ use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
-/// What an export needs of an organization.
+/// The data of an organization that an export needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Name.
@@ -36,7 +36,7 @@ pub struct Line {
     pub updated_at: Ts,
     /// Organization of the last updater.
     pub updated_by_org_id: Option<OrgId>,
-    /// When it was last mirrored.
+    /// When it was last sent to the tenant.
     pub synced_at: Option<Ts>,
 }
 
@@ -79,12 +79,12 @@ impl TryFrom<Row> for Line {
     }
 }
 
-/// What is read of a row beside what every file shows.
+/// The additional columns to read, beside those that every file shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Extra<'a> {
     /// Client keys, by far the most of a row.
     pub custom_data: bool,
-    /// The tenant of which is told when rows were mirrored to it.
+    /// The tenant whose sync times the rows show.
     pub logto: Option<&'a str>,
 }
 

@@ -1,5 +1,5 @@
 //! Suspension and deletion. One own mark changes; the effective marks of the subtree follow in the same transaction
-//! (spec: organizations#hierarchy, organizations#life-cycle), and what followed is counted.
+//! (spec: organizations#hierarchy, organizations#life-cycle), and the changed rows are counted.
 
 use super::{Held, hold};
 use crate::{
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What the columns are called after.
+    /// The word in the names of the columns.
     const fn word(self) -> &'static str {
         match self {
             Kind::Suspended => "suspended",
@@ -51,7 +51,7 @@ impl Kind {
     }
 }
 
-/// Rows below an organization whose effective state changes with its mark (spec: organizations#suspension,
+/// Rows below an organization that change their effective state with its mark (spec: organizations#suspension,
 /// organizations#restoration); users and systems of the organization itself are below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
@@ -65,9 +65,9 @@ pub struct Affected {
     pub systems: u64,
 }
 
-/// Holds an organization for a change of its marks, and all above it against change. Whoever creates, marks or moves
-/// below it holds its row, so he waits here or is waited for; whoever signs in or adds a system holds the row he looks
-/// at, which [`set`] writes. None when it is gone.
+/// Locks an organization for a change of its marks, and all above it against change. A transaction that creates, marks
+/// or moves something below locks the organization's row, so one of the two waits for the other. A sign-in or a new
+/// system locks the row it reads, which [`set`] writes. None when the organization no longer exists.
 pub async fn hold_marks(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     for _ in 0..3 {
         let Some(place) = super::place(&mut *tx, id).await? else { return Ok(None) };
@@ -95,9 +95,9 @@ pub async fn hold_subtree(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreE
     Ok(Some(held))
 }
 
-/// Sets the own mark, or clears it (none), and rewrites what follows from it. The organization is held
+/// Sets the own mark, or clears it (none), and rewrites the effective marks. The organization is locked
 /// ([`hold_marks`]), without the mark (to set it) or with its own and none above it (to clear it). The counts are of
-/// the rows whose effective state changed.
+/// the rows that changed their effective state.
 pub async fn set(
     tx: &mut Tx,
     target: &Granted<OrgId>,
@@ -129,8 +129,8 @@ pub async fn set(
     affected(tx, id, org_type, kind, at.is_some()).await
 }
 
-/// What a mark that was just set or cleared concerns: below an organization that gets one, whatever has it from there
-/// now; below one that loses it, where nothing was without, whatever is without now.
+/// Counts the rows that a mark just set or cleared has changed. Set: the rows below the organization that now have
+/// their mark from there. Cleared: the rows below it that are now without a mark, as all of them had one before.
 async fn affected(
     tx: &mut Tx,
     id: OrgId,

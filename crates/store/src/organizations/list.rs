@@ -16,7 +16,7 @@ pub struct Filter {
     pub states: States,
     /// Ids of creating users or organizations.
     pub created_by: Option<Vec<Uuid>>,
-    /// Where the rows hang.
+    /// The subtrees of the rows.
     pub within: Option<Vec<Within>>,
 }
 
@@ -44,7 +44,7 @@ impl States {
     }
 }
 
-/// A place in the tree that a row hangs below.
+/// A subtree, by the place of its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
     /// Directly below this one.
@@ -159,7 +159,7 @@ pub(crate) fn push_states(q: &mut Q, states: States, suspended: &str, deleted: &
     q.push(&text);
 }
 
-/// Appends ` AND …` for the creator: his id or that of his organization.
+/// Appends ` AND …` for the creator: their id or that of their organization.
 pub(crate) fn push_creators(q: &mut Q, alias: &str, ids: Option<&Vec<Uuid>>) {
     let Some(ids) = ids else { return };
     q.push(&format!(" AND ({alias}.creator_user_id IN (")).list(ids.iter().map(|id| UserId(*id)));
@@ -186,7 +186,7 @@ pub(super) fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Fil
     q.push(" WHERE o.type = ?").arg(family.as_str());
     push_scope(q, "o", "id", scope);
     match filter.states {
-        // Named apart, so that an index alone can tell how many there are.
+        // Named separately, so that an index alone can count them.
         States { enabled, suspended, deleted: false } if enabled != suspended => {
             q.push(" AND o.eff_deleted_at IS NULL");
             push_suspended(q, "o.id", suspended);

@@ -1,4 +1,4 @@
-//! Looking up many organizations at once, inside a scope: what an import asks for all its rows together.
+//! Looks up many organizations at once, inside a scope: an import looks up all its rows together.
 
 use crate::{
     StoreError,

@@ -1,4 +1,4 @@
-//! A reseller becomes a distributor: the one move of a subtree (spec: organizations#promotion).
+//! Promotes a reseller to a distributor: the one move of a subtree (spec: organizations#promotion).
 
 use super::Stats;
 use crate::{StoreError, Tx, sql::Q};
@@ -16,7 +16,7 @@ pub(crate) const MOVE: &str = "UPDATE organizations SET p2 = ? WHERE p3 = ?";
 /// No foreign key does it, so that counting a system does not wait for its organization.
 pub(crate) const MOVE_STATUSES: &str = "UPDATE system_statuses SET p2 = ? WHERE p3 = ?";
 
-/// What a promotion concerned.
+/// The counts of rows that a promotion changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Promoted {
     /// Customers below it.
@@ -27,8 +27,9 @@ pub struct Promoted {
     pub systems: u64,
 }
 
-/// Turns the reseller, which is held with its subtree ([`super::lifecycle::hold_subtree`]) and carries no mark, into a
-/// distributor below `owner`. A VAT number that a distributor has is a unique violation, and nothing has changed.
+/// Promotes the reseller, which is locked with its subtree ([`super::lifecycle::hold_subtree`]) and has no mark, to a
+/// distributor below `owner`. A VAT number that a distributor already has is a unique violation; nothing has changed
+/// then.
 pub async fn promote(
     tx: &mut Tx,
     target: &Granted<OrgId>,

@@ -1,4 +1,4 @@
-//! A family over time, and whether a VAT number is in use.
+//! The series of one family over time, and the check whether a VAT number is in use.
 
 use crate::{Db, StoreError, scope::push_scope, sql::Q, time::utc_day, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Ts, org::OrgRef};
@@ -14,8 +14,9 @@ pub struct Changes {
     pub by_day: Vec<(i64, i64)>,
 }
 
-/// The family inside the scope now, and what came and went on each UTC day from `since` on. Deleted rows came on one
-/// day and went on another; deletions count as they take effect, inherited ones too.
+/// The family inside the scope now, and the organizations added and removed on each UTC day from `since` on. Deleted
+/// rows were added on one day and removed on another; deletions count from the time they take effect, inherited ones
+/// too.
 pub async fn changes(db: &Db, family: OrgType, scope: &Scope, since: Ts) -> Result<Changes, StoreError> {
     let mut q = Q::new("SELECT CAST(-1 AS BIGINT), CAST(COUNT(*) AS BIGINT)");
     let from = |q: &mut Q, condition: &str| {
@@ -29,7 +30,7 @@ pub async fn changes(db: &Db, family: OrgType, scope: &Scope, since: Ts) -> Resu
         from(&mut q, &format!(" AND {column} >= ?"));
         q.arg(since).push(" GROUP BY 1");
     }
-    // One statement, so that the total and what led to it belong together.
+    // One statement, so that the total and the changes belong together.
     q.push(" ORDER BY 1");
     let rows: Vec<(i64, i64)> = q.all(db).await?;
     let mut changes = Changes::default();

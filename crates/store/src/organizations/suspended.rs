@@ -1,5 +1,5 @@
-//! The suspended organizations. Their effective mark is in no index, so that a suspension writes none (docs/tree.md);
-//! they are found from the few own marks and what is below these.
+//! The suspended organizations. No index has their effective mark, so a suspension writes no index (docs/tree.md); they
+//! are found from the few own marks and the organizations below these.
 
 use crate::sql::Q;
 

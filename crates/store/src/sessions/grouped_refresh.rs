@@ -1,4 +1,4 @@
-//! Chains that move on in groups: what waits shares three statements and one commit.
+//! Refreshes chains in groups: all that wait share three statements and one commit.
 
 use super::{Chain, SessionRow, chain_columns};
 use crate::{
@@ -28,8 +28,8 @@ fn any_of(q: &mut Q, is_postgres: bool, ids: Vec<Uuid>) {
     }
 }
 
-/// These chains with their users, held until the transaction ends. On PostgreSQL those that somebody else holds are
-/// left out: whoever waits for nobody is in nobody's way, whatever the order.
+/// These chains with their users, locked until the transaction ends. On PostgreSQL, chains that another transaction
+/// holds are left out: a transaction that never waits cannot deadlock, whatever the order.
 pub async fn hold_free(
     tx: &mut Tx,
     ids: Vec<Uuid>,
@@ -45,8 +45,8 @@ pub async fn hold_free(
     rows.into_iter().map(parts).collect()
 }
 
-/// Puts the refresh token of each of these chains, which are held, in the place of the one that was `used`; that one
-/// stays known as rotated out. What was rotated out before `grace_start` is forgotten.
+/// Replaces the `used` refresh token of each of these chains, which are locked, by the new one. The used token stays
+/// known as rotated out; tokens rotated out before `grace_start` are forgotten.
 pub async fn rotate_held(
     tx: &mut Tx,
     moves: &[(Chain, Uuid)],

@@ -1,8 +1,9 @@
-//! Statements that read by index whatever PostgreSQL believes of their tables.
+//! Statements that read by index whatever PostgreSQL estimates about their tables.
 //!
-//! A queue is empty at one moment and has a backlog at the next, so statistics of it tell nothing, and a plan that was
-//! made while it was empty may be kept. Such a statement gives an order that one index has, and here every other way is
-//! taken from it: a plan for it is the same in every state. `tests/api/explain/queues.rs` makes the states.
+//! A queue is empty at one moment and has a backlog at the next, so its statistics say nothing, and PostgreSQL may keep
+//! a plan that was made while the queue was empty. Such a statement asks for an order that one index has, and this
+//! module disables every other plan: the plan is the same in every state. `tests/api/explain/queues.rs` creates the
+//! states.
 
 use sqlx::{Executor as _, PgConnection};
 

@@ -1,4 +1,4 @@
-//! Conditions by ids, whose number differs from time to time.
+//! Conditions by ids, for a varying number of ids.
 
 use super::{Arg, Q};
 use crate::Db;

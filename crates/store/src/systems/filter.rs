@@ -1,4 +1,4 @@
-//! What a list of systems can be filtered and ordered by (spec: systems#list).
+//! The filters and orders of a list of systems (spec: systems#list).
 
 use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q};
 use bailiwick_domain::{Keywords, OrgId, SystemStatus, fold::fold};
@@ -38,7 +38,7 @@ pub struct SystemFilter {
     pub system_key: Option<String>,
     /// Exact.
     pub types: Option<Vec<String>>,
-    /// Id of the creator or of his organization.
+    /// Id of the creator or of their organization.
     pub created_by: Option<Vec<Uuid>>,
     /// Exact.
     pub versions: Option<Vec<VersionFilter>>,
@@ -50,7 +50,7 @@ pub struct SystemFilter {
     pub statuses: Option<Vec<StatusFilter>>,
 }
 
-/// What the list is ordered by; the id decides between equals.
+/// The order of the list; the id decides between equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the words of the wire")]
 pub enum SystemOrder {
@@ -111,8 +111,8 @@ pub(super) const BY_WORD: [SystemStatus; 5] = [
 pub(super) const DELETED_ORGANIZATIONS: &str =
     "(SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)";
 
-/// Appends ` AND …`: neither deleted itself nor with its organization. Word for word the condition of the partial
-/// indexes, which hold the organization too, so that what a page passes over is read from the index alone.
+/// Appends ` AND …`: deleted neither individually nor with its organization. Word for word the condition of the partial
+/// indexes, which hold the organization too, so that rows before a page are passed over in the index alone.
 pub(super) fn push_live(q: &mut Q) {
     q.push(&format!(" AND s.deleted_at IS NULL AND s.organization_id NOT IN {DELETED_ORGANIZATIONS}"));
 }
@@ -135,7 +135,7 @@ pub(super) const fn is_never_suspended(status: StatusFilter) -> bool {
     matches!(status, StatusFilter::Is(SystemStatus::Unknown | SystemStatus::Active | SystemStatus::Inactive))
 }
 
-/// What such a status says of heartbeats; active and inactive bind the time before which one is too old.
+/// The condition of such a status on heartbeats; active and inactive bind the time before which one is too old.
 pub(super) const fn heard(status: StatusFilter) -> &'static str {
     match status {
         StatusFilter::Is(SystemStatus::Active) => "a.last_heartbeat > ?",
@@ -147,8 +147,8 @@ pub(super) const fn heard(status: StatusFilter) -> &'static str {
     }
 }
 
-/// The condition of a status; active and inactive bind the time before which a heartbeat is too old. Says what
-/// `System::status` says of a system that is not deleted; `is_live`: that is known by another condition.
+/// The condition of a status; active and inactive bind the time before which a heartbeat is too old. It equals
+/// `System::status` for a system that is not deleted; `is_live`: another condition already ensures that.
 pub(super) fn condition(status: StatusFilter, is_live: bool) -> String {
     let suspended = format!("s.organization_id IN ({SUSPENDED})");
     let of_live = match status {
@@ -177,7 +177,7 @@ pub(super) const fn reads_activity(status: StatusFilter) -> bool {
     binds_cutoff(status) || matches!(status, StatusFilter::NoInventory)
 }
 
-/// Statuses whose word contains a text that is searched for.
+/// Statuses whose word contains a searched text.
 pub(super) fn statuses_with(text: &str) -> Vec<StatusFilter> {
     let text = fold(text);
     BY_WORD.into_iter().filter(|s| s.as_str().contains(&text)).map(StatusFilter::Is).collect()

@@ -1,5 +1,5 @@
-//! Marks of a system, its removal, a new secret. The counters of systems and the figures of its
-//! applications follow. The caller holds the row, and raises the auth epoch in the same transaction.
+//! The marks of a system, its removal, a new secret. The counters of systems and of the system's applications are
+//! updated as well. The caller holds the row, and raises the auth epoch in the same transaction.
 
 use super::status_counts;
 use crate::{
@@ -15,7 +15,7 @@ pub(crate) const SET_SUSPENDED: &str = "UPDATE systems SET suspended_at = ?, upd
 pub(crate) const SET_DELETED: &str = "UPDATE systems SET deleted_at = ?, updated_at = ? WHERE id = ?";
 pub(crate) const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, registered_at = NULL, \
      registered_from = NULL, authenticated_at = NULL, updated_at = ? WHERE id = ?";
-/// Heartbeat, inventory and what waits of it, and applications go with the row.
+/// Heartbeat, inventory with its waiting documents, and applications are removed with the row.
 pub(crate) const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
 /// No foreign key does it ([`status_counts`]).
 pub(crate) const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled WHERE system_id = ?";
@@ -51,7 +51,7 @@ pub async fn set_deleted(
     settle(tx, target.id(), applications).await
 }
 
-/// Removes the system and everything that is only about it. Its alert history stays; what fires in there ends.
+/// Removes the system and everything that is only about it. Its alert history stays; firing alerts in it end.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<SystemId>,

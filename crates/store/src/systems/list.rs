@@ -1,8 +1,8 @@
-//! The list of systems: a page is an index range in every order by a column of the row (docs/tree.md).
+//! The list of systems: in every order by a column of the row, a page is an index range (docs/tree.md).
 //!
 //! Two orders are computed. `status` is a sequence of runs, one for each status in the order of their words, each an
-//! index walk by id. `organization_name` walks the organizations in the order of their names. What a page passes over
-//! is read from an index alone, from the nearer end where the number of rows is known.
+//! index walk by id. `organization_name` walks the organizations in the order of their names. Rows before a page are
+//! passed over in an index alone, from the nearer end where the number of rows is known.
 
 mod by_status;
 mod deep;
@@ -37,7 +37,7 @@ use uuid::Uuid;
 pub use matches::{Matches, is_lasting, matches};
 pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
 
-/// What a row is read with.
+/// The joins that a row is read with.
 const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
      LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
 
@@ -58,7 +58,7 @@ struct Spec<'a> {
     db: &'a Db,
     scope: &'a Scope,
     filter: &'a SystemFilter,
-    /// The organizations of the filter with their types, where it takes in what is below them.
+    /// The organizations of the filter with their types, where it includes the organizations below them.
     expanded: &'a [(OrgId, OrgType)],
     order: SystemOrder,
     direction: SortDirection,
@@ -69,14 +69,14 @@ struct Spec<'a> {
     known: Known<'a>,
 }
 
-/// What the caller knows already of a scope's systems; nothing of it is needed for a right answer.
+/// Facts the caller already knows about a scope's systems; the result is right without them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     /// How many there are.
     pub all: Option<u64>,
     /// How many have which status by the cutoff of the list.
     pub totals: Option<Totals>,
-    /// What the filter finds, but for its statuses.
+    /// The matches of the filter without its statuses.
     pub matches: Option<&'a Matches>,
 }
 
@@ -161,8 +161,8 @@ impl Spec<'_> {
         self.read(db, (self.ids(None, walk, start.as_ref()), walk), &[]).await
     }
 
-    /// The rows whose ids a statement finds. Those of an export in one statement, within what the rows before leave of
-    /// the budget; those of a page by their ids, which PostgreSQL plans once instead of once for each order and page.
+    /// The rows whose ids a statement finds. An export reads them in one statement, within the rest of the budget; a
+    /// page reads them by their ids, which PostgreSQL plans once instead of once for each order and page.
     async fn read(&self, db: &Db, (ids, walk): (Q, Walk), before: &[Row]) -> Result<Vec<Row>, StoreError> {
         if let Some(budget) = self.budget {
             let mut q =
@@ -222,7 +222,7 @@ impl Spec<'_> {
             q.push(self.hint(run));
         }
         self.push_where(q, run, start);
-        // Few are looked up by their ids and sorted; SQLite takes that only where no index has the order.
+        // A few ids are looked up and sorted; SQLite does that only where no index has the order.
         self.push_order(q, walk.direction, if few.is_some() { "[[||+]]" } else { "" });
         q.push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
     }
@@ -332,7 +332,7 @@ impl Spec<'_> {
         }
     }
 
-    /// Statuses whose word contains the text searched for.
+    /// Statuses whose word contains the searched text.
     fn searched_statuses(&self) -> Vec<StatusFilter> {
         self.filter.search.as_deref().map(statuses_with).unwrap_or_default()
     }

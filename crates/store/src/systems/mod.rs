@@ -1,8 +1,8 @@
 //! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
 //!
-//! `search_key` holds what `search` looks at, folded; a statement that writes one of its parts writes it too ([`search_key`]).
-//! `organization_counts` counts the rows not deleted on their own; [`insert`] keeps that here, [`lifecycle`] and [`reassignments`]
-//! do as well ([`status_counts`]).
+//! `search_key` holds the folded texts that `search` compares; a statement that writes one of its parts writes it too
+//! ([`search_key`]). `organization_counts` counts the rows that are not individually deleted; [`insert`] keeps that
+//! here, [`lifecycle`] and [`reassignments`] do as well ([`status_counts`]).
 
 mod filter;
 pub mod lifecycle;
@@ -211,7 +211,7 @@ pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What `search` looks at, apart from the computed status (spec: systems#list).
+/// The texts that `search` compares, apart from the computed status (spec: systems#list).
 pub fn search_key(s: &System) -> String {
     let creator = &s.created_by;
     search_text([

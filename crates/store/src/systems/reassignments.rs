@@ -1,5 +1,5 @@
-//! A system goes to another organization (spec: systems#reassignment): its row with all that repeats its place, and
-//! what is kept about the move itself.
+//! Moves a system to another organization (spec: systems#reassignment): its row, all rows that repeat its place, and
+//! the record of the move itself.
 
 use super::status_counts;
 use crate::{
@@ -51,7 +51,7 @@ pub async fn place(
     Ok(unassigned)
 }
 
-/// What is kept about a move.
+/// The record of a move.
 #[derive(Clone, Debug)]
 pub struct Reassignment<'a> {
     /// Fresh id.
@@ -64,11 +64,11 @@ pub struct Reassignment<'a> {
     pub from: OrgId,
     /// Where it is.
     pub to: OrgId,
-    /// The user who did it; their e-mail address and organization are kept with it.
+    /// The user who moved it; their e-mail address and organization are stored with it.
     pub actor: Option<UserId>,
     /// Where the request came from.
     pub actor_ip: String,
-    /// What the client called itself.
+    /// The client's name for itself.
     pub user_agent: Option<&'a str>,
     /// Backups that went along.
     pub backups_copied: u64,
@@ -108,8 +108,8 @@ pub async fn has_happened(on: impl Into<On<'_>>, id: ReassignmentId) -> Result<b
     Ok(found.is_some())
 }
 
-/// Notes what has been cleared up behind a move: how many objects of backups are gone at least, and how many more
-/// silences are over.
+/// Notes the cleanup after a move: how many objects of backups were deleted at least, and how many more silences were
+/// ended.
 pub async fn note_cleared(
     tx: &mut Tx,
     id: ReassignmentId,

@@ -75,12 +75,12 @@ impl Row {
     }
 }
 
-/// A system and what the rules must know besides.
+/// A system and the further data that the rules need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemRecord {
     /// As management sees it; the key is there also while it must not be shown.
     pub system: System,
-    /// Where its organization hangs.
+    /// The place of its organization in the tree.
     pub path: Path,
     /// State of its organization.
     pub organization_suspended: Mark,

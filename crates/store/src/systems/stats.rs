@@ -1,5 +1,5 @@
-//! Numbers and choices about the systems of a scope: totals by status, changes by day, what the filters of the list
-//! offer. What is kept or rare is read from counters and small indexes.
+//! Figures and filter choices for the systems of a scope: totals by status, changes by day, choices of the list's
+//! filters. Stored or rare values are read from counters and small indexes.
 
 use crate::{
     Db, ListEpochs, StoreError,
@@ -20,11 +20,11 @@ use bailiwick_policy::Scope;
 pub struct Totals {
     /// All of them.
     pub total: u64,
-    /// Heard of within the timeout.
+    /// A heartbeat arrived within the timeout.
     pub active: u64,
     /// Silent for longer.
     pub inactive: u64,
-    /// Never heard of.
+    /// No heartbeat yet.
     pub unknown: u64,
     /// Suspended, own or inherited.
     pub suspended: u64,
@@ -58,8 +58,7 @@ pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<To
     Ok(unsettled.map(|unsettled| counters.totals(unsettled)))
 }
 
-/// What the counters of a scope's organizations say. They move with the epochs of people, figures and
-/// statuses.
+/// The counters of a scope's organizations. They change with the epochs of people, figures and statuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// Systems of organizations that are not suspended.
@@ -68,7 +67,7 @@ pub struct Counters {
     pub below: i64,
     /// Of the open ones: suspended on their own.
     pub own: i64,
-    /// Of the others, those that are counted as never heard of.
+    /// Of the others, those counted as never heard of.
     pub unheard: i64,
     /// Those that are counted as silent.
     pub silent: i64,
@@ -77,7 +76,7 @@ pub struct Counters {
 /// By how much the counters are behind at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsettled {
-    /// Systems never heard of.
+    /// Systems without a heartbeat.
     unheard: i64,
     /// Silent systems.
     silent: i64,
@@ -90,7 +89,7 @@ impl Counters {
         [open, below, own, unheard, silent].iter().flat_map(|n| n.to_be_bytes()).collect()
     }
 
-    /// What [`Counters::to_bytes`] made; none for anything else.
+    /// Reads the result of [`Counters::to_bytes`]; none for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Counters> {
         let (numbers, []) = bytes.as_chunks() else { return None };
         let [open, below, own, unheard, silent] = *numbers else { return None };
@@ -208,7 +207,7 @@ fn push_kept(q: &mut Q, scope: &Scope) {
     push_counts(q, scope, false);
 }
 
-/// Counters of what is not deleted, of suspended organizations or of all others.
+/// Counters of systems that are not deleted, of suspended organizations or of all others.
 fn push_counts(q: &mut Q, scope: &Scope, is_suspended: bool) {
     if *scope == Scope::Everything {
         // The few deleted ones are left out instead of looking at all others.
@@ -271,8 +270,8 @@ fn push_count(q: &mut Q, scope: &Scope, from: &str, and: &str, cutoff: Option<Ts
     q.push("), ");
 }
 
-/// How many were heard of last before the cutoff, whatever else is known of them; then those among them that are
-/// deleted, suspended, or in an organization that is either: few, each with an index of its own.
+/// The number of systems whose last heartbeat came before the cutoff, whatever their marks; then those among them that
+/// are deleted, suspended, or in an organization that is either: few, each with an index of its own.
 fn push_silent(q: &mut Q, scope: &Scope, cutoff: Ts) {
     let heard = "JOIN system_activity a ON a.system_id = s.id";
     if *scope == Scope::Everything {

@@ -1,14 +1,15 @@
 //! Systems by status, counted as they change (`organization_counts`) instead of at each request.
 //!
-//! A system is *counted as* never heard of, active or silent (`system_activity.counted`). That may be behind what it is:
-//! a heartbeat moves no counter, and the clock writes nothing. Such systems are *unsettled*, and totals look at each of
-//! them: those heard of since they were counted as something else (the heartbeat itself says so), and those that will
-//! fall silent soon ([`watch`] looks ahead). [`settle_some`] counts them anew, a few at a time.
+//! A system is *counted as* never heard of, active or silent (`system_activity.counted`). That may be behind its real
+//! status: a heartbeat moves no counter, and the passing of time writes nothing. Such systems are *unsettled*, and
+//! totals look at each of them: those with a heartbeat since they were counted as something else (the heartbeat itself
+//! records it), and those that will fall silent soon ([`watch`] looks ahead). [`settle_some`] updates their counted
+//! status, a few at a time.
 //!
-//! A use case that changes the place or a mark of a system takes its [`tally`] before and [`settle`]s the difference
-//! afterwards, holding its row all the while; `counted` moves under the same lock only, and with it the system's row in
-//! `system_statuses`, by which lists in the order of status find their pages. On PostgreSQL [`settle_some`] passes over
-//! rows that another transaction holds, so it never waits.
+//! A use case that changes the organization or a mark of a system takes its [`tally`] before and [`settle`]s the
+//! difference afterwards, with the system's row locked all the while. `counted` moves under the same lock only, and
+//! with it the system's row in `system_statuses`, by which lists in the order of status find their pages. On PostgreSQL
+//! [`settle_some`] skips rows that another transaction holds, so it never waits.
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, SystemId, Ts};
@@ -24,7 +25,8 @@ pub(crate) const ADD: &str = "UPDATE organization_counts SET systems = systems +
      systems_silent = systems_silent + ? WHERE organization_id = ?";
 pub(crate) const HOLD_MARKS: &str = "SELECT watched_to FROM system_figures WHERE id = 1 [[FOR UPDATE||]]";
 pub(crate) const SET_MARKS: &str = "UPDATE system_figures SET silent_to = ?, watched_to = ? WHERE id = 1";
-/// The last two say what should not be: rows that were inserted without a heartbeat, and a clock set back.
+/// The last two conditions find rows that should not exist: inserted without a heartbeat, or written by a clock that
+/// was set back.
 pub(crate) const WATCH: &str = "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a \
      WHERE (a.counted = 1 AND a.last_heartbeat <= ?) OR (a.counted = 0 AND a.last_heartbeat IS NOT NULL) \
      OR (a.counted = 2 AND a.last_heartbeat > ?) ORDER BY a.system_id ON CONFLICT (system_id) DO NOTHING";
@@ -36,7 +38,7 @@ pub(crate) const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WH
      FROM systems s JOIN system_activity a ON a.system_id = s.id WHERE s.id [[= ANY(ARRAY||IN ]](SELECT u.system_id \
      FROM system_unsettled u WHERE u.system_id > ? ORDER BY u.system_id LIMIT ?)[[)||]] ORDER BY s.id \
      [[FOR NO KEY UPDATE OF s, a SKIP LOCKED||]]";
-/// Everything anew, from the rows; see [`recount`].
+/// Recounts everything from the rows; see [`recount`].
 pub(crate) const COUNTED_ANEW: &str = "UPDATE system_activity SET counted = CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END \
      WHERE counted <> CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END";
 pub(crate) const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = (SELECT COUNT(*) FROM systems s \
@@ -67,11 +69,11 @@ pub(super) const UNHEARD: i64 = 0;
 pub(super) const ACTIVE: i64 = 1;
 pub(super) const SILENT: i64 = 2;
 
-/// Where a system is counted, and as what; none when it is deleted on its own.
+/// The organization and the status a system is counted under; none when it is individually deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tally(Option<(OrgId, Change)>);
 
-/// What is added to the counters of an organization.
+/// The difference to add to the counters of an organization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Change {
     systems: i64,
@@ -113,7 +115,7 @@ pub(crate) async fn tally(tx: &mut Tx, id: SystemId) -> Result<Tally, StoreError
     })))
 }
 
-/// Moves the counters by what is different since the [`tally`] of this system.
+/// Moves the counters by the changes since the [`tally`] of this system.
 pub(crate) async fn settle(tx: &mut Tx, id: SystemId, before: Tally) -> Result<(), StoreError> {
     let after = tally(&mut *tx, id).await?;
     if before == after {
@@ -146,7 +148,7 @@ async fn list_anew(tx: &mut Tx, ids: &[Uuid]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether lists in the order of status can go by what systems are counted as: that is good for the cutoff, and few are
+/// Whether lists in the order of status can use the counted status: it is valid for the cutoff, and few systems are
 /// unsettled.
 pub(super) async fn can_be_listed_by(db: &Db, cutoff: Ts) -> Result<bool, StoreError> {
     let q = Q::new(COVERS).bind(MOST_UNSETTLED + 1).bind(cutoff).bind(cutoff);
@@ -154,8 +156,8 @@ pub(super) async fn can_be_listed_by(db: &Db, cutoff: Ts) -> Result<bool, StoreE
     Ok(unsettled.is_some_and(|(unsettled,)| unsettled <= MOST_UNSETTLED))
 }
 
-/// Notes all systems that are silent at the latest at `watched_to` (as a time of last heartbeats), so that totals of any
-/// moment until then know of them. What is counted as silent from now on was heard of at or before `silent_to`.
+/// Notes all systems that will be silent by `watched_to` (as a time of last heartbeats), so that totals of any moment
+/// until then include them. A system counted as silent from now on sent its last heartbeat at or before `silent_to`.
 pub async fn watch(db: &Db, silent_to: Ts, watched_to: Ts) -> Result<(), StoreError> {
     let mut tx = db.begin_relaxed().await?;
     let _: (Option<TsCodec>,) = Q::new(HOLD_MARKS).one(&mut tx).await?;
@@ -180,7 +182,7 @@ impl Unsettled {
         self.last_heartbeat.as_ref().is_some_and(|at| at.0 > time)
     }
 
-    /// As what it is to be counted.
+    /// The status it should be counted under.
     fn due(&self, silent_to: Ts) -> i64 {
         match self.last_heartbeat {
             None => UNHEARD,
@@ -190,8 +192,8 @@ impl Unsettled {
     }
 }
 
-/// Counts the first `limit` unsettled systems behind `after` as what they are; the last one of them, none when there is
-/// none. `silent_to` as it was given to [`watch`]. Those that will fall silent soon stay unsettled.
+/// Counts the first `limit` unsettled systems behind `after` under their real status; returns the last of them, none
+/// when there is none. `silent_to` as it was given to [`watch`]. Those that will fall silent soon stay unsettled.
 pub async fn settle_some(
     db: &Db,
     silent_to: Ts,

@@ -1,8 +1,8 @@
-//! Everything from a SQLite file into an empty PostgreSQL database, in one transaction: wholly or not at all.
+//! Copies everything from a SQLite file into an empty PostgreSQL database, in one transaction: all of it or nothing.
 //!
-//! Both schemas are the same tables and columns (a test compares them), so what to do is read from PostgreSQL's
-//! catalogue. Each table goes over as one `COPY`, after those it refers to, and is read back and compared before the
-//! commit. To add a column type: [`text`].
+//! Both schemas have the same tables and columns (a test compares them), so the plan is read from PostgreSQL's
+//! catalogue. Each table is copied with one `COPY`, after the tables it refers to, and is read back and compared before
+//! the commit. To add a column type: [`text`].
 
 mod schema;
 mod text;
@@ -28,17 +28,17 @@ pub struct Copied {
     pub rows: u64,
 }
 
-/// Copies; `told` hears of each table when it is over and compared. Both databases have this version's schema, and
-/// nobody else uses them.
+/// Copies all tables; `told` is called for each table when it is copied and compared. Both databases have this
+/// version's schema, and no other process uses them.
 ///
 /// # Errors
-/// [`StoreError::Transfer`] when the target has rows, or a table there is not what it is here; the databases' own.
+/// [`StoreError::Transfer`] when the target has rows, or a table there differs from the source; the databases' own.
 /// Nothing is left in the target then.
 pub async fn transfer(from: &Db, to: &Db, mut told: impl FnMut(&Copied)) -> Result<Vec<Copied>, StoreError> {
     let (Engine::Lite { write: source, .. }, Engine::Pg(target)) = (&from.engine, &to.engine) else {
         return Err(StoreError::Misuse("the source must be SQLite and the target PostgreSQL"));
     };
-    // Held for the whole time: what is read is the state of one moment.
+    // Held for the whole time, so all reads see one state.
     let mut read = source.begin_with("BEGIN IMMEDIATE").await?;
     let mut write = target.begin().await?;
     sqlx::query("SET LOCAL statement_timeout = 0").execute(&mut *write).await?;
@@ -62,7 +62,7 @@ pub async fn transfer(from: &Db, to: &Db, mut told: impl FnMut(&Copied)) -> Resu
     Ok(all)
 }
 
-/// Refuses a target that is in use; takes away what the source has its own of.
+/// Refuses a target that is in use; removes the rows of the target that the source also has.
 async fn empty(target: &mut PgConnection, tables: &[Table]) -> Result<(), StoreError> {
     for Table { name, .. } in tables {
         if SEEDED.contains(&name.as_str()) {
@@ -95,8 +95,8 @@ pub(crate) const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(c.oid)) AS 
      WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND NOT EXISTS \
      (SELECT 1 FROM pg_stats s WHERE s.schemaname = current_schema() AND s.tablename = c.relname)||SELECT 0]]";
 
-/// The same for a database that somebody has restored: `pg_restore` brings rows only, and until the server has found out
-/// about them by itself some lists take longer than a request may. True when there was something to do.
+/// The same for a restored database: `pg_restore` restores rows only, and until the server has gathered its statistics
+/// some lists take longer than a request may. True when there was something to do.
 ///
 /// # Errors
 /// As [`analyze`].
@@ -144,7 +144,7 @@ async fn send(
             Ok(digest)
         }
         Err(error) => {
-            // The reason is what counts; the transaction is over either way.
+            // Only the reason matters; the transaction ends either way.
             let _ = copy.abort("unreadable source").await;
             Err(error)
         }

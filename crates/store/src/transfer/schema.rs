@@ -1,10 +1,10 @@
-//! The tables as PostgreSQL knows them, each after those it refers to.
+//! The tables in PostgreSQL's catalogue, each after the tables it refers to.
 
 use crate::StoreError;
 use sqlx::PgConnection;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Id,

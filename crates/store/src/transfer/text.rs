@@ -97,9 +97,9 @@ impl Fields {
     }
 }
 
-/// What PostgreSQL reads as this time; its own limits are wider than those of any time the service writes.
+/// The text that PostgreSQL reads as this time; its own limits are wider than those of any time the service writes.
 fn time(micros: &str) -> String {
-    // What is none makes PostgreSQL refuse the row.
+    // A text that is not a number makes PostgreSQL refuse the row.
     micros.parse().map_or_else(|_| "no time".to_owned(), |micros| Ts(micros).to_string())
 }
 

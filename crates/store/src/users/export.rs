@@ -11,7 +11,7 @@ use bailiwick_domain::Ts;
 use bailiwick_policy::Scope;
 use serde_json::Value;
 
-/// What an export needs of a user.
+/// The data of a user that an export needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// User name.
@@ -22,7 +22,7 @@ pub struct Line {
     pub name: String,
     /// Digits only.
     pub phone: Option<String>,
-    /// Name of his organization.
+    /// Name of the user's organization.
     pub organization: String,
     /// Catalogue keys.
     pub role_ids: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Line {
     pub latest_login_at: Option<Ts>,
     /// Effective suspension.
     pub suspended_at: Option<Ts>,
-    /// Whether he or his organization is deleted.
+    /// Whether the user or their organization is deleted.
     pub is_deleted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Marks of a user, his removal, and what he may change of himself. `organization_counts.users` follows.
+//! The marks of a user, their removal, and changes users may make to themselves. `organization_counts.users` follows.
 
 use super::search_key;
 use crate::{StoreError, Tx, organizations::add_users, sql::Q};
@@ -24,7 +24,8 @@ pub async fn set_suspended(
     Ok(())
 }
 
-/// Sets (`at`) or clears (none) the own deletion of a user of `home` who had the other state, and counts him out or in.
+/// Sets (`at`) or clears (none) the own deletion mark of a user of `home` that had the other state, and counts the user
+/// out or in.
 pub async fn set_deleted(
     tx: &mut Tx,
     target: &Granted<UserId>,
@@ -37,7 +38,7 @@ pub async fn set_deleted(
     add_users(tx, home, if at.is_some() { -1 } else { 1 }).await
 }
 
-/// Removes the row with everything that is only about the user. `is_counted`: he was not deleted on his own.
+/// Removes the row with everything that is only about the user. `is_counted`: the user was not individually deleted.
 pub async fn destroy(
     tx: &mut Tx,
     target: &Granted<UserId>,
@@ -52,7 +53,7 @@ pub async fn destroy(
     Ok(())
 }
 
-/// What a user may change of himself.
+/// The fields users may change themselves.
 #[derive(Clone, Debug)]
 pub struct OwnChange {
     /// Display name.
@@ -67,7 +68,7 @@ pub struct OwnChange {
     pub at: Ts,
 }
 
-/// Writes what the user himself changes; nobody else's id may be given.
+/// Writes changes users make to themselves; the caller must pass their own id only.
 pub async fn update_own(tx: &mut Tx, own: UserId, change: &OwnChange) -> Result<(), StoreError> {
     tx.people_changed();
     Q::new(UPDATE_OWN)

@@ -87,7 +87,7 @@ impl Order {
     }
 }
 
-/// The organization of the creator, whose present name is shown.
+/// The creator's organization, for its present name.
 const CREATORS: &str = " LEFT JOIN organizations c ON c.id = u.creator_org_id";
 
 impl Sort {
@@ -128,8 +128,8 @@ impl Default for Order {
     }
 }
 
-/// The states of a list whose organizations are joined. Without deleted users both marks are named apart, so that the
-/// partial indexes serve.
+/// The states of a list that joins organizations. Without deleted users both marks are named separately, so that the
+/// partial indexes can be used.
 fn push_live(q: &mut Q, states: States) {
     if states.deleted {
         q.push(" WHERE 1 = 1");
@@ -145,8 +145,8 @@ fn push_live(q: &mut Q, states: States) {
     });
 }
 
-/// The same where they are not, of a list without deleted users. The indexes of the orders hold the organization too, so
-/// that what a page passes over is read from the index alone.
+/// The same for a list that does not join them and has no deleted users. The indexes of the orders hold the
+/// organization too, so that rows before a page are passed over in the index alone.
 fn push_live_alone(q: &mut Q, states: States) {
     q.push(
         " WHERE u.deleted_at IS NULL AND u.organization_id NOT IN \
@@ -298,7 +298,7 @@ async fn by_suspension(
     Ok(rows)
 }
 
-/// Appends ` AND …` for those who have a mark or are in an organization with one, found from the marks.
+/// Appends ` AND …` for users that have a mark or are in an organization with one, found from the marks.
 fn push_marked(q: &mut Q, scope: &Scope) {
     q.push(
         " AND u.id IN (SELECT m.id FROM users m WHERE m.deleted_at IS NULL AND m.suspended_at IS NOT NULL",

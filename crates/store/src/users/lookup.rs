@@ -1,4 +1,4 @@
-//! Looking up many users at once, inside a scope: what an import asks for all its rows together.
+//! Looks up many users at once, inside a scope: an import looks up all its rows together.
 
 use super::{Placed, Row, columns};
 use crate::{
@@ -11,7 +11,7 @@ use bailiwick_policy::Scope;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Users inside the scope who have one of these addresses (folded) and are not deleted on their own, with the folded
+/// Users inside the scope who have one of these addresses (folded) and are not individually deleted, with the folded
 /// address. Their organization may be deleted.
 pub async fn by_emails(
     on: impl Into<On<'_>>,
@@ -33,7 +33,7 @@ pub async fn by_emails(
     rows.into_iter().map(Row::into_placed).collect()
 }
 
-/// Those of the addresses (folded) that users inside the scope had who are deleted on their own.
+/// Those of the addresses (folded) that belong to individually deleted users inside the scope.
 pub async fn deleted_emails(
     on: impl Into<On<'_>>,
     scope: &Scope,
@@ -56,11 +56,11 @@ pub async fn deleted_emails(
 pub struct Holder {
     /// The user.
     pub id: UserId,
-    /// His address.
+    /// The user's address.
     pub email: String,
 }
 
-/// Who inside the scope has one of these phones (digits) and is not deleted on his own, by phone.
+/// The users inside the scope with one of these phones (digits) that are not individually deleted, by phone.
 pub async fn holders_of_phones(
     on: impl Into<On<'_>>,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! Numbers and choices about the users of a scope: totals, creations by day, what the filters of the list offer.
+//! Figures and filter choices for the users of a scope: totals, creations by day, choices of the list's filters.
 
 use crate::{
     Db, StoreError,

@@ -1,4 +1,4 @@
-//! What is kept of bodies, queries and paths.
+//! Recorded forms of bodies, queries and paths.
 
 use super::*;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn whole(body: &[u8], content_type: Option<&str>) -> String {
     of_body(Sent::Whole(body), content_type, true)
 }
 
-/// What no record may hold.
+/// A secret that no record may contain.
 const HIDDEN: &str = "hunter2";
 
 /// JSON of any shape in which every secret is below a key that says so.

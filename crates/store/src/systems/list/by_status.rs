@@ -1,7 +1,7 @@
 //! Lists in the order of status: a run for each status, in the order of their words.
 //!
-//! The heartbeat of each system would say which it has. Large lists go by what systems are counted as instead
-//! ([`status_counts`]), which an index has in order, and look at the heartbeats of the few unsettled ones only.
+//! The heartbeat of each system decides its status. Large lists use the counted status instead ([`status_counts`]),
+//! which an index has in order, and read the heartbeats of the few unsettled systems only.
 
 use super::{BY_WORD, Row, Run, Spec, StatusFilter, SystemFilter, Walk, Window, push_scope};
 use crate::{
@@ -63,7 +63,7 @@ impl Spec<'_> {
         runs
     }
 
-    /// Whether the list goes by what systems are counted as: it is a page of a large scope without a filter.
+    /// Whether the list uses the counted status: it is a page of a large scope without a filter.
     async fn goes_by_counted(&self, db: &Db) -> Result<bool, StoreError> {
         let is_plain = *self.filter == SystemFilter::default() && self.budget.is_none();
         let is_large = matches!(self.scope, Scope::Everything | Scope::Subtree { .. });
@@ -78,7 +78,7 @@ impl Spec<'_> {
             q.push("SELECT s.id AS page_id");
             self.push_unheard(&mut q);
         } else {
-            // SQLite merges what it can read in order; PostgreSQL what is in order, and short.
+            // SQLite merges ordered inputs; PostgreSQL merges those that are ordered and short.
             let push_end = |q: &mut Q| {
                 if self.db.is_postgres() {
                     q.push(&order).push(" LIMIT ?)").arg(walk.limit.saturating_add(walk.offset));
@@ -109,8 +109,8 @@ impl Spec<'_> {
         Ok(settled + q.count(db).await?)
     }
 
-    /// FROM and WHERE of the systems that were never heard of: all without a first heartbeat, but for those that have
-    /// had it since they were counted.
+    /// FROM and WHERE of the systems without a heartbeat, except for those that have sent their first one since they
+    /// were counted.
     fn push_unheard(&self, q: &mut Q) {
         q.push(" FROM systems s WHERE s.first_heartbeat_at IS NULL");
         push_unmarked(q);
@@ -121,8 +121,8 @@ impl Spec<'_> {
         ));
     }
 
-    /// FROM and WHERE of the settled systems that are counted as active or silent. The limit takes nothing away; by it
-    /// PostgreSQL knows that it can hash what is unsettled, whatever it believes of the table.
+    /// FROM and WHERE of the settled systems that are counted as active or silent. The limit excludes no row; it shows
+    /// PostgreSQL that it can hash the unsettled ones, whatever it estimates about the table.
     fn push_settled(&self, q: &mut Q, status: SystemStatus) {
         let counted =
             if status == SystemStatus::Active { status_counts::ACTIVE } else { status_counts::SILENT };

@@ -1,4 +1,4 @@
-//! What lies far behind in a list of systems.
+//! Far pages of a list of systems.
 
 use super::{Run, Spec, SystemFilter, SystemOrder};
 use crate::{
@@ -12,7 +12,8 @@ use bailiwick_policy::Scope;
 
 /// So many pages before a page by organization are walked through.
 const NEAR: u64 = 100;
-/// Organizations whose systems are added up at once: an eighth of the rows to be passed over, and no fewer than these.
+/// How many organizations have their systems added up at once: an eighth of the rows to pass over, and no fewer than
+/// this.
 const SMALLEST_BLOCK: u64 = 16;
 /// Blocks are made smaller near the page as long as that leaves so many organizations in them.
 const FINEST_BLOCK: u64 = 512;
@@ -77,7 +78,7 @@ const fn at_or_behind(direction: SortDirection) -> &'static str {
 }
 
 impl Spec<'_> {
-    /// Makes SQLite take the index that has the order and everything else that is looked at.
+    /// Makes SQLite use the index that has the order and all columns of the conditions.
     pub(super) fn hint(&self, run: Option<Run>) -> &'static str {
         let is_plain = *self.filter == SystemFilter::default() && *self.scope == Scope::Everything;
         match run {
@@ -89,7 +90,7 @@ impl Spec<'_> {
         }
     }
 
-    /// SQLite reads what a search looks at from an index of nothing else, where the scope is large. PostgreSQL has
+    /// SQLite reads the searched texts from an index that has only these, where the scope is large. PostgreSQL has
     /// trigrams.
     pub(super) fn by_search(&self) -> &'static str {
         let is_large = match self.scope {

@@ -1,4 +1,4 @@
-//! What a filter finds among the systems of a scope: found once, and good until a system changes.
+//! The matches of a filter among the systems of a scope: found once, and valid until a system changes.
 
 use super::{Known, Spec, SystemFilter, SystemOrder};
 use crate::{
@@ -14,7 +14,7 @@ use uuid::Uuid;
 /// So many are sorted for less than it costs to find a page of them among all.
 const FEW: usize = 2_000;
 
-/// What a filter finds, apart from its statuses.
+/// The matches of a filter without its statuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Matches {
     /// The ids of these, in no order.
@@ -41,7 +41,7 @@ impl Matches {
         bytes
     }
 
-    /// What [`Matches::to_bytes`] made; none for anything else.
+    /// Reads the result of [`Matches::to_bytes`]; none for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Matches> {
         let (n, rest) = bytes.split_first_chunk()?;
         let (n, (ids, _)) = (u64::from_be_bytes(*n), rest.as_chunks());
@@ -55,9 +55,9 @@ impl Matches {
     }
 }
 
-/// Whether [`matches`] has an answer for what a filter says besides statuses, and one that holds as long as no system
-/// changes. Not for a text that is found in the word of a status, not where the filter asks for deleted systems too, and
-/// not where it asks for nothing but statuses.
+/// Whether [`matches`] can answer the filter without its statuses, with a result that is valid until a system changes.
+/// Not for a text that is found in the word of a status, not for a filter that includes deleted systems, and not for
+/// one that has statuses only.
 pub fn is_lasting(filter: &SystemFilter) -> bool {
     let asked = filter.statuses.as_deref().unwrap_or_default();
     let is_empty = *filter == SystemFilter { statuses: filter.statuses.clone(), ..SystemFilter::default() };

@@ -1,8 +1,8 @@
-//! Lists that ask for statuses and for something else as well: all that they show, in order, found once.
+//! Lists with statuses and another filter or search: all their ids, in order, found once.
 //!
-//! A heartbeat changes no row of a list, so what was found by heartbeats would never last. What systems are counted as
-//! does ([`counted`]): the ids that are found by it are good until a system changes or is counted as something else. The
-//! few unsettled systems are taken out of them, looked at for each page, and put back where they belong.
+//! Results found by heartbeats would never last, because a heartbeat changes no row of a list. Results found by the
+//! counted status do ([`counted`]): the ids stay valid until a system changes or is counted as something else. For each
+//! page, the few unsettled systems are taken out of them, judged by their heartbeats, and put back in their places.
 
 use super::{Known, Matches, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
 use crate::{
@@ -22,12 +22,12 @@ use bailiwick_policy::Scope;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// So many ids are kept for one list at most. Of longer lists a page is found among the rows without passing over many.
+/// The most ids that are kept for one list. A page of a longer list is found among the rows without passing over many.
 const MOST: usize = 50_000;
-/// What [`Ranked::to_bytes`] makes of too many: no number of ids is as long.
+/// The result of [`Ranked::to_bytes`] for too many: no number of ids has this length.
 const TOO_MANY: [u8; 1] = [0];
 
-/// The systems that a list shows by what they are counted as, ascending.
+/// The systems that a list shows by their counted status, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ranked {
     /// All of them.
@@ -45,7 +45,7 @@ impl Ranked {
         }
     }
 
-    /// What [`Ranked::to_bytes`] made; too many for anything else.
+    /// Reads the result of [`Ranked::to_bytes`]; too many for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Ranked {
         match bytes.as_chunks() {
             (ids, []) => Ranked::Ids(ids.iter().map(|id| Uuid::from_bytes(*id)).collect()),
@@ -63,8 +63,8 @@ pub struct Unsettled {
     shown: Vec<Uuid>,
 }
 
-/// Whether a list is found by [`ranked`] and [`unsettled`]: one of a large scope, whose statuses are told by heartbeats
-/// and marks, and whose order is one for all of them.
+/// Whether [`ranked`] and [`unsettled`] find this list: its scope is large, heartbeats and marks decide its statuses,
+/// and one order applies to all of them.
 pub fn is_ranked(scope: &Scope, filter: &SystemFilter, order: SystemOrder) -> bool {
     let statuses = distinct(filter.statuses.as_deref().unwrap_or_default());
     let is_told = |s: &StatusFilter| matches!(s, StatusFilter::Is(s) if *s != SystemStatus::Deleted);
@@ -75,8 +75,8 @@ pub fn is_ranked(scope: &Scope, filter: &SystemFilter, order: SystemOrder) -> bo
         && is_lasting(filter)
 }
 
-/// What a list shows by what systems are counted as, one that [`is_ranked`]. It moves with the epochs of people, figures,
-/// systems and statuses. `matches`: what the filter finds, where that is known.
+/// The ids of a list that [`is_ranked`], by the counted status of systems. They change with the epochs of people,
+/// figures, systems and statuses. `matches`: the matches of the filter, where they are known.
 ///
 /// # Errors
 /// The database's.
@@ -113,7 +113,7 @@ pub async fn ranked(
         q.push(if i == 0 { " AND ((" } else { ") OR (" }).push(&counted_as(*status));
     }
     q.push("))");
-    // What is found is sorted: SQLite would look for it in the order of the rows otherwise.
+    // The found ids are sorted: otherwise SQLite would look for them in the order of the rows.
     spec.push_order(&mut q, direction, "[[||+]]");
     q.push(" LIMIT ?").arg(MOST as u64 + 1);
     let ids: Vec<(Uuid,)> = q.all(db).await?;
@@ -123,7 +123,7 @@ pub async fn ranked(
     })
 }
 
-/// The condition of a status by what a system is counted as; it is not deleted.
+/// The condition of a status by the counted status of a system; the system is not deleted.
 fn counted_as(status: StatusFilter) -> String {
     let counted = match status {
         StatusFilter::Is(SystemStatus::Active) => ACTIVE,
@@ -135,7 +135,7 @@ fn counted_as(status: StatusFilter) -> String {
     format!("NOT {suspended} AND COALESCE(a.counted, 0) = {counted}")
 }
 
-/// The unsettled systems, and the epochs of that moment. None where what systems are counted as is for another time
+/// The unsettled systems, and the epochs of that moment. None where the counted statuses are for another time
 /// ([`counted`](crate::systems::counted)), or too many are unsettled.
 ///
 /// # Errors
@@ -184,7 +184,7 @@ pub async fn unsettled(
     Ok(epochs.filter(|_| are_few).map(|epochs| (epochs, unsettled)))
 }
 
-/// A page of what is [`ranked`], as it is at the moment of `unsettled`.
+/// A page of a [`ranked`] list, as of the moment of `unsettled`.
 ///
 /// # Errors
 /// The database's.
