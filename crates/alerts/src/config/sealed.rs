@@ -43,7 +43,7 @@ pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<La
     };
     let lost = layer.open_secrets(opened);
     if lost > 0 {
-        tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; these are not told");
+        tracing::error!(%organization, lost, "recipients are not notified: their secrets cannot be opened");
     }
     Ok(layer)
 }

@@ -169,7 +169,7 @@ async fn ask(service: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Ve
     while let Some((tenant, answer)) = answers.next().await {
         match answer {
             Ok(alerts) => told.push((tenant, figures_of(&alerts))),
-            Err(fault) => tracing::debug!(%tenant, %fault, "numbers of alerts are not told"),
+            Err(fault) => tracing::debug!(%tenant, %fault, "numbers of active alerts are not available"),
         }
     }
     told

@@ -139,7 +139,7 @@ async fn close(service: &Alerts) {
     let delivery = of(service);
     delivery.under_way.below(1).await;
     if let Err(e) = delivery.round.lock().await.release_all(service).await {
-        tracing::warn!(error = %e, "tenants cannot be given back; their leases end by themselves");
+        tracing::warn!(error = %e, "tenants cannot be released; their leases expire");
     }
     if let Some(recorder) = delivery.recorder.get() {
         recorder.close();

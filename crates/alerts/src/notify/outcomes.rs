@@ -67,7 +67,7 @@ pub(super) async fn record(service: &Alerts, note: Note) -> bool {
     loop {
         match recorder.notes.submit(note.clone()).await {
             Ok(()) => return true,
-            Err(e) => tracing::warn!(error = %e.0, "what came of a notification cannot be written down yet"),
+            Err(e) => tracing::warn!(error = %e.0, "the outcome of a notification cannot be recorded yet"),
         }
         if service.stop.is_cancelled() {
             tries_at_the_end += 1;

@@ -140,6 +140,6 @@ impl RoutingCache {
 }
 
 fn unreadable(tenant: OrgId, error: &Error) -> Known {
-    tracing::error!(%tenant, %error, "who is told of alerts cannot be read: nobody is until it can be");
+    tracing::error!(%tenant, %error, "an alert configuration cannot be read; its alerts notify no one");
     Known::Unreadable
 }

@@ -141,7 +141,7 @@ impl Round {
         self.held.retain(|id, held| {
             let is_ours = still.contains(id);
             if !is_ours {
-                tracing::warn!(tenant = %id, "another process has taken the tenant over");
+                tracing::warn!(tenant = %id, "another process has claimed the tenant");
                 held.lost.cancel();
             }
             is_ours
