@@ -1,10 +1,11 @@
-//! Takes the two files of the API viewer out of the archive that its crate carries, as the gzip that they are served as.
-//! Nothing is fetched: an entry of the archive is compressed as gzip compresses, so only the frame around it differs.
+//! Extracts the two files of the API viewer from the archive in its crate, in the gzip form in which they are served.
+//! Nothing is downloaded: an entry of the archive is compressed in the same way as gzip, so only the frame around it
+//! differs.
 
 use std::{env, error::Error, fs, path::PathBuf};
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED as ARCHIVE;
 
-/// What the page needs.
+/// The files that the page needs.
 const FILES: [&str; 2] = ["swagger-ui-bundle.js", "swagger-ui.css"];
 /// Method of an entry that is compressed.
 const DEFLATE: u32 = 8;

@@ -1,6 +1,5 @@
-//! Which commit the program is built from, and of what time: what a packager says (`BAILIWICK_COMMIT`,
-//! `BAILIWICK_BUILD_TIME`, `SOURCE_DATE_EPOCH`), else what the repository says, else `unknown`. Run again only when one of
-//! these has changed.
+//! Determines the commit and time of the build: from the packager (`BAILIWICK_COMMIT`, `BAILIWICK_BUILD_TIME`,
+//! `SOURCE_DATE_EPOCH`), else from the repository, else `unknown`. Runs again only when one of these has changed.
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "this is how cargo is spoken to")]
 
@@ -38,7 +37,7 @@ pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) ->
     lines
 }
 
-/// The repository whose work tree the sources are. One around them, into which they were unpacked, belongs to another project.
+/// The repository with the sources in its work tree. A repository around unpacked sources belongs to another project.
 struct Repository<'r>(&'r Path);
 
 impl<'r> Repository<'r> {

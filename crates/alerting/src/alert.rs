@@ -49,7 +49,7 @@ impl PostedAlert {
         &self.labels
     }
 
-    /// The labels, for whoever needs nothing but them.
+    /// The labels alone, for callers that need nothing else.
     pub fn into_labels(self) -> Labels {
         self.labels
     }
@@ -69,8 +69,7 @@ impl PostedAlert {
         self.starts_at.or(self.ends_at).unwrap_or(now)
     }
 
-    /// Start and end with the defaults for what was not given, and whether the end is one of them
-    /// (spec: alert-router#ingest).
+    /// Start and end, with defaults for missing ones, and whether the end is a default (spec: alert-router#ingest).
     pub fn span(&self, now: Nanos, resolve_timeout: Duration) -> (Nanos, Nanos, bool) {
         let start = self.start(now);
         match self.ends_at {
@@ -80,7 +79,7 @@ impl PostedAlert {
     }
 }
 
-/// What is needed to judge a push.
+/// The settings by which a push is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Intake<'a> {
     /// The sender. `None` leaves labels and annotations alone; only for the plain interface of conformance tests.
@@ -170,7 +169,7 @@ struct Raw<'a> {
     generator_url: Cow<'a, str>,
 }
 
-/// Where in the element, and what is wrong.
+/// The place within the element, and the problem.
 type WrongType = (&'static str, String);
 
 impl<'a> Raw<'a> {
@@ -328,13 +327,13 @@ fn identify(alert: &mut PostedAlert, intake: &Intake<'_>) -> bool {
     true
 }
 
-/// The body that a remote router gets: written from what was read, nothing else.
+/// The body for a remote router, written from the parsed alerts only.
 pub fn write_alerts(alerts: &[PostedAlert]) -> String {
     write_with(alerts, |alert| alert.starts_at)
 }
 
-/// The same with a start for every alert: the one that a router which gets none at `now` takes itself. So what it tells
-/// of an alert later on has the start that is kept here, however long the request was under way.
+/// As [`write_alerts`], with a start for every alert: the one a router that receives the alert without a start at `now`
+/// would set. So the router later reports the same start that is stored here, however long the request takes.
 pub fn write_started_alerts(alerts: &[PostedAlert], now: Nanos) -> String {
     write_with(alerts, |alert| Some(alert.start(now)))
 }

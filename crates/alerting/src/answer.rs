@@ -1,4 +1,4 @@
-//! Answers of a remote router: decoded, completed, and never passed on as they are (spec: alerts#answers,
+//! Answers of a remote router: decoded, completed, and never passed on unchanged (spec: alerts#answers,
 //! alert-router#remote-rules).
 
 use crate::{
@@ -58,8 +58,8 @@ pub fn complete_status(alerts: &mut [ListedAlert], silences: &[ActiveSilence]) {
     }
 }
 
-/// May a 4xx body of a POST be passed on? Only a JSON string or exactly `{"code","message"}`, at most 4 KiB
-/// (spec: alerts#proxy-errors); the answer is written anew.
+/// Whether a 4xx body of a POST may be passed on: only a JSON string or exactly `{"code","message"}`, at most 4 KiB
+/// (spec: alerts#proxy-errors). The answer is written again from the parsed value.
 pub fn passable_refusal(status: u16, body: &[u8]) -> Option<crate::Reject> {
     #[derive(Deserialize)]
     #[serde(untagged, deny_unknown_fields)]

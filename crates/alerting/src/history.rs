@@ -1,8 +1,7 @@
-//! What becomes of the history of an alert when it is heard of (spec: alert-management#history): one row for each
-//! occurrence.
+//! The rules of the alert history (spec: alert-management#history): one row for each occurrence of an alert.
 //!
-//! Pure: the rows of one alert that matter go in ([`Occurrences`]), what was heard is applied in order, and what has
-//! changed comes out. Who stores them holds the tenant meanwhile, so nobody else changes the same rows.
+//! Pure: the relevant rows of one alert go in ([`Occurrences`]), the events are applied in order, and the changed rows
+//! come out. The caller that stores them locks the tenant meanwhile, so that no other process changes the same rows.
 
 use crate::Labels;
 use bailiwick_domain::Ts;
@@ -40,28 +39,28 @@ pub struct Occurrence {
     pub status: Status,
     /// Start; with tenant and fingerprint the key of the row.
     pub starts_at: Ts,
-    /// End; none while it fires, or when nobody has said.
+    /// End; none while it fires, or when no end was reported.
     pub ends_at: Option<Ts>,
     /// While it fires, when it ends by itself.
     pub expires_at: Option<Ts>,
-    /// Who was notified, where the router has said.
+    /// The receiver that was notified, if the router has reported it.
     pub receiver: Option<String>,
     /// When the row was made; from the resolution on, when that was heard of.
     pub created_at: Ts,
 }
 
-/// What was heard of an alert.
+/// An event of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// When.
     pub at: Ts,
-    /// What.
+    /// The kind of event.
     pub what: What,
     /// Its annotations.
     pub annotations: Labels,
 }
 
-/// What was heard.
+/// The kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// It fires.
@@ -78,7 +77,7 @@ pub enum What {
         /// End.
         end: Ts,
     },
-    /// It is over, and the router has told a receiver (spec: alerts#history-webhook).
+    /// The alert is over, and the router has notified a receiver (spec: alerts#history-webhook).
     Delivered {
         /// Start; none when the router gave the zero time.
         start: Option<Ts>,
@@ -114,8 +113,8 @@ impl What {
     }
 }
 
-/// A router that was given an end and no start takes the end for the start, each time anew: what it tells of such an
-/// alert does not say when it began.
+/// A router that received an end and no start uses the end as the start, each time again. So its report of such an
+/// alert does not tell when the alert began.
 const fn says_no_start(start: Option<Ts>, end: Ts) -> bool {
     match start {
         Some(start) => start.0 == end.0,
@@ -123,7 +122,7 @@ const fn says_no_start(start: Option<Ts>, end: Ts) -> bool {
     }
 }
 
-/// A row and what is to be written of it.
+/// A row and the changes to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// As it is now.
@@ -158,7 +157,7 @@ impl Occurrences {
         Occurrences(kept)
     }
 
-    /// Takes in what was heard.
+    /// Applies an event.
     pub fn apply(&mut self, heard: Heard) {
         let started = heard.start_range().and_then(|range| self.started(range));
         let Heard { at, what, annotations } = heard;
@@ -188,7 +187,7 @@ impl Occurrences {
             (What::Resolved { start: None, .. }, None) => {}
             (What::Delivered { start, end, receiver }, open) => {
                 let told_until = end.unwrap_or(at);
-                // What began after the end that is told is another occurrence.
+                // A row that began after the reported end is another occurrence.
                 let open = open.filter(|open| self.0[*open].row.starts_at <= told_until);
                 let same = || {
                     let end = end.filter(|end| says_no_start(start, *end))?;
@@ -209,7 +208,7 @@ impl Occurrences {
         }
     }
 
-    /// What is to be written.
+    /// The rows to be written.
     pub fn into_changed(self) -> impl Iterator<Item = Kept> {
         self.0.into_iter().filter(Kept::is_changed)
     }
@@ -228,8 +227,8 @@ impl Occurrences {
         self.0.iter().position(|k| k.row.starts_at >= from && k.row.starts_at < before)
     }
 
-    /// The last occurrence that was not over before the first of these times and began by the second: who tells its end
-    /// again may have forgotten when it began.
+    /// The last occurrence that ended after the first of these times and began by the second: a sender that repeats an
+    /// end may no longer know the start.
     fn during(&self, (start, end): (Ts, Ts)) -> Option<usize> {
         let overlaps = |row: &Occurrence| row.starts_at <= end && row.ends_at.is_none_or(|e| e >= start);
         let all = self.0.iter().enumerate().filter(|(_, k)| overlaps(&k.row));
@@ -267,7 +266,7 @@ impl Occurrence {
 impl Kept {
     /// The same occurrence fires after all: its end was only supposed.
     fn goes_on(&mut self, at: Ts, until: Ts, annotations: Labels) {
-        // Heard before its end was: told late by another process.
+        // An event from before the row's end that another process has reported late.
         if self.row.created_at > at {
             return;
         }

@@ -1,4 +1,5 @@
-//! Who sends: the labels and display values the service owns, and placeholders for them (spec: alerts#identity-labels).
+//! The identity of a sender: the labels and display values the service owns, and placeholders for them (spec:
+//! alerts#identity-labels).
 
 use crate::labels::is_name;
 
@@ -62,7 +63,7 @@ impl Identity {
     }
 }
 
-/// The label that says whose an alert or a silence is.
+/// The label with the key of the system that an alert or a silence belongs to.
 pub const SYSTEM_KEY: &str = "system_key";
 
 /// Names that clients can neither set nor remove, as labels or annotations.
@@ -82,8 +83,8 @@ pub fn is_server_owned(name: &str) -> bool {
     )
 }
 
-/// Replaces `{{ .name }}` by the value of that name where there is one; all else stays, and what was put in is not
-/// looked at again. `None` when the result would exceed `max` bytes.
+/// Replaces `{{ .name }}` by the value of that name if there is one. All other text stays, and inserted values are not
+/// expanded again. `None` when the result would exceed `max` bytes.
 pub fn expand<'v>(text: &str, max: usize, value: impl Fn(&str) -> Option<&'v str>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -96,7 +96,7 @@ impl Labels {
         }
         for (mine, theirs) in self.0.iter().zip(&other.0) {
             match mine.0.cmp(&theirs.0) {
-                // The smaller name is missing on the other side, and who misses it comes first.
+                // The other side lacks the smaller name, and the side that lacks it comes first.
                 Ordering::Less => return Ordering::Greater,
                 Ordering::Greater => return Ordering::Less,
                 Ordering::Equal => {}

@@ -1,4 +1,4 @@
-//! The alert router's rules: what systems may send, what they are told, and how alerts and silences live.
+//! The alert router's rules: what systems may send, what they receive, and the lifecycles of alerts and silences.
 //!
 //! Pure: no clock, no storage, no network; `now` is an argument and everything stored goes in and out as plain data.
 //! See spec: alerts#system-interface (the interface for systems) and spec: alert-router#fingerprint to spec:

@@ -1,7 +1,7 @@
 //! Alerts and silences as clients see them, and which of them a caller sees (spec: alerts#answers,
 //! alert-router#listing, alert-router#groups, silences#expire-and-list).
 //!
-//! Both router modes end here: the embedded one with what it stored, the remote one with what it was told.
+//! Both routers use it: the embedded one with the rows it stored, the remote one with the answers it received.
 
 use crate::{
     AlertsQuery, Fingerprint, Labels, Matcher, Nanos, PostedAlert, SilencesQuery, identity::SYSTEM_KEY,
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{cmp::Ordering, collections::HashSet};
 use uuid::Uuid;
 
-/// The one receiver that systems are told of.
+/// The only receiver that systems see.
 pub const NEUTRAL_RECEIVER: &str = "default";
 
 /// State of an alert.
@@ -74,7 +74,7 @@ pub struct ListedAlert {
     pub ends_at: Nanos,
     /// Identity within the tenant.
     pub fingerprint: Fingerprint,
-    /// Who is notified.
+    /// The receivers that are notified.
     #[serde(default, deserialize_with = "null_is_default")]
     pub receivers: Vec<Receiver>,
     /// Start.
@@ -149,9 +149,9 @@ pub struct ListedSilence {
 pub struct AlertGroup {
     /// Its alerts in the order of spec: alert-router#groups.
     pub alerts: Vec<ListedAlert>,
-    /// What they have in common.
+    /// The labels its alerts share.
     pub labels: Labels,
-    /// Who is notified.
+    /// The receiver that is notified.
     pub receiver: Receiver,
 }
 
@@ -170,7 +170,7 @@ pub fn render<T: Serialize + ?Sized>(answer: &T) -> Result<String, serde_json::E
     Ok(text)
 }
 
-/// Whom the answer is for.
+/// The reader of the answer.
 #[derive(Clone, Copy, Debug)]
 pub enum Viewer<'a> {
     /// A system: sees its own alerts and silences and one neutral receiver.
@@ -180,7 +180,7 @@ pub enum Viewer<'a> {
         /// Its organization, the tenant.
         organization_id: &'a str,
     },
-    /// Somebody who may see the whole tenant.
+    /// A reader who may see the whole tenant.
     Tenant,
 }
 
@@ -195,7 +195,7 @@ impl Viewer<'_> {
         }
     }
 
-    /// Does a silence with these matchers belong to what the viewer sees?
+    /// Whether the viewer sees a silence with these matchers.
     pub fn sees_silence(&self, matchers: &[Matcher]) -> bool {
         match self {
             Viewer::System { system_key, .. } => is_owned(matchers, system_key),
@@ -204,8 +204,8 @@ impl Viewer<'_> {
     }
 }
 
-/// The alerts that the viewer sees and the query selects, by fingerprint. `silences` are those of the tenant: a
-/// system is told only of its own ones, but an alert that another one silences stays suppressed.
+/// The alerts that the viewer sees and the query selects, by fingerprint. `silences` are those of the tenant: a system
+/// sees only its own, but an alert that another system's silence mutes stays suppressed.
 pub fn select_alerts(
     mut alerts: Vec<ListedAlert>,
     silences: &[ListedSilence],
@@ -292,8 +292,8 @@ pub fn group_alerts(alerts: Vec<ListedAlert>) -> Vec<AlertGroup> {
     groups
 }
 
-/// The order of alerts in a group and in a notification: by `job`, then `instance` (who has the label comes first),
-/// then by label set.
+/// The order of alerts in a group and in a notification: by `job`, then `instance` (an alert that has the label comes
+/// first), then by label set.
 pub fn alert_order(a: &Labels, b: &Labels) -> Ordering {
     for name in ["job", "instance"] {
         let order = match (a.get(name), b.get(name)) {

@@ -92,7 +92,7 @@ impl From<Matcher> for Wire {
     }
 }
 
-/// Why a text is no matcher. The text of each is what clients get.
+/// Why a text is not a matcher; clients receive its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatcherError {
     /// Not `name<op>value`.
@@ -213,12 +213,12 @@ fn unescape(raw: &str) -> Option<String> {
 #[derive(Clone, Debug)]
 pub struct Compiled {
     matcher: Matcher,
-    /// Shared by copies: what an expression needs while it is matched is larger than the expression.
+    /// Shared by copies: the memory that matching needs is larger than the expression.
     regex: Option<Arc<Regex>>,
 }
 
 impl Compiled {
-    /// What was compiled.
+    /// The matcher this was compiled from.
     pub fn matcher(&self) -> &Matcher {
         &self.matcher
     }

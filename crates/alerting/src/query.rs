@@ -1,4 +1,5 @@
-//! Query parameters of the lists: read by an allow-list and rebuilt, never passed on (spec: alerts#query-parameters).
+//! Query parameters of the lists: checked against an allow-list and rebuilt, never passed on (spec:
+//! alerts#query-parameters).
 
 use crate::{
     Compiled, Labels, Limits, Matcher, Reject,

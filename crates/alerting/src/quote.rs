@@ -1,6 +1,6 @@
 //! Quoting of offending values in error texts, as senders know it from other alert routers.
 
-/// The text in double quotes with backslash escapes for what cannot be printed.
+/// The text in double quotes, with backslash escapes for unprintable characters.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -55,7 +55,7 @@ fn compile(translated: &str, expression: &str) -> Result<Regex, RegexError> {
     RegexBuilder::new(translated).size_limit(COMPILED_BYTES).dfa_size_limit(COMPILED_BYTES).build().map_err(
         |e| match e {
             regex::Error::CompiledTooBig(_) => RegexError::TooLarge,
-            // What the reader lets through and the engine does not: nesting beyond its limit, tables it lacks.
+            // Expressions that the reader accepts and the engine refuses: nesting beyond its limit, tables it lacks.
             _ => translate::Fault::new("expression nests too deeply", expression).into(),
         },
     )

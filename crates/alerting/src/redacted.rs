@@ -1,9 +1,9 @@
-//! What is shown in the place of a secret.
+//! The text shown in place of a secret.
 
 use serde::{Serialize, Serializer};
 use serde_saphyr::SingleQuoted;
 
-/// What is shown in the place of a secret.
+/// The text shown in place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
 
 /// A secret; its hidden form has one spelling, `'[REDACTED]'`.

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Reject {
     /// HTTP status.
     pub status: u16,
-    /// What stands in the body.
+    /// The content of the body.
     pub body: RejectBody,
 }
 

@@ -1,7 +1,7 @@
 //! The embedded router's rules over plain data (spec: alert-router#ingest, alert-router#listing, silences#update-rules,
 //! silences#expire-and-list).
 //!
-//! A push: [`StoredAlert::new`], then [`store`] with what is there under the same fingerprint. A list: [`list_alerts`],
+//! A push: [`StoredAlert::new`], then [`store`] with the stored alert of the same fingerprint. A list: [`list_alerts`],
 //! then [`crate::listing::select_alerts`]. A silence: [`put_silence`], [`StoredSilence::expired`].
 
 use crate::{
@@ -29,7 +29,7 @@ pub struct StoredAlert {
     pub updated_at: Nanos,
     /// Address that produced it; empty = none.
     pub generator_url: String,
-    /// The end is not the sender's, but what `resolve_timeout` makes of a push without end.
+    /// The end does not come from the sender: `resolve_timeout` set it for a push without an end.
     pub timeout: bool,
 }
 
@@ -53,7 +53,7 @@ impl StoredAlert {
         self.ends_at <= now
     }
 
-    /// The end that counts: after an outage, senders get time to refresh what ended meanwhile.
+    /// The end that counts: after an outage, senders get time to refresh alerts that ended meanwhile.
     pub fn effective_end(&self, outage: Option<Outage>) -> Nanos {
         match outage {
             Some(o) if o.down_since <= self.ends_at && self.ends_at <= o.started => {
@@ -68,7 +68,7 @@ impl StoredAlert {
         self.effective_end(outage) >= now
     }
 
-    /// May its row be removed? `delivered`: every group has told its receivers that the alert is over.
+    /// Whether its row may be removed. `delivered`: every group has notified its receivers that the alert is over.
     pub fn is_removable(&self, delivered: bool, now: Nanos, outage: Option<Outage>) -> bool {
         let kept = if delivered { KEEP_AT_LEAST } else { KEEP_AT_MOST };
         self.effective_end(outage).plus(kept) < now
@@ -77,7 +77,7 @@ impl StoredAlert {
 
 const KEEP_AT_LEAST: Duration = Duration::from_secs(15 * 60);
 const KEEP_AT_MOST: Duration = Duration::from_secs(45 * 60);
-/// How long senders have after an outage to refresh what ended meanwhile.
+/// How long after an outage senders may refresh alerts that ended meanwhile.
 pub const REFRESH_AFTER_OUTAGE: Duration = Duration::from_secs(5 * 60);
 /// An outage of at most this does not count (spec: alert-router#life).
 pub const SHORT_OUTAGE: Duration = Duration::from_secs(60);
@@ -112,7 +112,7 @@ impl Outage {
     }
 }
 
-/// What to keep when `new` comes in and `old` is there under the same fingerprint: both merged if their spans
+/// The alert to keep when `new` comes in and `old` is stored under the same fingerprint: both merged if their spans
 /// overlap, else the new one.
 pub fn store(old: Option<&StoredAlert>, new: StoredAlert, now: Nanos) -> StoredAlert {
     match old {
@@ -172,7 +172,7 @@ pub fn silenced_by(labels: &Labels, silences: &[ActiveSilence]) -> Vec<String> {
     ids.iter().map(Uuid::to_string).collect()
 }
 
-/// The alerts that are not over, with their present status. `receivers` names who is notified of an alert.
+/// The alerts that are not over, with their present status. `receivers` gives the names of an alert's receivers.
 pub fn list_alerts<'a>(
     alerts: impl IntoIterator<Item = &'a StoredAlert>,
     silences: &[ActiveSilence],
@@ -233,7 +233,7 @@ impl StoredSilence {
         }
     }
 
-    /// What it is after a DELETE; `None` when it is over already and nothing changes.
+    /// The silence after a DELETE; `None` when it is already over and nothing changes.
     pub fn expired(&self, now: Nanos) -> Option<StoredSilence> {
         let mut over = self.clone();
         match self.state(now) {
@@ -277,7 +277,7 @@ impl StoredSilence {
     }
 }
 
-/// What a POST of a silence changes; all of it in one transaction.
+/// The changes of a POST of a silence; all of them in one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SilencePut {
     /// To be written, new or in place; its id is the answer.
@@ -286,8 +286,8 @@ pub struct SilencePut {
     pub replaced: Option<StoredSilence>,
 }
 
-/// Decides what a POST does. `stored` is the silence with the posted id, if the tenant has it; for a system it
-/// must also be the system's own. `new_id` is used when the id cannot be kept.
+/// Decides what a POST does. `stored` is the silence with the posted id, if the tenant has it; for a system it must
+/// also be the system's own. `new_id` is used when the id cannot be kept.
 pub fn put_silence(
     posted: PostedSilence,
     stored: Option<&StoredSilence>,

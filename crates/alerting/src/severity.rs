@@ -33,7 +33,7 @@ impl Severity {
         Severity::ALL.into_iter().find(|s| s.as_str() == word)
     }
 
-    /// What an alert with this label value is treated as.
+    /// The severity that an alert with this label value is treated as.
     pub fn of_label(value: &str) -> Severity {
         Severity::parse(value).unwrap_or(Severity::Info)
     }

@@ -30,7 +30,7 @@ pub struct PostedSilence {
     pub annotations: Labels,
 }
 
-/// What is needed to judge a silence.
+/// The settings by which a silence is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceIntake<'a> {
     /// The calling system. `None` leaves the matchers alone; only for the plain interface of conformance tests.
@@ -287,7 +287,7 @@ pub fn is_owned(matchers: &[Matcher], system_key: &str) -> bool {
     matchers.iter().any(|m| m.op == Op::Equal && m.name == SYSTEM_KEY && m.value == system_key)
 }
 
-/// The body that a remote router gets: written from what was read, nothing else.
+/// The body for a remote router, written from the parsed silence only.
 pub fn write_silence(silence: &PostedSilence) -> String {
     let mut out = String::with_capacity(512);
     out.push('{');

@@ -1,4 +1,4 @@
-//! Documents that say nothing about the real configuration (spec: alerts#neutral-answers).
+//! Documents that reveal nothing about the real configuration (spec: alerts#neutral-answers).
 
 use crate::{Nanos, listing::NEUTRAL_RECEIVER};
 use bailiwick_domain::json::write_str;

@@ -1,4 +1,4 @@
-//! What notifications of every kind share: their language, its words, and the settings that messages show.
+//! The parts that notifications of every kind share: their language, its words, and the settings that messages show.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -61,7 +61,7 @@ impl Language {
     }
 }
 
-/// What messages show besides the alert: settings.
+/// The settings that messages show besides the alert.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// Where people open the user interface, without a slash at the end.
@@ -94,7 +94,7 @@ impl Zone {
         Zone { base: Offset { seconds: 0, name: "UTC".to_owned() }, others: Vec::new() }
     }
 
-    /// What holds at a time, in seconds since 1970.
+    /// The offset at a time, in seconds since 1970.
     pub fn at(&self, unix: i64) -> &Offset {
         let holds = |spans: &[(i64, i64)]| spans.iter().any(|(from, until)| (*from..*until).contains(&unix));
         self.others.iter().find(|(_, spans)| holds(spans)).map_or(&self.base, |(offset, _)| offset)

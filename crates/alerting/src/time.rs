@@ -162,7 +162,7 @@ fn number(b: &[u8], at: usize, n: usize) -> Option<i64> {
         .try_fold(0, |acc, d| if d.is_ascii_digit() { Some(acc * 10 + i64::from(d - b'0')) } else { None })
 }
 
-/// An optional fraction in nanoseconds, and what follows it.
+/// An optional fraction in nanoseconds, and the rest.
 fn fraction(b: &[u8]) -> Option<(u32, &[u8])> {
     let Some(rest) = b.strip_prefix(b".") else { return Some((0, b)) };
     let len = rest.iter().take_while(|d| d.is_ascii_digit()).count();

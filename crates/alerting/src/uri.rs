@@ -17,7 +17,7 @@ pub(crate) fn is_uri(text: &str) -> bool {
     opaque || (!colon_first && escapes_are_whole(rest))
 }
 
-/// Is there a scheme, and what follows it; `None` when the text begins with a colon.
+/// Whether there is a scheme, and the text after it; `None` when the text begins with a colon.
 fn split_scheme(text: &str) -> Option<(bool, &str)> {
     for (i, b) in text.bytes().enumerate() {
         match b {

@@ -1,6 +1,6 @@
-//! Where webhooks may go (spec: alert-configuration#layers, "Webhook address policy"): what can be said without asking
-//! a name server. Whoever resolves a name asks [`AllowedHosts::permits`] about every address, at saving and again at
-//! each delivery.
+//! The addresses webhooks may have (spec: alert-configuration#layers, "Webhook address policy"), as far as they can be
+//! checked without a name server. Code that resolves a name calls [`AllowedHosts::permits`] for every address, on
+//! saving and again at each delivery.
 
 use bailiwick_domain::{
     net::{Network, is_global, unwrapped},
@@ -58,7 +58,7 @@ impl Target {
         if text.chars().count() > MAX_URL_CHARS {
             return Err("max");
         }
-        // What readers of addresses disagree about, and the brackets of a router's templates.
+        // Characters that address parsers disagree about, and the brackets of a router's templates.
         let is_doubtful = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
         if text.contains(is_doubtful) || text.contains("{{") {
             return Err("invalid_format");
@@ -118,8 +118,8 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// Small letters, no brackets. What different programs would read differently (`0x7f.1`, `127.1`, names in other
-/// scripts, a dot at the end) is refused.
+/// Small letters, no brackets. Refuses hosts that different programs would read differently (`0x7f.1`, `127.1`, names
+/// in other scripts, a dot at the end).
 fn canonical_host(written: &str, url: &Url) -> Rule<String> {
     let read = url.host_str().ok_or("missing_host")?;
     if let Some(inner) = written.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
@@ -149,7 +149,7 @@ fn is_local_name(host: &str) -> bool {
     host.rsplit('.').next().is_some_and(|last| matches!(last, "localhost" | "local" | "internal"))
 }
 
-/// `scheme://host/[REDACTED]`: what of an address may be shown.
+/// `scheme://host/[REDACTED]`: the part of an address that may be shown.
 pub fn redacted(url: &str) -> String {
     let parts = url.split_once("://").map(|(scheme, rest)| {
         let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();

@@ -1,10 +1,9 @@
-//! How many active alerts systems and tenants of a remote router may have (spec: alerts#limits), counted from the open
-//! rows of the history, what is noted and not written yet, and what is on its way to the router.
+//! The active alert limit of systems and of tenants at a remote router (spec: alerts#limits). The count includes open
+//! rows of the alert history, events that are not written yet, and alerts on their way to the router.
 //!
-//! Almost every push repeats alerts that are active already. This process remembers those, so such a push asks nothing.
-//! For new alerts it goes by counts read a while ago; only when these are old or there is little room the database is
-//! asked: how many are active, and which of these are. Silences are only at the router, so it is asked for their
-//! number.
+//! Almost every push repeats alerts that are already active. This process remembers them, so such a push needs no
+//! query. For new alerts the process uses counts it read a while ago; it queries the database only when these are old
+//! or little room is left. Silences are stored only at the router, so the router is asked for their number.
 
 use super::{Fault, Sender, history::deferred};
 use crate::Alerts;
@@ -24,10 +23,10 @@ use std::{
 /// them too.
 const WIDE: Duration = Duration::from_secs(30);
 const NARROW: Duration = Duration::from_secs(2);
-/// Alerts and systems that are remembered; with more, all are forgotten and asked about anew.
+/// How many alerts and systems this process remembers; beyond that it forgets all of them and queries again.
 const REMEMBERED: usize = 250_000;
 
-/// What this process knows of active alerts.
+/// The active alerts that this process knows of.
 #[derive(Debug, Default)]
 pub(super) struct ActiveAlertLimit {
     alerts: Mutex<TenantCounts>,
@@ -99,7 +98,7 @@ impl TenantCounts {
         (&mut tenant.count, system)
     }
 
-    /// Forgets everything but what is on its way.
+    /// Forgets everything except the alerts on their way to the router.
     fn forget(&mut self) {
         self.tenants.retain(|_, tenant| {
             tenant.count = Count::default();
@@ -148,7 +147,7 @@ impl Drop for AdmittedAlerts<'_> {
     }
 }
 
-/// Leaves out new alerts that there is no room for. Refreshes of active ones and what ends some always pass.
+/// Removes new alerts that exceed the limit. Refreshes of active alerts and resolved alerts always pass.
 pub(super) async fn admit<'a>(
     service: &'a Alerts,
     who: &'a Sender<'_>,
@@ -196,7 +195,7 @@ fn hold(system: &mut System, held: &mut Vec<Fingerprint>, new: impl Iterator<Ite
     }
 }
 
-/// Asks what is active, holds places for those of the new alerts that fit, and answers the others.
+/// Reads the active alerts from the database, reserves places for the new alerts that fit, and returns the others.
 async fn ask(
     admitted: &mut AdmittedAlerts<'_>,
     (per_system, per_tenant): (u64, u64),
@@ -204,7 +203,7 @@ async fn ask(
     new: &[Fingerprint],
 ) -> Result<HashSet<Fingerprint>, Fault> {
     let (service, tenant, system_key) = (admitted.service, admitted.tenant, admitted.system_key);
-    // In the order in which an alert goes, so that none is missed between two: on its way, noted, written.
+    // The order is the one an alert moves in (on its way, noted, written), so no alert is missed between two reads.
     let mut beside = service.alerting().room.memory().under_way(tenant);
     let noted = deferred::noted(service, tenant);
     let mut asked: HashSet<Fingerprint> = new.iter().copied().collect();
@@ -262,7 +261,7 @@ async fn stored(
     Ok(found.into_iter().filter_map(|(text, key)| Some((text.parse().ok()?, key.into()))).collect())
 }
 
-/// What is active of what is stored, after what was noted since, and with what is on its way.
+/// Combines the stored active alerts with those noted since and those on their way.
 fn combined(
     stored: &HashMap<Fingerprint, Box<str>>,
     noted: HashMap<Fingerprint, Option<Box<str>>>,
@@ -296,7 +295,7 @@ pub(super) async fn active(
     Ok(combined(&stored(on, tenant, fingerprints).await?, noted, HashMap::new()))
 }
 
-/// Remembers what the router has been given.
+/// Remembers the alerts that the router has accepted.
 pub(super) fn learn(service: &Alerts, who: &Sender<'_>, now: Nanos, alerts: &[PostedAlert]) {
     let resolve_timeout = service.settings.alerting.resolve_timeout;
     let mut memory = service.alerting().room.memory();
@@ -319,11 +318,11 @@ pub(super) fn learn(service: &Alerts, who: &Sender<'_>, now: Nanos, alerts: &[Po
     }
 }
 
-/// Tenants whose number of silences is remembered.
+/// Number of tenants whose silence count is remembered.
 const TENANTS: usize = 10_000;
 
-/// Whether a tenant may have one more silence. A router that does not tell refuses nobody: it is about to be asked for
-/// the silence itself, and each system has a limit of its own.
+/// Whether a tenant may have one more silence. If the router does not answer, the silence is admitted: the next request
+/// asks the same router to store it, and each system has its own limit.
 pub(super) async fn admit_silence(service: &Alerts, client: &RouterClient, who: &Sender<'_>) -> bool {
     let (limit, now) = (service.settings.alerting.limits.silences_per_tenant, service.now());
     let room = &service.alerting().room;

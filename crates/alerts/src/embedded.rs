@@ -1,6 +1,6 @@
 //! Alerts and silences in the service's own database (spec: alert-router#ingest, alert-router#listing,
-//! silences#update-rules, silences#expire-and-list). The rules are those of `alerting::router`; here they are read,
-//! applied and written in one transaction.
+//! silences#update-rules, silences#expire-and-list). `alerting::router` has the rules; this module reads, applies them
+//! and writes in one transaction.
 
 use super::{
     Fault, Sender,
@@ -49,7 +49,7 @@ pub(super) struct Push {
     origin: Origin,
 }
 
-/// What became of it.
+/// The result of one push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
     /// New alerts beyond a limit were not stored.
@@ -215,7 +215,7 @@ impl State {
         let old = self.alerts.get(&key).map(|k| &k.alert);
         let is_known = old.is_some();
         if let Some(old) = old.filter(|old| old.labels != new.labels) {
-            // Two label sets with one fingerprint are made on purpose; whoever was there first stays.
+            // Two label sets share a fingerprint only if a sender made them so on purpose; the first one stays.
             if !old.is_resolved(push.now) {
                 tracing::warn!(tenant = %push.tenant, fingerprint = %key.1, "a push collides with another alert");
                 return Ok(true);
@@ -224,10 +224,11 @@ impl State {
         let was_active = old.is_some_and(|old| !old.is_resolved(push.now));
         let alert = router::store(old, new, push.now);
         let is_active = !alert.is_resolved(push.now);
-        // What the service has to say of a system is not the system's to use up.
+        // Service alerts do not count towards the limits of the system they are about.
         let has_limits = push.origin != Origin::Service;
         if has_limits && !is_known && !self.has_rows_left(push).await? {
-            // Over before it was known: nobody has seen it. One that fires is refused instead of lost.
+            // A new alert that is already resolved is dropped, as no one has seen it. A firing one is refused, so the
+            // sender knows.
             return Ok(!is_active);
         }
         if has_limits && is_active && !was_active && !self.make_room(push).await? {
@@ -242,7 +243,7 @@ impl State {
         Ok(true)
     }
 
-    /// Reads what the systems of these pushes have, and their tenants, unless all that they push is active already.
+    /// Reads the counts of the pushing systems and their tenants, unless every alert of these pushes is active already.
     async fn read_counts(&mut self, pushes: &[Push]) -> Result<(), StoreError> {
         let is_refresh = |push: &Push, alert: &PostedAlert| {
             let kept = self.alerts.get(&(push.tenant, alert.fingerprint()));
@@ -251,7 +252,7 @@ impl State {
         let has_news = |push: &&Push| !push.alerts.iter().all(|alert| is_refresh(push, alert));
         let with_news = pushes.iter().filter(|push| push.origin == Origin::System).filter(has_news);
         let systems: BTreeSet<_> = with_news.map(|push| (push.tenant, push.system_key.as_str())).collect();
-        // What ends while the group waits may be refreshed by it, so it counts.
+        // An alert that ends while the group waits may be refreshed by this group, so it still counts as active.
         let Some(now) = pushes.iter().map(|push| push.now.to_ts()).min().filter(|_| !systems.is_empty())
         else {
             return Ok(());

@@ -1,10 +1,10 @@
-//! Why the alert interface does not do what a system asks (spec: alerts#proxy-errors).
+//! The errors of the alert interface of systems (spec: alerts#proxy-errors).
 
 use bailiwick_alerting::{Reject, answer::Unreadable};
 use bailiwick_outbound::RouterError;
 use bailiwick_store::StoreError;
 
-/// What a system is told instead of a result; texts here are for the log.
+/// The error a system receives instead of a result; the texts here are for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The request itself is wrong, or the router says so: the exact answer.
@@ -36,10 +36,10 @@ pub enum Fault {
     NotReady {
         /// For `Retry-After`.
         retry_after_secs: u64,
-        /// What is not ready.
+        /// The part that is not ready.
         log: String,
     },
-    /// The tenant does not run at the remote router. Use cases turn it into what spec: alerts#waiting-tenants says.
+    /// The tenant does not run at the remote router. Use cases convert this error as spec: alerts#waiting-tenants says.
     #[error("the tenant does not run at the alert router")]
     UnknownTenant,
     /// 500 `internal server error`.

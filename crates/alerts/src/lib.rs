@@ -1,11 +1,12 @@
-//! Alerts: the embedded and the remote router, the interface of systems and of people, configuration, delivery and history.
+//! Alerts: the embedded and the remote router, the interfaces of systems and of people, configuration, notifications
+//! and alert history.
 //!
-//! This file is the alert interface for systems: who asks, what he may see and change, and where it is kept (spec:
-//! alerts#system-interface).
+//! This file is the alert interface of systems: which system asks, what it may see and change, and which router stores
+//! it (spec: alerts#system-interface).
 //!
 //! One [`AlertRouter`] serves every operation: [`embedded`] keeps alerts and silences in the database, [`remote`] asks
-//! a router elsewhere. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an
-//! operation: a function here, one in each of the two.
+//! a separate router. Both use the rules and the filters of the `alerting` crate, so both answer alike. To add an
+//! operation, write a function here and one in each of the two.
 
 mod active_alert_limit;
 pub mod config;
@@ -55,7 +56,8 @@ use std::{
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-/// Requests of people in flight to a remote router, and how many of these are left to what is about one tenant.
+/// How many requests of people may be in flight to a remote router, and how many of these are reserved for requests
+/// about one tenant.
 const FOR_PEOPLE: usize = 64;
 const SPARED: usize = 16;
 /// Statistics over the history that are made at once.
@@ -91,15 +93,15 @@ impl Parts {
     }
 }
 
-/// What the service keeps of alerting between requests.
+/// The state the service keeps for alerts between requests.
 #[derive(Debug)]
 pub struct Alerting {
     router: AlertRouter,
-    /// The same for people: what they ask takes no place from systems, and its faults close nobody's way.
+    /// The same router for requests of people. It has its own places and its own faults, so people never block systems.
     for_people: AlertRouter,
     /// How many tenants all of people's lists together ask at the same time.
     asked: Semaphore,
-    /// Whose statistics are made now; each reads all rows of its scope.
+    /// The organizations whose statistics are being computed; each computation reads all rows of its scope.
     statistics: FairSemaphore,
     /// Limits of each system.
     pub throttle: RequestLimit,
@@ -185,8 +187,8 @@ impl Alerting {
         matches!(self.router, AlertRouter::Embedded)
     }
 
-    /// The router for what people ask; its connections live with the runtime that opened them, so a
-    /// request that another one makes when that ends is tried again like any broken one.
+    /// The router for requests of people. Its connections live with the runtime that opened them; when that runtime
+    /// ends, a request from another one is retried like any broken request.
     pub(crate) const fn for_people(&self) -> &AlertRouter {
         &self.for_people
     }
@@ -207,7 +209,7 @@ impl Alerting {
         [("refused", self.dropped.refused.get()), ("expired", self.dropped.expired.get())]
     }
 
-    /// Takes the organization's turn at statistics, as a large one would.
+    /// Takes one of the organization's places for statistics, as a large request would.
     ///
     /// # Errors
     /// 503 while all are taken.
@@ -311,7 +313,7 @@ pub async fn push_alerts(
     refused_first(&batch, stored)
 }
 
-/// What is wrong with the request comes before a limit, but not before a fault that calls for sending it again.
+/// A problem of the request takes precedence over a limit, but not over a fault that calls for a retry.
 fn refused_first(batch: &ParsedBatch, stored: Result<(), Fault>) -> Result<(), Fault> {
     match (batch.refusal(), stored) {
         (Some(reject), Ok(()) | Err(Fault::AlertLimit | Fault::Rejected(_))) => Err(reject.into()),

@@ -1,11 +1,11 @@
-//! The liveness monitor (spec: systems#liveness; alerts#link-failed): raises `LinkFailed` for every system that is
-//! inactive, refreshes it while it stays so, and resolves it in its tenant when the system recovers, is suspended,
+//! The liveness monitor (spec: systems#liveness; alerts#link-failed): raises `LinkFailed` for every inactive system,
+//! refreshes it while the system stays inactive, and resolves it in its tenant when the system recovers, is suspended,
 //! deleted, destroyed or moved.
 //!
-//! It also keeps the numbers of systems by status ([`systems::stats::settle`]).
+//! It also updates the numbers of systems by status ([`systems::stats::settle`]).
 //!
-//! One process does so for all: the one that holds the lease. All work is in batches; what has been raised is kept
-//! apart from the systems, and only what a tenant has taken is kept as raised.
+//! Only the process that holds the lease runs it. All work is in batches. Raised alerts are recorded apart from the
+//! systems, and an alert counts as raised only once its tenant has accepted it.
 
 use crate::{Alerts, ServiceAlert as Posted, raise};
 use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
@@ -28,7 +28,7 @@ const BATCH: u64 = 2_000;
 /// A process that has died is replaced after so many intervals.
 const INTERVALS: u32 = 3;
 
-/// What a check did.
+/// The result of one check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Whether this process is the one that watches.

@@ -1,4 +1,4 @@
-//! What goes on beside the requests: signs of life, removal of what is over, delivery of queued pushes.
+//! Background work of the alert service: signs of life, removal of ended alerts, delivery of queued pushes.
 
 use super::{config::provision, history::expiry, manage, notify, outage_detector, push_queue};
 use crate::Alerts;
@@ -15,8 +15,8 @@ use std::{future::Future, time::Duration};
 const PURGE_EVERY: Duration = Duration::from_secs(60);
 /// Between two looks into the queue.
 const QUEUE_EVERY: Duration = Duration::from_secs(1);
-/// How long the row of an alert is kept after its end when all who were to be told of it have been, and when not
-/// (spec: alert-router#life).
+/// How long the row of an ended alert is kept when all its recipients have been notified, and when not (spec:
+/// alert-router#life).
 const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
 const KEEP_UNTOLD: Duration = Duration::from_secs(45 * 60);
 /// How long it is kept that a recipient could not be reached, unless that happens again.
@@ -91,7 +91,7 @@ async fn purge(service: Alerts) -> Result<(), StoreError> {
 pub async fn purge_ended(service: &Alerts) -> Result<u64, StoreError> {
     outage_detector::keep(service).await?;
     let now = service.now();
-    // What ended in an outage may still be refreshed right after it, and is still to be told of.
+    // An alert that ended in an outage may be refreshed right after it, and its recipients are still to be notified.
     let up_since =
         service.alerting().outage.ended_at().map_or(service.started_at, |at| at.max(service.started_at));
     let before = |kept| if now >= up_since.plus(kept) { now.minus(kept) } else { Ts(i64::MIN) };

@@ -1,8 +1,9 @@
-//! Signs of life of the processes that serve the embedded router. A gap between them is an outage: nobody could refresh
-//! alerts meanwhile, whether the processes, their machine or the database had stopped (spec: alert-router#life).
+//! Signs of life of the processes that serve the embedded router. A gap between them is an outage, during which no
+//! alert could be refreshed, whether the processes, their machine or the database had stopped (spec:
+//! alert-router#life).
 //!
-//! Whatever treats alerts as over because of the time [`expiry`]s the sign first. So a process that comes back knows of
-//! the outage before it says or writes anything, and one that cannot give a sign waits.
+//! Code that treats alerts as over because of the time calls [`keep`] first. So a process that comes back knows of the
+//! outage before it answers or writes anything, and a process that cannot give a sign waits.
 
 use crate::Alerts;
 use bailiwick_alerting::{

@@ -1,6 +1,6 @@
-//! Pushes for tenants that a remote router does not run yet: kept in the database, delivered when it does
-//! (spec: alerts#waiting-tenants). While an alert waits or is on its way, whatever else is pushed of it takes its place
-//! in the queue, so that nothing overtakes it and an older state never comes after a newer one.
+//! Pushes for tenants that a remote router does not run yet: stored in the database and delivered once it does (spec:
+//! alerts#waiting-tenants). While an alert is queued or being delivered, later pushes of it also go through the queue,
+//! so that an older state never arrives after a newer one.
 
 use super::{AlertRouter, Fault, active_alert_limit};
 use crate::Alerts;
@@ -29,7 +29,7 @@ pub const LONGEST: Duration = RETRY.longest();
 const SPARE: Duration = Duration::from_secs(35);
 /// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.
 const ALERTS: usize = 200;
-/// Requests of one delivery to a tenant, also of those in which what the router refuses is looked for.
+/// Requests of one delivery to a tenant, including those that search for the alerts the router refuses.
 const REQUESTS: usize = 64;
 /// Fingerprints of dropped alerts that a line of the log names.
 const NAMED: usize = 10;
@@ -77,7 +77,7 @@ impl QueuedTenants {
         known.reads
     }
 
-    /// What this read found, and what was added since it began.
+    /// Sets the tenants this read found, and keeps those added since it began.
     fn set(&self, tenants: &[OrgId], read: u64) {
         let mut known = self.change();
         known.tenants.retain(|_, added| *added >= read);
@@ -112,7 +112,7 @@ pub(super) struct Dropped {
     pub(super) expired: Counter,
 }
 
-/// Splits a push into what has to queue behind something that waits, and what can be sent.
+/// Splits a push into the alerts that must queue behind a waiting one and those that can be sent.
 pub(super) async fn behind(
     service: &Alerts,
     tenant: OrgId,
@@ -126,17 +126,17 @@ pub(super) async fn behind(
     Ok(alerts.into_iter().partition(|a| waiting.contains(&a.fingerprint().to_string())))
 }
 
-/// What became of a push that was to be kept.
+/// The result of queueing a push.
 #[derive(Debug)]
 pub(super) struct QueueOutcome {
-    /// What was taken in.
+    /// The alerts that were accepted.
     pub(super) alerts: Vec<PostedAlert>,
     /// Others were not, because too much waits.
     pub(super) is_cut: bool,
 }
 
-/// Keeps a push until the tenant runs. `share`: the system whose share of the queue it counts towards; none for what
-/// the service itself says. What takes the place of something that waits, and what ends something, always is kept.
+/// Queues a push until the tenant runs. `share` is the system whose share of the queue it counts towards; none for
+/// service alerts. Alerts that replace a queued one and resolved alerts are always queued.
 pub(super) async fn keep(
     service: &Alerts,
     tenant: OrgId,
@@ -170,18 +170,18 @@ pub(super) async fn keep(
     let at = now.to_ts();
     alert_queue::put(&mut tx, tenant, &rows, at, at.plus(FIRST)).await?;
     tx.commit().await?;
-    // Who read the queue before the commit has not seen it.
+    // A read of the queue that began before the commit has not seen this tenant.
     waiting.add(tenant);
     alerts.retain(|alert| !left_out.refused.contains(&alert.fingerprint()));
     Ok(QueueOutcome { alerts, is_cut: !left_out.refused.is_empty() })
 }
 
-/// What is not kept of a push.
+/// The alerts of a push that are not queued.
 #[derive(Debug, Default)]
 struct LeftOut {
     /// New alerts beyond the share of their system or the tenant's.
     refused: HashSet<Fingerprint>,
-    /// What ends an alert that nobody knows, when there is no room for it.
+    /// Resolved alerts that are not known, when the queue has no room for them.
     needless: HashSet<Fingerprint>,
 }
 
@@ -222,14 +222,14 @@ async fn left_out(
     Ok(out)
 }
 
-/// Drops what waits about a system in a tenant it has left.
+/// Drops the queued alerts of a system in a tenant it has left.
 pub(super) async fn withdraw(service: &Alerts, tenant: OrgId, system_key: &str) -> Result<(), Fault> {
     let mut tx = service.db.begin().await?;
     alert_queue::remove_of_system(&mut tx, tenant, system_key).await?;
     Ok(tx.commit().await?)
 }
 
-/// Delivers what is due; how many alerts were leased.
+/// Delivers due alerts and returns how many were leased.
 pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
     let AlertRouter::Remote(client) = &service.alerting().router else { return Ok(0) };
     let waiting = &service.alerting().waiting;
@@ -251,7 +251,7 @@ pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
     let due = alert_queue::due(&service.db, now, now.plus(lease(service))).await?;
     let mut each =
         stream::iter(due).map(|tenant| deliver_to(service, client, tenant)).buffer_unordered(SIDE_BY_SIDE);
-    // What fails for one tenant leaves nobody else's alerts leased.
+    // A failure for one tenant must not leave the alerts of others leased.
     let mut all = Ok(0);
     while let Some(one) = each.next().await {
         all = match (all, one) {
@@ -267,8 +267,8 @@ fn lease(service: &Alerts) -> Duration {
     service.settings.alerting.limits.write_timeout + SPARE
 }
 
-/// Delivers what is due of a tenant, each part right after it was leased, for about the time of one request to the
-/// router if it is slow.
+/// Delivers a tenant's due alerts, each part right after it was leased, for about the time of one slow request to the
+/// router.
 async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> Result<usize, StoreError> {
     let (waiting, time) = (&service.alerting().waiting, service.settings.alerting.limits.write_timeout);
     let (began, mut requests, mut leased) = (Instant::now(), REQUESTS, 0);
@@ -300,7 +300,7 @@ async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> R
     Ok(leased)
 }
 
-/// What became of leased alerts.
+/// The results of leased alerts.
 struct Sent {
     /// To be tried again; all others were delivered or refused for good, and are out of the queue.
     left: Vec<Queued>,
@@ -308,8 +308,8 @@ struct Sent {
     smallest_refused: Option<usize>,
 }
 
-/// Sends all in one request. What the router refuses is sent again in halves, so that only those alerts are dropped
-/// that it refuses by themselves, as far as `requests` and the time of one request go.
+/// Sends all alerts in one request. A refused request is split into halves, so that only the alerts the router refuses
+/// are dropped, as far as `requests` and the time of one request allow.
 async fn send(
     service: &Alerts,
     client: &RouterClient,
@@ -358,10 +358,10 @@ async fn send(
     Ok(Sent { left: parts.concat(), smallest_refused })
 }
 
-/// Takes a part out of the queue, at once: what the router has answered need not be asked again.
+/// Removes a part from the queue at once: the router has answered for it.
 async fn finish(service: &Alerts, claimed: &Claimed, part: &[Queued]) -> Result<(), StoreError> {
     let part = Claimed { alerts: part.to_vec(), ..*claimed };
-    // A transaction of its own: whoever puts alerts into the queue takes their rows in one order.
+    // A transaction of its own: all writers of the queue lock an organization's rows in one order.
     let mut tx = service.db.begin().await?;
     alert_queue::finish(&mut tx, &part).await?;
     tx.commit().await
@@ -393,7 +393,7 @@ mod tests {
         waiting.add(during);
         waiting.set(&[read], number);
         assert_eq!([before, during, read].map(|tenant| waiting.has(tenant)), [false, true, true]);
-        // Of two reads at the same time the first must not take away what was added during either.
+        // Of two concurrent reads, the first must not remove a tenant added during either.
         let (first, second) = (waiting.begin(), waiting.begin());
         waiting.add(before);
         waiting.set(&[], second);

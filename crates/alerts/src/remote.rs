@@ -1,5 +1,5 @@
-//! Alerts and silences at a remote router: own requests, answers read and judged here (spec: alerts#proxy-errors,
-//! alert-router#remote-rules).
+//! Alerts and silences at a remote router: the service makes its own requests and checks the answers itself (spec:
+//! alerts#proxy-errors, alert-router#remote-rules).
 
 use super::{
     Fault, Sender, active_alert_limit,
@@ -49,7 +49,7 @@ pub(super) struct Addressed<'a> {
     pub(super) system_key: Option<&'a str>,
 }
 
-/// What was taken in of a push.
+/// The accepted alerts of a push.
 #[derive(Default)]
 pub(super) struct Taken {
     alerts: Vec<PostedAlert>,
@@ -93,7 +93,7 @@ pub(super) async fn hand_over(
 impl Taken {
     fn add(&mut self, service: &Alerts, to: Addressed<'_>, now: Nanos, kept: QueueOutcome) {
         let origin = if to.system_key.is_some() { Origin::System } else { Origin::Service };
-        // Every alert names its system, whoever sends it.
+        // Every alert names its system, whichever sender posts it.
         let whose = |alert| (PostedAlert::system_key(alert), alert);
         deferred::note(service, to.tenant, now, origin, kept.alerts.iter().map(whose));
         self.is_cut |= kept.is_cut;
@@ -152,7 +152,7 @@ async fn owned(client: &RouterClient, who: &Sender<'_>, id: Uuid) -> Result<Opti
     Ok(found.filter(|s| s.id == id && who.viewer().sees_silence(&s.matchers)))
 }
 
-/// Whose the posted id is, is found out before anything is sent (spec: silences#create-for-systems).
+/// The owner of the posted id is determined before anything is sent (spec: silences#create-for-systems).
 pub(super) async fn set_silence(
     service: &Alerts,
     client: &RouterClient,
@@ -199,7 +199,7 @@ pub(super) async fn expire_silence(
     }
     match client.expire_silence(who.caller(), id).await {
         Err(error) if !matches!(error, RouterError::TimedOut | RouterError::UnknownTenant) => {
-            // A try whose answer got lost may have ended it, and then the next one finds nothing to end.
+            // An earlier try whose answer got lost may have ended the silence; the retry then finds nothing to end.
             match owned(client, who, id).await {
                 Ok(Some(s)) if s.status.state == SilenceState::Expired => Ok(true),
                 _ => Err(error.into()),

@@ -1,5 +1,6 @@
-//! What one system may ask of the alert interface: requests per second and requests in flight (spec: alerts#limits).
-//! Both live in one small entry, so that a request costs one look-up; entries that say nothing are dropped.
+//! The request limits of one system at the alert interface: requests per second and requests in flight (spec:
+//! alerts#limits). Both live in one small entry, so that a request costs one look-up; entries without information are
+//! dropped.
 
 use super::Fault;
 use bailiwick_domain::{Clock, SystemId, metrics::Counter};
@@ -79,7 +80,7 @@ impl RequestLimit {
             shard.retain(|_, e| e.in_flight > 0 || e.paid_at > now);
         }
         let entry = shard.entry(system).or_default();
-        // Never further ahead than the burst, also when refused: a clock that was set back must not lock anybody out.
+        // At most the burst ahead, also when refused: a clock that was set back must not lock a system out.
         entry.paid_at = entry.paid_at.clamp(now, now.saturating_add(self.burst));
         let paid_at = entry.paid_at.saturating_add(self.cost);
         if paid_at - now > self.burst {

@@ -1,6 +1,6 @@
-//! Cleanup after a system that went to another organization (spec: systems#reassignment; alert-management#handling):
-//! backups' objects without a reference, and alerts and silences in the tenant that the system has left. Each is tried
-//! again until it is done; also after a move that was rolled back, whose copies must go.
+//! Cleanup after a system has moved to another organization (spec: systems#reassignment; alert-management#handling):
+//! removes backup objects without a reference, and the alerts and silences in the tenant that the system has left. Each
+//! step is retried until it succeeds, also after a move that was rolled back, whose copies must go.
 
 use crate::{Alerts, transferred_alerts::leave as leave_tenant};
 use bailiwick_directory::objects;
@@ -40,7 +40,7 @@ pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
     until_idle(|| work_off(service)).await
 }
 
-/// Leases once and handles what was leased.
+/// Leases once and processes the leased rows.
 async fn work_off(service: &Alerts) -> Result<u64> {
     let _turn = service.transfers.turn.lock().await;
     let now = service.now();
@@ -87,7 +87,7 @@ struct Lock<'a> {
 }
 
 impl Lock<'_> {
-    /// Takes or renews it; false when somebody else has it.
+    /// Takes or renews the lease; false when another process has it.
     async fn hold(&self) -> Result<bool> {
         let now = self.service.now();
         Ok(leases::take(&self.service.db, &self.name, self.holder, now, now.plus(LOCK)).await?)
@@ -110,7 +110,7 @@ async fn clear(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>) -> Result<O
     }
 }
 
-/// Deletes the objects nobody refers to, and counts the originals among them; false when the lock is lost.
+/// Deletes unreferenced objects and counts the originals among them; false when the lock is lost.
 async fn remove(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>, deleted: &mut u64) -> Result<bool> {
     for key in cleanup.originals.iter().chain(&cleanup.copies) {
         if !lock.hold().await? {
@@ -122,7 +122,8 @@ async fn remove(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>, deleted: &
     Ok(true)
 }
 
-/// Ends what the system still has in the tenant it has left, unless it is back there; how many silences.
+/// Ends the alerts and silences of the system in the tenant it has left, unless it is back there; returns the number of
+/// silences.
 async fn leave(service: &Alerts, cleanup: &Cleanup) -> Result<u64> {
     let found = systems::get(&service.db, cleanup.system).await?;
     if found.is_some_and(|found| found.system.organization.id == cleanup.from) {

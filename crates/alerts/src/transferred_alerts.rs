@@ -1,4 +1,4 @@
-//! What becomes of the alerts and silences of a system in a tenant it has left (spec: alert-management#handling).
+//! Ends the alerts and silences of a system in a tenant it has left (spec: alert-management#handling).
 
 use super::{
     Fault, Sender, ServiceAlert, expire_silence, list_alerts, list_silences, push_queue,
@@ -28,7 +28,7 @@ pub(crate) async fn leave(
         ..Identity::default()
     };
     let who = Sender { identity, tenant, request_id: &request_id };
-    // What the tenant has not been given yet it need not get.
+    // Queued alerts need not reach the tenant any more.
     push_queue::withdraw(service, tenant, system_key).await?;
     let now = Nanos::from_ts(service.now());
     let alerts = list_alerts(service, &router, &who, &AlertsQuery::default()).await?;

@@ -1,4 +1,4 @@
-//! Answers whose rows are loaded in portions: what is small is sent whole, what is large as it is read.
+//! Answers whose rows are loaded in portions: a small answer is sent whole, a large one as its rows are read.
 
 use crate::error::Outcome;
 use axum::{body::Body, response::Response};

@@ -78,7 +78,7 @@ impl<T: Serialize> Answer<T> {
 }
 
 impl<T: Serialize> Answer<T> {
-    /// The answer of a read of one entity: with the tag of what it shows, and without body where the caller knows it.
+    /// The answer to a read of one entity: with the tag of its state, and without body if the caller has that state.
     ///
     /// # Errors
     /// 412 when the caller insists on another state.
@@ -119,7 +119,7 @@ impl<T: Serialize> IntoResponse for Answer<T> {
     }
 }
 
-/// A 200 whose envelope is written already, and compressed already for clients that accept that.
+/// A 200 with an envelope that is already written, and already compressed for clients that accept that.
 #[derive(Debug)]
 pub struct Cached(pub CachedAnswer, pub Gzip);
 

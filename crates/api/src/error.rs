@@ -1,4 +1,4 @@
-//! The one place where an error becomes an answer (spec: conventions#status-codes, conventions#validation-errors).
+//! The only place where an error becomes an answer (spec: conventions#status-codes, conventions#validation-errors).
 //!
 //! A handler returns [`Failure`]; it travels as an extension of an empty response to the route's gate, which knows the
 //! route and renders it. So the text, the shape of `data` and the log line are decided once.
@@ -13,7 +13,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// What handlers return.
+/// The result of a handler.
 pub type Outcome<T> = Result<T, Failure>;
 
 /// A use case's error on its way out.
@@ -40,7 +40,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// Renders an error of a route.
 pub fn answer(error: &Error, route: &Route) -> Response {
     log(error, route);
-    // What systems call has no forms (spec: systems#conventions).
+    // Requests of systems have no forms (spec: systems#conventions).
     let is_a_persons = !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
     let has_forms = !route.credential.is_of_system() && is_a_persons;
     let form = route.method != Method::GET && has_forms;
@@ -72,7 +72,7 @@ pub fn panicked() -> Response {
 fn retry_after(error: &Error) -> Option<Duration> {
     match error {
         Error::TooMany { retry_after } => Some(*retry_after),
-        // What passes by itself (spec: clients#checklist row 14).
+        // Errors that a retry can resolve (spec: clients#checklist row 14).
         Error::SlowBody
         | Error::Upstream { .. }
         | Error::UpstreamTimeout(_)

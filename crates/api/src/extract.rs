@@ -1,4 +1,5 @@
-//! What handlers take: the caller, path ids, query values, the JSON body (read now, decoded when the use case asks).
+//! The arguments of handlers: the caller, path ids, query values, the JSON body (read now, decoded when the use case
+//! asks for it).
 
 use crate::{error::Failure, route::Route};
 use axum::{
@@ -20,7 +21,7 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use std::{convert::Infallible, str::FromStr, sync::Arc, time::Duration};
 
-/// A body that could not be read, for the handler that wants it: the answer comes when the body's turn has come.
+/// The error of reading the body, kept for the handler: it is reported only when the order of checks reaches the body.
 #[derive(Clone, Debug)]
 pub(crate) struct Unread(pub(crate) Failure);
 
@@ -39,8 +40,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     }
 }
 
-/// Request id and client address, and what the request says of the state that its caller has seen, where the route
-/// heeds it.
+/// Request id and client address, and the conditions of the request on the state of its entity, on routes that support
+/// them.
 #[derive(Clone, Debug)]
 pub struct Ctx(pub RequestContext);
 
@@ -70,7 +71,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Family {
     }
 }
 
-/// What an import route imports: the family of the route, or users.
+/// The rows that an import route imports: the family of the route, or users.
 #[derive(Clone, Copy, Debug)]
 pub struct Imported(pub imports::Kind);
 
@@ -191,7 +192,7 @@ impl JsonBody {
         decode(&bytes).map_err(|unreadable| Error::Invalid(vec![unreadable.field()]))
     }
 
-    /// As [`JsonBody::parse`] for `/auth/*`, `/me/*` and `/impersonate*`, whose text differs.
+    /// As [`JsonBody::parse`] for `/auth/*`, `/me/*` and `/impersonate*`, which have another error text.
     pub fn parse_request<T: DeserializeOwned>(self) -> Result<T, Error> {
         let bytes = self.bytes()?;
         decode(&bytes).map_err(|unreadable| Error::BadRequest {
@@ -304,7 +305,7 @@ pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Er
     tokio::time::timeout(total, whole).await.unwrap_or(Err(Error::SlowBody))
 }
 
-/// The service whose use case a handler calls, from the application that the routes share.
+/// The service with the use case that a handler calls, from the application that the routes share.
 #[derive(Clone, Debug)]
 pub struct Service<S>(pub S);
 
@@ -318,15 +319,15 @@ where
     }
 }
 
-/// The `Authorization` header; one that is not text is malformed, which an empty text is too. So are two of them: what
-/// stands in front may have looked at the other one.
+/// The `Authorization` header. A header that is not text is malformed, and is returned as an empty text, which is
+/// malformed too. So are two of them: a proxy in front may have checked the other one.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).into_iter();
     let first = all.next()?;
     Some(if all.next().is_none() { first.to_str().unwrap_or_default() } else { "" })
 }
 
-/// What authentication looks at of a request with a bearer token.
+/// The parts of a request with a bearer token that authentication reads.
 pub(crate) fn bearer(parts: &Parts) -> bailiwick_domain::Result<BearerRequest<'_>> {
     Ok(BearerRequest {
         authorization: authorization(&parts.headers),

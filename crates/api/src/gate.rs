@@ -1,5 +1,5 @@
-//! What every request passes before its handler, in the order of spec: conventions#order-of-checks:
-//! version, credential, record of an impersonated request, kind of credential, permission, self guard.
+//! The checks of every request before its handler, in the order of spec: conventions#order-of-checks: version,
+//! credential, record of an impersonated request, kind of credential, permission, self guard.
 
 use crate::{
     error::{Failure, answer},
@@ -21,7 +21,7 @@ use http::{HeaderMap, Method, request::Parts};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Admits or refuses, then runs the handler and renders what it could not do.
+/// Admits or refuses a request, then runs the handler and renders its failure.
 pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Request, next: Next) -> Response {
     let (mut parts, mut body) = request.into_parts();
     parts.extensions.insert(route.clone());
@@ -135,7 +135,7 @@ fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
                 "message": "self-service operations like changing password or profile are disabled during impersonation for security reasons",
             }),
         }),
-        // A key never holds what a destroy or a password reset needs: the gate's own text (spec:
+        // A key never has the permissions for a destroy or a password reset: the gate's own text (spec:
         // authorization#credentials).
         Credential::Session if is_key && route.gate != Gate::Open => Err(Error::insufficient_permissions()),
         Credential::User | Credential::Session if is_key => {
@@ -162,7 +162,7 @@ fn check_gate(app: &App, caller: &Caller, route: &Route, id: Option<&str>) -> Re
     if admitted { Ok(()) } else { Err(Error::insufficient_permissions()) }
 }
 
-/// The path parameter `id`: the object of the routes whose gate or self guard looks at one.
+/// The path parameter `id`: the object of routes with a gate or self guard that needs one.
 async fn object_id(parts: &mut Parts) -> Option<String> {
     let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     params.iter().find(|(key, _)| *key == "id").map(|(_, value)| value.to_owned())

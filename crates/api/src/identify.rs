@@ -1,6 +1,6 @@
-//! Requests with an impersonation token: looked up before anything else, recorded before anything is done, completed
-//! with what was answered (spec: conventions#order-of-checks, impersonation#requests-while-impersonating). On every
-//! route of the table, whatever it takes.
+//! Requests with an impersonation token: the token is looked up before anything else, the request is recorded before it
+//! has any effect, and the record is completed with the answer (spec: conventions#order-of-checks,
+//! impersonation#requests-while-impersonating). This applies to every route of the table, whatever credential it takes.
 
 use crate::{
     extract::{Unread, authorization, read},
@@ -42,10 +42,10 @@ impl<S: Send + Sync> FromRequestParts<S> for InSession {
     }
 }
 
-/// What the request's impersonation token is; none without one.
+/// The impersonation that the request's token stands for; none without such a token.
 ///
 /// # Errors
-/// For a token that is not genuine, where the route would have taken one; 503 when its state cannot be read.
+/// For an invalid token, where the route would have accepted a valid one; 503 when its state cannot be read.
 pub(crate) async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
     let Some(token) = impersonation::presented(app, authorization(&parts.headers)) else { return Ok(None) };
     match impersonation::authenticate(app, token).await {
@@ -53,7 +53,7 @@ pub(crate) async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Re
             parts.extensions.insert(InSession(Some(acting.session)));
             Ok(Some(acting))
         }
-        // What the route asks for is not there, or is not asked for.
+        // The route takes no token, so an invalid one does not matter.
         Err(Error::Unauthenticated { .. }) if !takes_tokens(route) => Ok(None),
         Err(e) => Err(e),
     }
@@ -64,7 +64,7 @@ const fn takes_tokens(route: &Route) -> bool {
     !matches!(route.credential, Credential::Public) && !route.credential.is_of_system()
 }
 
-/// A record that has been opened, and what is still to be recorded of the request.
+/// An opened record, and the parts of the request that are still to be recorded.
 pub(crate) struct Record {
     opened: OpenEntry,
     upload: Option<Upload>,

@@ -1,4 +1,5 @@
-//! What every answer gets, whatever produced it: request id, version, security headers (spec: conventions#headers).
+//! The parts that every answer has, whichever layer produced it: request id, version, security headers (spec:
+//! conventions#headers).
 
 use crate::{identify::Asked, route_metrics};
 use axum::{
@@ -39,7 +40,7 @@ pub async fn frame(
     response
 }
 
-/// What lines about a request are in, and what traces tell of it.
+/// The span of a request: for its log lines and its trace.
 pub(crate) fn span(context: &RequestContext, request: &Request) -> Span {
     tracing::debug_span!(
         "request",
@@ -72,14 +73,14 @@ fn traceparent(headers: &HeaderMap) -> Option<&str> {
     first.to_str().ok().filter(|text| second.is_none() && text.len() <= LONGEST)
 }
 
-/// A path for the log: what follows the name of a page that a mailed link leads to is a secret.
+/// A path for the log: the part after the name of a page that a mailed link leads to is a secret.
 fn loggable(path: &str) -> &str {
     const SECRET_BEHIND: [&str; 3] = ["/new-password/", "/confirm-address/", "/downloads/"];
     let end = SECRET_BEHIND.iter().find_map(|name| path.find(name).map(|at| at + name.len()));
     end.and_then(|end| path.get(..end)).unwrap_or(path)
 }
 
-/// Whose request it is, before anything is known of the caller.
+/// The context of a request before the caller is known.
 pub(crate) fn context(app: &App, request: &Request) -> RequestContext {
     /// Characters of a name that are kept.
     const NAME_CHARS: usize = 255;
@@ -131,7 +132,7 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
     }
     let forwarded = request.headers().get_all("x-forwarded-for").iter().rev();
     let nearest_first = forwarded.flat_map(|line| line.to_str().unwrap_or_default().split(',').rev());
-    // What stands before something that is no address may be the client's own invention.
+    // Entries before an invalid address are ignored: the client may have made them up.
     let mut addresses =
         nearest_first.map_while(|ip| ip.trim().parse::<IpAddr>().ok()).map(|ip| ip.to_canonical());
     addresses.find(|ip| !is_trusted(*ip)).unwrap_or(peer)

@@ -1,5 +1,5 @@
-//! What operators and their tools ask, on a listener of its own (`metrics.listen`): `GET /metrics` for Prometheus,
-//! `/live` and `/ready` for the supervisor of processes (docs/observability.md).
+//! The endpoints for operators and their tools, on a separate listener (`metrics.listen`): `GET /metrics` for
+//! Prometheus, `/live` and `/ready` for the process supervisor (docs/observability.md).
 
 use crate::{extract::authorization, manage::health::Health};
 use axum::{
@@ -16,7 +16,7 @@ use std::{sync::Arc, time::Duration};
 /// How long the database may take until the process is not ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What the process itself adds to the page.
+/// Metrics that the process itself adds to the page.
 pub type More = Arc<dyn Fn() -> String + Send + Sync>;
 
 #[derive(Clone)]
@@ -52,7 +52,7 @@ async fn show(State(operations): State<Operations>, headers: HeaderMap) -> Respo
     ([(header::CONTENT_TYPE, Page::CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")], page).into_response()
 }
 
-/// Whether the request shows the token; compared in a time that tells nothing of it.
+/// Whether the request has the token; compared in constant time.
 fn presents(headers: &HeaderMap, token: &str) -> bool {
     let shown = authorization(headers).and_then(|value| value.split_once(' '));
     shown.is_some_and(|(scheme, shown)| {

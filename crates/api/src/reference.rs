@@ -1,5 +1,5 @@
 //! `/docs`: the OpenAPI document in an interactive viewer (Swagger UI). The viewer is part of the program, and the page
-//! is forbidden to load anything from other hosts.
+//! may not load anything from other hosts.
 
 use crate::{Uncompressed, envelope::Gzip, identify::Asked, openapi};
 use axum::{

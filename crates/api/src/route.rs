@@ -1,4 +1,4 @@
-//! One row of the route table: what a route is, takes, gives and needs.
+//! One row of the route table: the path of a route, its credential, its permission, its request and its answers.
 
 use crate::schema::SchemaOf;
 use axum::{
@@ -57,7 +57,7 @@ impl Credential {
     }
 }
 
-/// What the caller must hold (spec: operations#route-table).
+/// The permission that the caller needs (spec: operations#route-table).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Any caller with the right kind of credential.
@@ -66,8 +66,8 @@ pub enum Gate {
     Needs(&'static [Permission]),
     /// This permission, or the path names the caller's own organization.
     OwnOrganizationOr(Permission),
-    /// Owner organization with `manage:distributors`, and for assets whoever `rebranding.organizations_manage_assets`
-    /// lets; else 403 `only owner organization can <verb> rebranding`.
+    /// Owner organization with `manage:distributors`, and for assets also callers that
+    /// `rebranding.organizations_manage_assets` admits; else 403 `only owner organization can <verb> rebranding`.
     Rebranding(RebrandingChange),
 }
 
@@ -134,7 +134,7 @@ pub struct Route {
     pub takes_bytes: bool,
     /// Media types of a success that is a file, without envelope; empty for JSON.
     pub gives_file: &'static [&'static str],
-    /// Its series among what is counted (`crate::meters`).
+    /// Its series in the metrics (`crate::meters`).
     pub(crate) place: usize,
     /// None only while a row is being put together.
     served: Option<Served>,
@@ -221,7 +221,7 @@ impl Route {
         Route { success: status, ..self }
     }
 
-    /// Conditions on the state of its entity are heeded; what it calls must ask for them
+    /// Conditions on the state of its entity are supported; the use case must check them
     /// (`bailiwick_platform::conditions`).
     #[must_use]
     pub(crate) fn conditional(self) -> Route {
@@ -314,7 +314,7 @@ impl Route {
         self.takes_file.is_some() || !self.takes_form.is_empty() || self.takes_bytes
     }
 
-    /// Whether it makes the caller act as another user: then it has its own message for callers who do so already.
+    /// Whether it starts an impersonation: it then has its own message for callers that are already impersonating.
     pub fn starts_impersonation(&self) -> bool {
         self.operation == START_IMPERSONATION
     }

@@ -1,5 +1,5 @@
-//! Which series a request is counted in (docs/observability.md): always a row of the route table or of the provider,
-//! never anything that a client has sent.
+//! The metrics series of a request (docs/observability.md): always a row of the route table or of the provider, never a
+//! text that a client has sent.
 
 use crate::routes::{self, Route};
 use axum::{
@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// What fits no route.
+/// The series of requests that match no route.
 const OTHER: usize = 0;
 /// Files of the web interface.
 const WEB: usize = 1;
@@ -93,7 +93,7 @@ pub(crate) fn place(worker: &WorkerMetrics, response: &mut Response) -> usize {
     found.unwrap_or(OTHER)
 }
 
-/// The route of a series; none for what fits no route.
+/// The route of a series; none for requests that match no route.
 pub(crate) fn route(worker: &WorkerMetrics, place: usize) -> Option<&str> {
     worker.name(place).filter(|_| place != OTHER).map(|name| name.route.as_str())
 }

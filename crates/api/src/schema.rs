@@ -24,7 +24,7 @@ impl SchemaOf {
         }
     }
 
-    /// Of an answer whose `data` is always null.
+    /// Of an answer with `data` that is always null.
     pub fn null() -> SchemaOf {
         SchemaOf {
             name: || "Null".to_owned(),
@@ -52,8 +52,8 @@ impl SchemaOf {
     }
 }
 
-/// Says to generators of clients what goes without saying: an object without properties has any, and a default of null is
-/// none: a field that is missing is no field that is null.
+/// Makes implicit rules explicit for client generators: an object without properties may have any, and a default of
+/// null is removed, because a missing field is not a null one.
 fn spell_out(schema: &mut Value) {
     let parts: Vec<&mut Value> = match schema {
         Value::Array(parts) => parts.iter_mut().collect(),

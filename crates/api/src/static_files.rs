@@ -1,8 +1,8 @@
 //! The web user interface beside the API (`http.static_dir`, spec: clients#serving-the-browser).
 //!
-//! Below a prefixed base the API always answers. Else a file that exists is sent to everybody, and a browser that opens
-//! a page (`Accept` names `text/html`) and shows no credential gets `index.html`, whatever the path: the interface has
-//! pages at `/systems`, `/users` … too. Operations without a credential stay with the API.
+//! Below a prefixed base the API always answers. Otherwise, a file that exists is sent to every client, and a browser
+//! that opens a page (`Accept` names `text/html`) without a credential gets `index.html`, whatever the path: the
+//! interface also has pages at `/systems`, `/users` … Operations without a credential stay with the API.
 
 use crate::{
     route_metrics::Matched,
@@ -23,7 +23,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use percent_encoding::percent_decode_str;
 use std::{borrow::Cow, sync::Arc};
 
-/// What the layer needs to know.
+/// The data that the layer needs.
 #[derive(Clone, Debug)]
 pub struct Web(Arc<Inner>);
 
@@ -156,8 +156,8 @@ impl Inner {
     }
 }
 
-/// The path of a file as it was written in a URL; none if no file can have it. What is a slash only once it is decoded
-/// separates nothing.
+/// The decoded path of a file in a URL; none if no file can have it. An encoded slash is not a separator, so such a
+/// path is refused.
 fn decoded(path: &str) -> Option<Cow<'_, str>> {
     let is_slash = |encoded: &[u8]| encoded.eq_ignore_ascii_case(b"%2f");
     if path.as_bytes().windows(3).any(is_slash) {
@@ -166,7 +166,7 @@ fn decoded(path: &str) -> Option<Cow<'_, str>> {
     percent_decode_str(path).decode_utf8().ok()
 }
 
-/// Whether a browser is about to show what it gets as a page.
+/// Whether a browser is about to show the answer as a page.
 fn opens_a_page(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut types = accepted.flat_map(|value| value.split(','));

@@ -1,5 +1,5 @@
-//! Files in a `multipart/form-data` body: one named part or a form of few, read within limits after the use case has
-//! let the caller in.
+//! Files in a `multipart/form-data` body: one named part or a form with a few, read within limits after the use case
+//! has let the caller in.
 
 use axum::{
     body::{Body, BodyDataStream},
@@ -77,8 +77,8 @@ impl Upload {
         tokio::time::timeout(total, self.read(name, limit)).await.unwrap_or(Err(UploadFault::TimedOut))
     }
 
-    /// All parts of a body of at most `most` bytes, each kept as far as `kept` says of its name. A body whose length is
-    /// announced is refused unread.
+    /// All parts of a body of at most `most` bytes; of each part as many bytes are kept as `kept` returns for its name.
+    /// A body with a longer announced length is refused unread.
     pub async fn parts(
         self,
         most: u64,
@@ -145,7 +145,7 @@ impl Upload {
     }
 }
 
-/// What has ended the reading; `size` is reported for a body without end.
+/// The reason why reading stopped; `size` is reported for a body without end.
 fn fault(e: &multer::Error, size: u64) -> UploadFault {
     match e {
         multer::Error::StreamReadFailed(cut) => match cut.downcast_ref::<Cut>() {

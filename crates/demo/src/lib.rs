@@ -29,7 +29,7 @@ use tree::{Admin, Root, Tree};
 
 /// Rows of one statement.
 const CHUNK: usize = 4_000;
-/// From this many systems on, the indexes of `systems` are made after the rows: faster, but nobody reads meanwhile.
+/// From this many systems on, the indexes of `systems` are made after the rows: this is faster, but blocks all readers.
 const REINDEX_FROM: u64 = 20_000;
 /// Most organizations: their VAT numbers are counted with six digits.
 const MAX_ORGANIZATIONS: u64 = 200_000;
@@ -38,7 +38,7 @@ const MAX_SYSTEMS: u64 = 20_000_000;
 /// How many credentials are returned.
 const EXAMPLES: usize = 3;
 
-/// What to make.
+/// The amounts to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Organizations below the owner: 1 to 200,000.
@@ -59,7 +59,7 @@ impl Default for Plan {
     }
 }
 
-/// What is being made.
+/// The stage of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Organizations.
@@ -70,7 +70,7 @@ pub enum Stage {
     Systems,
     /// Indexes of a large load.
     Indexes,
-    /// What the database keeps for its planner; one step.
+    /// Statistics for the database's planner; one step.
     Statistics,
 }
 
@@ -90,7 +90,7 @@ impl Stage {
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being made.
+    /// The present stage.
     pub stage: Stage,
     /// So many are done.
     pub done: u64,
@@ -111,7 +111,7 @@ pub struct Example {
     pub system_secret: SystemSecret,
 }
 
-/// What was made.
+/// The result of a load.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Distributors.
@@ -168,7 +168,7 @@ pub async fn fill(
     store::add_counts(&mut tx, &counts).await?;
     bailiwick_store::systems::status_counts::recount(&mut tx).await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
-    // New credentials: whoever remembers that a key is unknown must ask again.
+    // Processes that remember unknown keys must read the new credentials.
     tx.bump_auth_epoch().await?;
     tx.commit().await?;
     progress(Progress { stage: Stage::Statistics, done: 0, total: 1 });
@@ -260,7 +260,7 @@ struct Load<'a> {
     tx: Tx,
     /// Systems and users not deleted on their own, by organization.
     counts: BTreeMap<OrgId, (u64, u64)>,
-    /// Applications that lists show, by home and kind: those assigned to nobody, and to the home.
+    /// Applications that lists show, by home and kind: those that are unassigned, and those assigned to the home.
     kinds: BTreeMap<(OrgId, usize), (u64, u64)>,
     progress: &'a mut (dyn FnMut(Progress) + Send),
     summary: Summary,
@@ -344,7 +344,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// What runs on these systems, of which `first` is the number of the first.
+    /// The applications on these systems; the first of them is number `first`.
     async fn applications(&mut self, seed: u64, first: u64, systems: &[PlacedSystem]) -> Result<()> {
         let mut rows = Vec::new();
         for (n, system) in systems.iter().enumerate() {

@@ -54,7 +54,7 @@ impl Homes {
     }
 }
 
-/// What all systems have in common.
+/// The data that all systems share.
 pub(super) struct Workshop<'a> {
     pub dice: &'a Dice,
     pub tree: &'a Tree,
@@ -155,7 +155,7 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    /// What an inventory tells.
+    /// Sets the facts that an inventory reports.
     fn describe(&self, system: &mut System, kind: &str, host: &str, domain: &str, heard: Ts) {
         let dice = self.dice;
         system.system_type = Some(kind.to_owned());

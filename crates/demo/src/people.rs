@@ -13,7 +13,7 @@ use bailiwick_domain::{
 use bailiwick_policy::Catalogue;
 use bailiwick_store::demo::PlacedUser;
 
-/// Roles that everybody may assign; the first is that of an organization's first user.
+/// Roles that every user may assign; the first is that of an organization's first user.
 pub(super) fn roles(catalogue: &Catalogue) -> Vec<String> {
     let mut keys: Vec<String> = catalogue
         .user_roles()

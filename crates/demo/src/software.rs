@@ -1,5 +1,5 @@
-//! The applications on the clusters of a synthetic tree. They have dice of their own, so that a system is the same with
-//! and without them.
+//! The applications on the clusters of a synthetic tree. They have a random source of their own, so that a system is
+//! the same with and without them.
 
 use super::random::{Dice, mix};
 use bailiwick_domain::{ApplicationId, id::uuid_v7};
@@ -57,7 +57,7 @@ pub(super) fn kind(number: usize) -> (&'static str, &'static str, &'static str) 
 /// An application with the number of its kind; none when no list shows it.
 pub(super) type Installed = (PlacedApplication, Option<usize>);
 
-/// What runs on system number `i`: something on clusters that have sent a document, else nothing.
+/// The applications on system number `i`: some on clusters that have sent a document, else none.
 pub(super) fn on(seed: u64, i: u64, placed: &PlacedSystem) -> Vec<Installed> {
     let system = &placed.system;
     let (Some(seen_at), Some("ns8")) = (system.last_inventory, system.system_type.as_deref()) else {

@@ -39,11 +39,11 @@ pub(super) struct Node {
     pub deleted: Mark,
     /// How many systems it has in proportion to others.
     pub weight: u64,
-    /// Its first user, once there is one: who creates what belongs to it.
+    /// Its first user, once there is one: the creator of everything that belongs to it.
     pub admin: Option<Admin>,
 }
 
-/// Somebody who creates, and how he is stored in what he has created.
+/// A user who creates objects, and the stored form of that creator.
 #[derive(Clone, Debug)]
 pub(super) struct Admin {
     pub creator: Creator,
@@ -65,7 +65,7 @@ pub(super) struct Tree {
     pub series: u64,
 }
 
-/// What is known of the owner organization.
+/// The owner organization.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
     pub id: OrgId,
@@ -85,7 +85,7 @@ pub(super) const fn series(seed: u64) -> u64 {
     200 + mix(seed) % 600
 }
 
-/// The VAT number of the great distributor, which tells whether a series is in a database already.
+/// The VAT number of the largest distributor, which shows whether a series is in a database already.
 pub(super) fn first_vat(seed: u64) -> String {
     Country::Italy.vat(series(seed), 0)
 }

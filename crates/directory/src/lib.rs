@@ -1,7 +1,7 @@
-//! Who there is: organizations, users and roles, their import and export, pictures and rebranding.
+//! Organizations, users and roles, their import and export, pictures and rebranding.
 //!
-//! To add a use case: a function in the module of its resource that takes `&Directory` and the `Caller`, loads its
-//! target, asks `policy::decide`, opens one write transaction, writes the audit row in it and commits.
+//! To add a use case, write a function in the module of its resource that takes `&Directory` and the `Caller`, loads
+//! its target, calls `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod avatars;
 pub mod exports;
@@ -22,7 +22,7 @@ use objects::Objects;
 use rebranding::Rebranding;
 use std::sync::Arc;
 
-/// Organizations, users and what belongs to them. Cloning it is cheap.
+/// Organizations, users and related data. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Directory(Arc<Parts>);
 

@@ -1,7 +1,7 @@
-//! Telling subscribers: at least once, in about the order of events. A process takes the subscriptions that have
-//! something due under a lease; each is a task that sends a few at a time, records what came of them before it goes on,
-//! and soon gives its place to the next one. So whoever dies loses nothing but the tries that were under way, and slow
-//! recipients, however many there are, keep the others waiting for a moment only.
+//! Delivers events to webhooks: at least once, roughly in the order of events. A process leases the subscriptions with
+//! due deliveries. Each subscription is a task that sends a few deliveries at a time, records their outcomes before it
+//! continues, and soon yields its place to the next one. So a process that dies loses only the tries in flight, and
+//! slow recipients, however many, delay the others only briefly.
 
 use super::{
     delivery_slots::{self, Slot, Slots},
@@ -37,9 +37,9 @@ use uuid::Uuid;
 
 /// How often is looked for something due.
 const POLL: Duration = Duration::from_millis(500);
-/// How long a subscription goes on sending while others may wait. What is under way then is waited for.
+/// How long a subscription keeps sending while others may wait; tries in flight are then awaited.
 const TIME_SLICE: Duration = Duration::from_secs(2);
-/// How long a try waits for its turn at a host, or of its organization, before it is left for another time.
+/// How long a try waits for a place at a host, or of its organization, before it is put off.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time a subscription waits for a process that has died.
 const LEASE: Duration = Duration::from_secs(30);
@@ -59,14 +59,14 @@ const PAUSES: Backoff = Backoff::new(&[Duration::from_secs(1)], Duration::from_s
 /// Longest pause that a recipient may ask for.
 pub const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
-/// What this process keeps for deliveries.
+/// The state this process keeps for deliveries.
 #[derive(Debug)]
 pub struct Deliveries {
     rates: TenantRateLimit,
     destinations: DestinationLimits,
     taking: tokio::sync::Mutex<()>,
     slots: Arc<Slots>,
-    /// What has become of tries.
+    /// Numbers of tries by outcome.
     pub figures: Figures,
     /// Something may be due.
     pub(super) hint: Notify,
@@ -89,7 +89,7 @@ impl Default for Deliveries {
 #[derive(Debug, Default)]
 pub struct Figures([Counter; OUTCOMES.len()]);
 
-/// States of a delivery after a try, and what the metrics page calls them.
+/// States of a delivery after a try, and their names on the metrics page.
 const OUTCOMES: [(&str, &str); 4] =
     [("delivered", "sent"), ("pending", "retried"), ("dead", "failed"), ("withheld", "withheld")];
 
@@ -132,9 +132,9 @@ async fn is_any_due(service: &Events, now: Ts) -> Result<bool> {
     Ok(subscriptions::is_any_due(&service.db, (now, now.plus(LEASE))).await?)
 }
 
-/// Takes what is due, as far as there is room; how many subscriptions.
+/// Leases due subscriptions, as far as there is room; returns how many.
 async fn round(service: &Events) -> Result<usize> {
-    // What is taken is counted before anybody else of this process looks for more.
+    // The lock ensures that leased subscriptions are counted before another task of this process looks for more.
     let _taking = service.deliveries.taking.lock().await;
     let slots = &service.deliveries.slots;
     let now = service.now();
@@ -170,14 +170,14 @@ async fn round(service: &Events) -> Result<usize> {
                 tracing::warn!(subscription = %id, error = %e, "deliveries of a subscription wait for its lease");
             }
             drop(slot);
-            // Somebody may have waited for it.
+            // Another task may wait for the free place.
             worker.deliveries.hint.notify_one();
         });
     }
     Ok(count)
 }
 
-/// How often, and after what time, something that is due and held is looked at again by [`run_until_idle`].
+/// How often, and after what time, [`run_until_idle`] checks deliveries again that are due but held by another process.
 const IDLE: u32 = 20;
 const ENDING: Duration = Duration::from_millis(10);
 
@@ -188,7 +188,7 @@ pub async fn run_until_idle(service: &Events) -> Result<u64> {
         count += super::number_all(service).await?;
         let taken = round(service).await?;
         service.deliveries.slots.all_free().await;
-        // What is due and cannot be taken may be held by another process that is just ending it.
+        // A due delivery that cannot be leased may be held by a process that is just finishing it.
         if taken > 0 {
             idle = 0;
         } else if idle == IDLE || !is_any_due(service, service.now()).await? {
@@ -253,7 +253,7 @@ async fn while_held<T>(
     }
 }
 
-/// A delivery and what came of the try; none = it was withheld.
+/// A delivery and the outcome of the try; none = it was withheld.
 type Tried = (Due, Option<std::result::Result<PostAnswer, Failure>>);
 
 async fn try_all(service: &Events, subscription: &Subscription, due: Vec<Due>) -> Vec<Tried> {
@@ -266,7 +266,7 @@ async fn try_all(service: &Events, subscription: &Subscription, due: Vec<Due>) -
     let target = &target;
     let tried = join_all(due.into_iter().map(|due| async move {
         let Some(event) = due.event.clone() else { return Some((due, None)) };
-        // Whose turn does not come is no failure: it stays due, and its place goes to others meanwhile.
+        // A timeout here is not a failure: the delivery stays due, and its place goes to others meanwhile.
         let _permits = timeout(QUEUE_TIMEOUT, target.permits(service)).await.ok()?;
         let sent = target.post(service, Message::of(event, &service.settings.public_url)).await;
         Some((due, Some(sent)))
@@ -276,7 +276,7 @@ async fn try_all(service: &Events, subscription: &Subscription, due: Vec<Due>) -
 
 const UNREADABLE: &str = "the secret cannot be read";
 
-/// What a try fails with when the address or secret of a subscription was sealed with another key.
+/// The failure of a try when the address or secret of a subscription was sealed with another key.
 pub(super) fn unreadable(id: Uuid, error: &Error) -> Failure {
     tracing::error!(subscription = %id, error = %error, "{UNREADABLE}");
     Failure::lasting(UNREADABLE, "sealed with another key")
@@ -335,7 +335,7 @@ impl Target {
     async fn post(&self, service: &Events, message: Message) -> std::result::Result<PostAnswer, Failure> {
         let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
         let _connection = service.connections.acquire(self.organization).await;
-        // The time of the try: recipients refuse what was signed long ago.
+        // The time of the try: recipients refuse old signatures.
         let headers = headers(message.id, service.now(), &body, &self.secrets);
         service.webhooks.deliver(self.organization, &self.url, &headers, Bytes::from(body)).await
     }
@@ -350,7 +350,7 @@ pub(super) fn refusal(tried: &std::result::Result<PostAnswer, Failure>) -> Optio
     }
 }
 
-/// Records what came of a number of tries; false when the subscription is not ours any more or was switched off.
+/// Records the outcomes of some tries; false when another process holds the subscription now or it was disabled.
 async fn settle(service: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> Result<bool> {
     let now = service.now();
     let mut tx = service.db.begin().await?;

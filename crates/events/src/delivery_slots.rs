@@ -1,5 +1,5 @@
-//! Which subscriptions of a process are under way at once: a bounded number in all, of one organization, and of a
-//! distributor with everything below it. So nobody's slow recipients take all of them.
+//! Limits how many subscriptions of a process run at once: in total, for one organization, and for a distributor with
+//! everything below it. So the slow recipients of one organization cannot take all places.
 
 use bailiwick_domain::OrgId;
 use bailiwick_policy::Path;
@@ -17,7 +17,7 @@ const OF_ONE: usize = 8;
 /// Of a distributor and everything below it.
 const OF_SUBTREE: usize = 24;
 
-/// What one organization, or subtree, may add at most when nothing of it is under way.
+/// The most that one organization, or subtree, may add when none of its subscriptions runs.
 pub(super) const SHARES: Shares = Shares { organization: OF_ONE as i64, subtree: OF_SUBTREE as i64 };
 /// How many that wait are looked at, for some of them may find the share of theirs taken.
 pub(super) const LOOKED_AT: i64 = 4 * AT_ONCE as i64;
@@ -53,7 +53,7 @@ impl Slots {
         self.taken().in_all >= AT_ONCE
     }
 
-    /// Who has its whole share.
+    /// The organizations and subtrees that have used their whole share.
     pub(super) fn full(&self) -> Full {
         let taken = self.taken();
         let full = |of: &HashMap<OrgId, usize>, share| {

@@ -1,4 +1,4 @@
-//! What the use cases tell: one call in the transaction of the change, beside its audit row.
+//! The events of use cases: one call in the transaction of the change, beside its audit row.
 
 use bailiwick_domain::{OrgId, OrgType, Organization, System, SystemId, Ts, User, UserId, org::OrgRef};
 use bailiwick_store::{
@@ -81,7 +81,7 @@ impl EventDraft {
         })
     }
 
-    /// Of an application; it is read by whoever reads its system.
+    /// Of an application; readers of its system may read it.
     pub fn application(what: &str, application: &ApplicationRecord) -> EventDraft {
         let ApplicationRecord { id, system_id, module_id, name, instance_of, .. } = application;
         EventDraft(NewEvent {
@@ -95,8 +95,8 @@ impl EventDraft {
         })
     }
 
-    /// Of an impersonation, about the user who is impersonated. Nothing of the other one: the organization of the user
-    /// could not read that either.
+    /// Of an impersonation, about the impersonated user. It leaves out the other user, whom the organization of the
+    /// first could not read either.
     pub fn impersonation(what: &str, object_id: String, user: UserId) -> EventDraft {
         EventDraft(NewEvent {
             at: Ts(0),
@@ -109,7 +109,7 @@ impl EventDraft {
         })
     }
 
-    /// The same, for the organization that it or he has left; nobody there can read the object any more.
+    /// The same for the organization that the object has left; no user of it can read the object any more.
     pub fn left(mut self, organization: &OrgRef) -> EventDraft {
         let word = self.0.kind.split('.').next().unwrap_or_default().to_owned();
         self.0.kind = format!("{word}.left");

@@ -1,16 +1,16 @@
-//! Every type of event there is, and the permission that reads its resource.
+//! All types of events, and the permission that reads the resource of each.
 
 use bailiwick_domain::OrgType;
 use bailiwick_policy::Permission as P;
 
-/// What a group of types is about.
+/// The resource of a group of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// First part of its types.
     pub word: &'static str,
     /// Second parts.
     pub happens: &'static [&'static str],
-    /// Who may read the resource may read its events.
+    /// The permission to read the resource, which also reads its events.
     pub permission: P,
 }
 
@@ -89,15 +89,15 @@ impl Group {
         self.happens.iter().map(|what| format!("{}.{what}", self.word))
     }
 
-    /// Whether an organization of this type can have what it is about below itself, or have it at all. Organizations
-    /// are read by those above them only (spec: authorization#organization-roles).
+    /// Whether an organization of this type can have such a resource, itself or below it. Organizations are only read
+    /// by those above them (spec: authorization#organization-roles).
     pub fn is_below(&self, org_type: OrgType) -> bool {
         let families = [OrgType::Owner, OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
         let level = |wanted: &str| families.iter().position(|t| t.as_str() == wanted);
         !self.is_family() || level(self.word) > level(org_type.as_str())
     }
 
-    /// Whether its events are about organizations; then everybody may read those about his own.
+    /// Whether its events are about organizations; every user may read those about their own organization.
     pub fn is_family(&self) -> bool {
         [OrgType::Distributor, OrgType::Reseller, OrgType::Customer].iter().any(|t| t.as_str() == self.word)
     }

@@ -1,5 +1,5 @@
-//! Events for other software (docs/events.md): what happened, listed, streamed and delivered, each to whoever may read
-//! what it is about.
+//! Events for other software (docs/events.md): listed, streamed and delivered, each to the callers who may read its
+//! object.
 //!
 //! To add one: a type in [`kinds`], and [`EventDraft`] in the use case's transaction.
 
@@ -41,7 +41,7 @@ const PURGED_AT_ONCE: i64 = 2_000;
 const PURGE_EVERY: Duration = Duration::from_secs(300);
 const PURGE_LEASE: &str = "events purge";
 
-/// Events and mail: what tells people and other software that something has happened. Cloning it is cheap.
+/// Events and mail: they inform people and other software of changes. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Events(Arc<Parts>);
 
@@ -121,7 +121,7 @@ pub struct ListQuery {
 pub struct Listed {
     /// The page.
     pub page: Page<Stored>,
-    /// The newest number that retention has removed: who has read less far may have missed something.
+    /// The newest number that retention has removed: a reader with an older position may have missed events.
     pub removed_up_to: i64,
 }
 
@@ -140,12 +140,12 @@ pub async fn list(service: &Events, caller: &Caller, query: ListQuery) -> Result
     };
     let sight = sight(caller, types);
     let page = events::list(&service.db, &sight, &filter, query.direction, query.page).await?;
-    // After the page: what was removed before it was read is told of.
+    // Read after the page, so that it includes events removed before the page was read.
     let removed_up_to = events::purged(&service.db).await?;
     Ok(Listed { page, removed_up_to })
 }
 
-/// Removes what is too old or too much, if this process is the one to do so; how many.
+/// Removes events that are too old or too many, if this process holds the lease; returns how many.
 pub async fn purge(service: &Events) -> Result<u64> {
     let settings = &service.settings.events;
     let mut gone = 0;

@@ -1,5 +1,5 @@
-//! The worker that gives events their numbers. Every process has one; of two that begin at the same moment one leaves
-//! the work to the other.
+//! The worker that gives events their numbers. Every process has one; if two start at the same moment, one leaves the
+//! work to the other.
 
 use super::subscriptions::{sight_of, takes};
 use crate::Events;
@@ -38,7 +38,7 @@ pub(super) fn start(service: &Events) {
     });
 }
 
-/// What other processes have numbered, if anybody here listens.
+/// Learns of events that other processes have numbered, if this process has listeners.
 async fn look(service: &Events) {
     if service.streams.is_wanted() && service.db.is_postgres() {
         match events::position(&service.db).await {
@@ -66,8 +66,8 @@ async fn step(service: &Events) -> Result<u64> {
     Ok(numbered.len() as u64)
 }
 
-/// What subscribers are to be told of these events; whether that is anything. At most a bounded number of subscriptions
-/// of each of four organizations takes an event.
+/// Queues deliveries of these events to subscriptions; whether there are any. Of each of four organizations, at most a
+/// bounded number of subscriptions takes an event.
 async fn fan_out(service: &Events, tx: &mut Tx, numbered: &[Numbered]) -> Result<bool> {
     let places: BTreeSet<Uuid> =
         numbered.iter().flat_map(|n| [n.path.id.0, n.path.p2.0, n.path.p3.0]).collect();

@@ -1,4 +1,4 @@
-//! What goes out and how it is signed, by the Standard Webhooks specification.
+//! The body and the signature of a delivery, by the Standard Webhooks specification.
 
 use aws_lc_rs::hmac;
 use bailiwick_domain::{Entropy, Error, Result, Ts, ports::random};
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// What every secret begins with.
+/// The prefix of every secret.
 const PREFIX: &str = "whsec_";
 /// Bytes of a secret; the specification asks for 24 to 64.
 const SECRET_BYTES: usize = 32;
@@ -34,7 +34,7 @@ pub struct Message {
     pub timestamp: String,
     /// Order of events: decimal digits.
     pub sequence: String,
-    /// Ids, names, what changed.
+    /// Ids, names, changes.
     pub data: Value,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn secrets(keys: &Keys, s: &Subscription, now: Ts) -> Result<Vec<Stri
     let mut all = vec![open(keys, s.id, &s.secret)?];
     if let Some(previous) = s.previous_secret.as_ref().filter(|_| s.previous_until.is_some_and(|at| at > now))
     {
-        // One that was sealed with a key that is lost is missed by nobody once there is another.
+        // A previous secret that cannot be opened is left out: the present one signs as well.
         all.extend(open(keys, s.id, previous));
     }
     Ok(all)

@@ -1,4 +1,4 @@
-//! Events as they happen, for one caller: read with his rights of that moment, from where he has read up to.
+//! A live stream of events for one caller: from the caller's last position, each read with the caller's present rights.
 
 use super::{Stored, sight};
 use crate::Events;
@@ -26,10 +26,10 @@ const PACE: Duration = Duration::from_millis(200);
 const CHECK: Duration = Duration::from_secs(2);
 /// Something is sent at least so often, well within the time after which a connection without progress is closed.
 const PING: Duration = Duration::from_secs(15);
-/// When who is refused may come again.
+/// When a refused client may try again.
 const COME_AGAIN: Duration = Duration::from_secs(30);
 
-/// What this process keeps for streams.
+/// The state this process keeps for streams.
 #[derive(Debug)]
 pub struct Streams {
     /// The newest number that is known of.
@@ -44,12 +44,12 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Whether anybody listens.
+    /// Whether there are listeners.
     pub(super) fn is_wanted(&self) -> bool {
         self.newest.receiver_count() > 0
     }
 
-    /// Wakes those who listen.
+    /// Wakes the listeners.
     pub(super) fn tell(&self, newest: i64) {
         self.newest.send_if_modified(|known| {
             let is_news = *known < newest;
@@ -90,19 +90,19 @@ impl Drop for Place {
     }
 }
 
-/// Authenticates the credential with which a stream was opened once more, and answers what its caller may do now.
+/// Authenticates the credential that opened a stream again, and returns the caller with present rights.
 pub type Authenticate = Box<dyn Fn() -> BoxFuture<'static, Result<Caller>> + Send + Sync>;
 
 /// Why a stream does not begin or go on where its reader was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
-    /// Events behind his are no longer kept.
+    /// Events after the reader's position are no longer kept.
     Expired,
     /// The service has never given this number.
     Unknown,
 }
 
-/// What is sent next.
+/// The next item to send.
 #[derive(Debug)]
 pub enum Next {
     /// Events, in order.
@@ -155,7 +155,7 @@ pub async fn open(
     service.streams.tell(position);
     let (cursor, gap) = match last.map(|last| last.parse::<i64>().ok()) {
         None => (position, None),
-        // The beginning, however much of it is gone: whoever asks for it has read nothing yet.
+        // The beginning, even if events were removed: a reader who asks for it has read nothing yet.
         Some(Some(0)) => (purged, None),
         Some(Some(last)) if (0..purged).contains(&last) => (purged, Some(Gap::Expired)),
         Some(Some(last)) if (0..=position).contains(&last) => (last, None),
@@ -176,7 +176,7 @@ pub async fn open(
 }
 
 impl Stream {
-    /// What is sent next; none after the end.
+    /// The next item to send; none after the end.
     pub async fn next(&mut self) -> Option<Next> {
         if self.is_over {
             return None;
@@ -226,7 +226,7 @@ impl Stream {
         }
     }
 
-    /// Reads on, with what the credential is worth now.
+    /// Reads on, with the present rights of the credential.
     async fn look(&mut self) -> Result<Vec<Stored>> {
         let up_to = *self.newest.borrow_and_update();
         let is_due = self.checked.is_none_or(|at| at.elapsed() >= CHECK);
@@ -240,7 +240,7 @@ impl Stream {
         }
         let sight = sight(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
         let found = events::after(&self.service.db, &sight, (self.cursor, up_to), AT_ONCE).await?;
-        // Read after the events: what was removed before they were read is told of, whatever was removed since was read.
+        // Read after the events: it includes events removed before they were read; events removed since then were read.
         let purged = events::purged(&self.service.db).await?;
         if purged > self.cursor {
             (self.cursor, self.gap) = (purged, Some(Gap::Expired));

@@ -1,4 +1,4 @@
-//! Subscriptions of an organization: who is told by webhook of which events (docs/events.md).
+//! Event subscriptions of an organization: the types of events that a webhook receives (docs/events.md).
 
 use super::{kinds, signatures};
 use crate::Events;
@@ -54,14 +54,14 @@ pub struct View {
     pub subscription: Subscription,
     /// Its address.
     pub url: String,
-    /// What waits and what was given up.
+    /// Counts of waiting and failed deliveries.
     pub counts: Counts,
     /// The secret, shown this once.
     pub secret: Option<String>,
 }
 
-/// What an organization can read, whoever asks for it: what its people may read if they hold every permission that goes
-/// with its place.
+/// The events an organization can read, regardless of the caller: those its users may read if they hold every
+/// permission that its place allows.
 pub(crate) fn sight_of(s: &Subscription) -> Sight {
     let scope = match s.org_type {
         OrgType::Owner => Scope::Everything,
@@ -132,7 +132,7 @@ fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<Stri
         return Ok(Some(url));
     }
     let is_kept = stored.is_some_and(|stored| webhook_target::redacted(stored).eq_ignore_ascii_case(&url));
-    // What was sent names no more than a host.
+    // A redacted address has no more than a host.
     if is_kept { Ok(None) } else { Err(Error::field_value("url", "invalid_value", &url)) }
 }
 
@@ -229,7 +229,7 @@ pub async fn create(
     Ok(view(service, caller, new, Counts::default(), Some(secret)))
 }
 
-/// Changes one. Enabling it begins anew: what failed before counts no more.
+/// Changes one. Enabling it resets its count of failures.
 pub async fn update(
     service: &Events,
     caller: &Caller,
@@ -240,7 +240,7 @@ pub async fn update(
     let (_, seen) = load(service, caller, Action::Update, id).await?;
     let mut body = body()?;
     body.url = sent_address(body.url, Some(&address(service, &seen)))?;
-    // Another address is told of what the one before was told of.
+    // A new address receives the events of the old one, so the caller must be able to read them.
     let leads_elsewhere = body.types.is_some() || body.url.is_some();
     if leads_elsewhere {
         readable(caller, body.types.as_ref().unwrap_or(&seen.types))?;
@@ -289,10 +289,10 @@ pub async fn remove(service: &Events, caller: &Caller, ctx: &RequestContext, id:
     Ok(tx.commit().await?)
 }
 
-/// A fresh secret; the one before it signs as well for a day.
+/// A fresh secret; the previous one also signs for a day.
 ///
 /// # Errors
-/// 403 for an API key and under impersonation, which are shown no secrets: whoever knows it can speak for the service.
+/// 403 for an API key and under impersonation, which never see secrets: the holder of a secret can sign as the service.
 pub async fn rotate(
     service: &Events,
     caller: &Caller,
@@ -319,8 +319,8 @@ pub async fn rotate(
     Ok(view(service, caller, s, counts, Some(secret)))
 }
 
-/// Seals addresses and secrets of all subscriptions anew, so that the previous secret of the service can be forgotten;
-/// how many do not open and stay as they are.
+/// Seals addresses and secrets of all subscriptions again, so that the previous secret of the service can be removed;
+/// returns how many do not open and stay as they are.
 pub async fn reseal_all(service: &Events) -> Result<u64> {
     const AT_ONCE: i64 = 200;
     let (mut lost, mut after) = (0, Uuid::nil());
@@ -357,15 +357,16 @@ fn sealed_anew(service: &Events, s: &mut Subscription) -> Result<()> {
     Ok(())
 }
 
-/// Whose people name an address; none while impersonating, when it may be somebody's above them.
+/// The organization of the user who names an address; none under impersonation, because that user may belong above it.
 fn names(caller: &Caller) -> Option<OrgId> {
     caller.org().filter(|_| caller.acting_for().is_none()).map(|o| o.id)
 }
 
-/// Who cannot read something cannot have it sent to him.
+/// Refuses types of events that the caller cannot read.
 fn readable(caller: &Caller, types: &[String]) -> Result<()> {
     for group in kinds::GROUPS {
-        // Of organizations that are never below, and of its own, whoever manages alerts may be told.
+        // Resources that are never below the caller's organization, and its own organization, need no further
+        // permission.
         let is_below = caller.org_type().is_none_or(|org_type| group.is_below(org_type));
         let is_asked = || group.types().any(|kind| types.iter().any(|p| kinds::takes(p, &kind)));
         if is_below && !caller.holds(group.permission) && is_asked() {
@@ -412,7 +413,7 @@ async fn check(
     Ok(())
 }
 
-/// What the audit keeps: of the address no more than its host.
+/// The fields that the audit keeps: of the address only its host.
 fn audited(s: &Subscription, url: Option<&str>) -> Value {
     let host = url.and_then(|url| Some(url::Url::parse(url).ok()?.host_str()?.to_owned()));
     json!({

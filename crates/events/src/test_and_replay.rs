@@ -1,4 +1,4 @@
-//! What was tried of a subscription, and what people let it try: a test, and what is delivered again.
+//! The tries of a subscription, and the actions of people on them: a test, and a replay.
 
 use super::{
     Stored,
@@ -22,7 +22,7 @@ use uuid::Uuid;
 /// Most events that are delivered again at once.
 const REPLAYED: i64 = 10_000;
 
-/// What came of a test.
+/// The result of a test.
 #[derive(Clone, Debug)]
 pub struct Tested {
     /// Id of the message.
@@ -98,7 +98,7 @@ pub struct Replay {
     pub since: Option<String>,
 }
 
-/// Delivers again what the organization may read of it, delivered before or not; how many events.
+/// Delivers events again that the organization may read, delivered before or not; returns how many.
 pub async fn replay(
     service: &Events,
     caller: &Caller,
@@ -115,7 +115,8 @@ pub async fn replay(
         }
         (None, Some(since)) => {
             let since = since.parse().map_err(|_| Error::field_value("since", "invalid_format", since))?;
-            // Behind the newest when there is none: what comes until the next statement is delivered anyway.
+            // The end of the list if no event is newer: events that arrive before the next statement are delivered
+            // anyway.
             Again::Since(since, events::first_since(&service.db, since).await?.unwrap_or(i64::MAX))
         }
         _ => return Err(Error::field("event_id", "required")),
@@ -126,7 +127,7 @@ pub async fn replay(
     if count == 0 && matches!(again, Again::One(_)) {
         return Err(Error::NotFound("event"));
     }
-    // Whoever asks for it knows that the recipient is back.
+    // A caller who asks for a replay knows that the recipient is back.
     s.next_at = service.now();
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = json!({"event_id": body.event_id, "since": body.since, "events": count});

@@ -1,8 +1,8 @@
 //! Exports: CSV and PDF of rows that are already read (spec: users#export, organizations#stats, systems#export). Pure:
 //! the same rows at the same time give the same bytes.
 //!
-//! [`table`] writes CSV; [`report`] draws a title block and one card for each row. What a row shows is said in one file
-//! for each kind of row: to add an export, write one that calls both.
+//! [`table`] writes CSV; [`report`] draws a title block and one card for each row. One file for each kind of row
+//! defines the shown values: to add an export, write one that calls both.
 
 pub mod organizations;
 pub mod report;

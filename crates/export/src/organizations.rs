@@ -14,7 +14,7 @@ const HEADER: [&str; 6] =
 /// Characters of a description on a page.
 const DESCRIPTION: usize = 60;
 
-/// What an export shows of an organization.
+/// An organization as an export shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Name.

@@ -72,7 +72,7 @@ pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// Three columns: what it is; key, age and addresses; whose it is and what is noted.
+/// Three columns: name and type; key, age and addresses; organization and notes.
 const FORM: Form = Form { columns: &[Column::left(0.25), Column::left(0.36), Column::left(0.39)], lines: 5 };
 
 /// The PDF file.

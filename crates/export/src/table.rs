@@ -29,7 +29,7 @@ pub fn csv<R, const N: usize>(
     Ok(file)
 }
 
-/// What a formula begins with: the wide forms are read as the others where people write with them.
+/// The characters that start a formula: some programs treat the wide forms like the others.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// A cell that a spreadsheet would take for a formula gets a leading apostrophe.

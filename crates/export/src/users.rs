@@ -24,7 +24,7 @@ const HEADER: [&str; 10] = [
 /// Characters of roles, e-mail and organization on a page.
 const SHORT: usize = 40;
 
-/// What an export shows of a user.
+/// A user as an export shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// User name.
@@ -35,9 +35,9 @@ pub struct Row {
     pub name: String,
     /// Digits only.
     pub phone: Option<String>,
-    /// Name of his organization.
+    /// Name of the user's organization.
     pub organization: String,
-    /// Names of his roles.
+    /// Names of the user's roles.
     pub roles: Vec<String>,
     /// Creation.
     pub created_at: Ts,
@@ -45,7 +45,7 @@ pub struct Row {
     pub latest_login_at: Option<Ts>,
     /// Effective suspension.
     pub suspended_at: Option<Ts>,
-    /// Whether he or his organization is deleted.
+    /// Whether the user or the user's organization is deleted.
     pub is_deleted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What every PDF is, whatever stands in it: 7-bit, the same for the same input, with as many pages as it says.
+//! Properties of every PDF: 7-bit, the same for the same input, with as many pages as it states.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_domain::Ts;

@@ -16,7 +16,7 @@ pub(crate) fn object_key(organization: OrgId, system_key: &str, id: &str) -> Str
     format!("{organization}/{system_key}/{id}")
 }
 
-/// Copies the bytes of a backup and reads the copy: it must be what was uploaded.
+/// Copies the bytes of a backup and reads the copy, which must equal the upload.
 ///
 /// # Errors
 /// 502, 504 or 503 of the storage; 502 also when it has lost or damaged them.

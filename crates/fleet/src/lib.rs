@@ -1,7 +1,7 @@
 //! The systems: registration, heartbeat and inventory, differences, applications and backups.
 //!
-//! To add a use case: a function in the module of its resource that takes `&Fleet` and the `Caller`, loads its target,
-//! asks `policy::decide`, opens one write transaction, writes the audit row in it and commits.
+//! To add a use case, write a function in the module of its resource that takes `&Fleet` and the `Caller`, loads its
+//! target, calls `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod applications;
 mod backup_objects;
@@ -22,7 +22,7 @@ use systems::transfer::Transfers;
 /// Reachability checks of one person in a minute (spec: systems#reachability).
 const REACHABILITY_CHECKS: u32 = 10;
 
-/// Systems and what they send. Cloning it is cheap.
+/// Systems and their requests. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Fleet(Arc<Parts>);
 
@@ -63,7 +63,7 @@ impl Fleet {
 }
 
 impl Parts {
-    /// The group commits of what systems send.
+    /// The group commits of systems' requests.
     pub fn ingest(&self) -> &Ingest {
         self.ingest.get_or_init(|| Ingest::start(&self.db, &self.tasks, &self.stop))
     }

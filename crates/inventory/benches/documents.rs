@@ -25,7 +25,7 @@ fn median(mut work: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
-/// What a day changes: counters, two versions, every list in another order.
+/// The changes of one day: counters, two versions, every list in another order.
 fn changed(sample: &str) -> String {
     let mut value: serde_json::Value = serde_json::from_str(sample).unwrap();
     stir(&mut value, &mut 0);

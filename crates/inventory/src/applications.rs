@@ -31,7 +31,7 @@ const MAX_ID_CHARS: usize = 255;
 /// without a bound, many modules that name one huge domain would blow a small document up a thousandfold.
 const MAX_DOMAIN_BYTES: usize = 8 << 20;
 
-/// One application as its document shows it. Where a column says "kept", none leaves what is stored.
+/// One application as its document shows it. Where a field says "kept", none leaves the stored value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// With the system, the key of the application.
@@ -74,11 +74,11 @@ pub fn administered_at(fqdn: &str, module_id: &str) -> String {
 }
 
 impl Document<'_> {
-    /// The applications it lists, by module id, each id once (the last entry wins). Empty when it lists none or is no
-    /// cluster's: then nothing that is known already has disappeared.
+    /// The applications it lists, by module id, each id once (the last entry wins). Empty when it lists none or is not
+    /// a cluster's document: in that case known applications have not disappeared.
     ///
     /// `system_fqdn` is the system's name after [`Document::facts`] was applied, for documents whose cluster has none.
-    /// Entries without a usable id or module are passed over (also above 255 characters).
+    /// Entries without a usable id or module are skipped (also above 255 characters).
     pub fn applications(&self, system_fqdn: Option<&str>) -> Vec<Application> {
         if self.family() != Family::Cluster {
             return Vec::new();
@@ -86,7 +86,7 @@ impl Document<'_> {
         let Some(facts) = member(self.root(), "facts") else { return Vec::new() };
         let mut around = Surroundings::new(facts, system_fqdn);
         let modules = member(facts, "modules").and_then(Json::as_arr).unwrap_or_default();
-        // Found first, so that what a later entry replaces costs nothing of the bound on domains.
+        // Collected first, so that an entry that a later one replaces does not use up the bound on domains.
         let by_id: BTreeMap<&str, (&str, &Json<'_>)> = modules
             .iter()
             .filter_map(|module| Some((identifier(module, "id")?, (identifier(module, "module")?, module))))
@@ -107,7 +107,7 @@ fn string(module: &Json<'_>, key: &str) -> Option<String> {
     member(module, key)?.as_str().map(str::to_owned)
 }
 
-/// What the entries of one document refer to.
+/// The parts of the document that its entries refer to.
 struct Surroundings<'j, 'a> {
     nodes: Option<&'j Json<'a>>,
     domains: HashMap<&'j str, &'j Json<'a>>,

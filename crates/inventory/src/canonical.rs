@@ -1,4 +1,4 @@
-//! The canonical text of a document: what is stored, hashed and measured (spec: inventory#processing).
+//! The canonical text of a document, which is stored, hashed and measured (spec: inventory#processing).
 
 use crate::{Document, Rejected};
 use aws_lc_rs::digest::{SHA256, digest};

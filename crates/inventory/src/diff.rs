@@ -1,8 +1,8 @@
-//! What is different between two documents of a system, and how much that matters (spec: inventory-changes#comparison).
+//! The differences between two documents of a system, and their severity (spec: inventory-changes#comparison).
 //!
-//! [`Rules::diff`] is a function of the two documents and the rules alone: no clock, no state, the same answer always.
-//! The walk (`compare`) finds where they differ, the paths (`path`) say where that is, the rules (`rules`) what it
-//! means; here the findings are put in order and limited.
+//! [`Rules::diff`] is a function of the two documents and the rules alone: no clock, no state, always the same answer.
+//! The walk (`compare`) finds the differences, the paths (`path`) locate them, the rules (`rules`) classify them; this
+//! module sorts and limits the result.
 
 mod compare;
 mod number;
@@ -20,7 +20,7 @@ use std::collections::BinaryHeap;
 /// Changes kept of one document (spec: inventory-changes#limits-and-order).
 pub const MAX_CHANGES: usize = 1000;
 
-/// What happened to a value. In the order of spec: inventory-changes#limits-and-order.
+/// The kind of a change, in the order of spec: inventory-changes#limits-and-order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -76,7 +76,7 @@ macro_rules! words {
                 }
             }
 
-            /// What a word means.
+            /// The value of a word.
             pub fn of_word(word: &str) -> Option<$type> {
                 match word {
                     $($word => Some($type::$variant),)+
@@ -94,7 +94,7 @@ words!(Category: Modules "modules", Backup "backup", Hardware "hardware", Securi
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What happened.
+    /// The kind of change.
     pub kind: Kind,
     /// Where it belongs.
     pub category: Category,
@@ -122,7 +122,7 @@ pub struct Diff {
 
 /// A change that may be kept; ordered as they are listed.
 struct Found<'j, 'a> {
-    /// The last one only tells apart what two elements with the same label show in the same way.
+    /// The last field distinguishes two elements that have the same label and show the same values.
     order: (Severity, String, String, Kind, usize),
     category: Category,
     previous: Option<&'j Json<'a>>,

@@ -1,4 +1,4 @@
-//! Accepting a body: the tree of a document in its one normal form (spec: inventory#processing).
+//! Accepts a body and builds the tree of the document in its normal form (spec: inventory#processing).
 
 use bailiwick_domain::json::{Json, Limits, parse};
 use std::{borrow::Cow, fmt};
@@ -12,7 +12,7 @@ pub const MAX_DEPTH: usize = 128;
 pub enum Rejected {
     /// No bytes at all.
     Empty,
-    /// Not JSON, not UTF-8, or nested too deeply; also what a body that does not decompress counts as.
+    /// Not JSON, not UTF-8, or nested too deeply; also a body that does not decompress.
     NotJson,
     /// JSON, but another value than an object.
     NotObject,
@@ -73,7 +73,7 @@ impl<'a> Document<'a> {
         &self.0
     }
 
-    /// Who wrote it, as its `installation` says.
+    /// The family of the sender, by its `installation`.
     pub fn family(&self) -> Family {
         match member(&self.0, "installation").and_then(Json::as_str) {
             Some("nethserver") => Family::Cluster,
@@ -92,7 +92,7 @@ pub fn member<'j, 'a>(object: &'j Json<'a>, key: &str) -> Option<&'j Json<'a>> {
     pairs.get(index).map(|(_, value)| value)
 }
 
-/// What [`member`] finds when it is followed along a path.
+/// Follows a path with [`member`].
 pub fn at<'j, 'a>(object: &'j Json<'a>, path: &[&str]) -> Option<&'j Json<'a>> {
     path.iter().try_fold(object, |inner, key| member(inner, key))
 }

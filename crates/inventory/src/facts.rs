@@ -1,4 +1,4 @@
-//! What a document says about its system as a whole (spec: inventory#system-columns).
+//! The facts of a document about its system as a whole (spec: inventory#system-columns).
 
 use crate::{Document, Family, at, member};
 use bailiwick_domain::{json::Json, validate::is_too_long};
@@ -15,13 +15,13 @@ const MAX_VERSION_CHARS: usize = 100;
 /// Columns of the system; none leaves the column as it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// `ns8`, `nsec`, or what a legacy document calls itself; at most 50 characters.
+    /// `ns8`, `nsec`, or the type that a legacy document states; at most 50 characters.
     pub system_type: Option<String>,
     /// Of the leading node or the firewall; at most 255 characters.
     pub fqdn: Option<String>,
-    /// Only what parses as an address.
+    /// Set only if it parses as an address.
     pub ipv4: Option<Ipv4Addr>,
-    /// Only what parses as an address.
+    /// Set only if it parses as an address.
     pub ipv6: Option<Ipv6Addr>,
     /// Of the product; at most 100 characters.
     pub version: Option<String>,

@@ -1,10 +1,10 @@
-//! Inventory documents: what a system tells about itself, as pure functions of the document.
+//! Inventory documents: the reports of a system about itself, as pure functions of the document.
 //!
-//! [`Document::parse`] accepts a body, [`Document::canonical`] gives what is stored and hashed, [`Document::facts`]
-//! the columns of the system, [`Document::applications`] the applications on it, [`Rules::diff`] what changed since the
-//! document before it. No I/O and no clock: the time of receipt and what is stored already belong to the caller.
-//! To take something more from documents: read it here from the tree, with [`member`] and [`at`], never failing on a
-//! surprise (any JSON object is a document), and add the case to the tests of its module.
+//! [`Document::parse`] accepts a body, [`Document::canonical`] gives the text to store and hash, [`Document::facts`]
+//! the columns of the system, [`Document::applications`] the applications on it, [`Rules::diff`] the changes since the
+//! document before it. No I/O and no clock: the caller has the time of receipt and the stored rows. To read something
+//! more from documents: read it here from the tree, with [`member`] and [`at`], never failing on a surprise (any JSON
+//! object is a document), and add the case to the tests of its module.
 
 mod applications;
 mod canonical;

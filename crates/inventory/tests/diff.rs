@@ -42,7 +42,7 @@ fn check_cases(text: &str) {
             if let Some(structural) = expected.remove("structural") {
                 assert_eq!(structural, json!(found.structural_path), "{name}");
             }
-            // What a case does not say.
+            // The defaults for values that a case leaves out.
             expected.entry("category").or_insert("system".into());
             expected.entry("severity").or_insert("low".into());
             assert_eq!(shown(found), Value::Object(expected), "{name}");
@@ -50,7 +50,7 @@ fn check_cases(text: &str) {
     }
 }
 
-/// A document with one value at a place, or with what surrounds that place only.
+/// A document with one value at a place, or with only the parents of that place.
 fn document(at: &[Value], value: Option<&Value>) -> Value {
     let Some((last, way)) = at.split_last() else { return value.cloned().unwrap_or_default() };
     let innermost = match (last, value) {

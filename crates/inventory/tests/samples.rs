@@ -1,4 +1,4 @@
-//! What the two sample documents must yield (spec: inventory#processing, inventory-documents#samples).
+//! The results that the two sample documents must give (spec: inventory#processing, inventory-documents#samples).
 #![allow(clippy::unwrap_used, reason = "in the plain functions of a test, too, a failure is a panic")]
 
 use bailiwick_inventory::{Application, Canonical, Document, Facts, canonical};

@@ -22,7 +22,7 @@ const PART: usize = 8 * 1024 * 1024;
 const TIME: Duration = Duration::from_secs(60);
 /// How often a request to a bucket is tried again.
 const RETRIES: usize = 3;
-/// What is written to see whether a bucket can be used.
+/// The key of the object written to test a bucket.
 const TRIAL: &str = "bailiwick-was-here";
 
 /// The bytes of an object as they are read.
@@ -41,7 +41,7 @@ pub struct Bucket {
     pub access_key: String,
     /// Its secret.
     pub secret_key: String,
-    /// What all keys begin with, without a slash at its end; empty = nothing.
+    /// The prefix of all keys, without a slash at its end; may be empty.
     pub prefix: String,
     /// Whether requests name the bucket in their paths; else in the name of the host.
     pub path_style: bool,
@@ -71,7 +71,7 @@ pub enum AssetError {
     Unreachable(String),
     /// It does not answer in time.
     TimedOut,
-    /// It has something else under this key than what was written.
+    /// The object under this key differs from the one that was written.
     Damaged(String),
 }
 
@@ -109,7 +109,7 @@ pub struct AssetStore {
     directory: Option<Arc<Path>>,
     /// Only a bucket can sign an address for a client.
     bucket: Option<Arc<AmazonS3>>,
-    /// What all keys begin with in the storage.
+    /// The prefix of all keys in the storage.
     prefix: Arc<str>,
 }
 
@@ -217,8 +217,8 @@ impl AssetStore {
         Ok(found.into_stream().map(|chunk| chunk.map_err(AssetError::from)).boxed())
     }
 
-    /// Removes an object; one that is not there is removed already. What a crash has left of its upload goes as well
-    /// (files only: a bucket's owner sets how long unfinished uploads are kept).
+    /// Removes an object; a missing one counts as removed. Parts that a crash has left of its upload are removed as
+    /// well (files only: a bucket's owner sets how long unfinished uploads are kept).
     ///
     /// # Errors
     /// The storage.
@@ -240,7 +240,7 @@ impl AssetStore {
         self.delete_staged(to).await
     }
 
-    /// Removes what an upload or a copy that came to no end has left beside a file.
+    /// Removes the parts that an unfinished upload or copy has left beside a file.
     async fn delete_staged(&self, key: &str) -> Result<(), AssetError> {
         let Some(directory) = &self.directory else { return Ok(()) };
         // The names under which a copy and the upload of a fresh key begin.
@@ -274,7 +274,7 @@ impl AssetStore {
     }
 }
 
-/// An object on its way. Dropped without an end it is abandoned; what a crash leaves is never listed.
+/// An upload in progress. Dropping it unfinished abandons it; parts that a crash leaves are never listed.
 #[derive(Debug)]
 pub struct Upload {
     parts: Box<dyn MultipartUpload>,

@@ -1,4 +1,4 @@
-//! How a notification fails (spec: alert-delivery#routing), whichever way it takes.
+//! The failures of a notification (spec: alert-delivery#routing), common to all transports.
 
 use std::fmt;
 

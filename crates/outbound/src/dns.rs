@@ -1,6 +1,6 @@
-//! The addresses of names. The system is asked, which takes a thread until the name service answers or gives up, and names
-//! that are never answered are easily had: so what was found, or that nothing was, is kept for a moment, whoever asks for
-//! the same name meanwhile waits for the same answer, and nobody has more than a few questions open.
+//! Resolves names. A look-up blocks a thread until the name service answers or gives up, and an attacker can easily
+//! supply names that never resolve. So results, also empty ones, are cached for a moment, concurrent look-ups of a name
+//! share one answer, and each tenant may have only a few look-ups open.
 
 use bailiwick_domain::OrgId;
 use futures_util::{
@@ -28,7 +28,7 @@ const MANY: usize = 4096;
 /// Asks the name service; may take long.
 pub(crate) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// What was found, and when.
+/// The result of a look-up, and its time.
 #[derive(Clone)]
 struct Answer {
     at: Instant,
@@ -72,7 +72,7 @@ impl Resolver {
         }
     }
 
-    /// What is known or being asked; none when that is old.
+    /// The cached or pending answer; none when it is old.
     async fn known(&self, host: &str) -> Option<Answer> {
         let asked = locked(&self.known).get(host).cloned()?;
         let answer = asked.await;

@@ -1,6 +1,6 @@
-//! One POST of JSON to an address that was judged just before: names are resolved, every address is judged, and the
-//! connection goes to one of exactly these. So a name that resolves differently a moment later does no harm. No
-//! proxy, no redirect, no connection kept.
+//! One POST of JSON to an address that was checked just before: names are resolved, every address is checked, and the
+//! connection goes to one of exactly these. So a name that resolves differently a moment later does no harm. No proxy,
+//! no redirect, no connection kept.
 
 use crate::{delivery::Failure, dns::Resolver, with_causes};
 use bailiwick_alerting::webhook_target::{AllowedHosts, Target};
@@ -30,10 +30,10 @@ pub(crate) const TRY: Duration = Duration::from_secs(10);
 const LOOK_UP: Duration = Duration::from_secs(3);
 /// Time for the body of an answer, which does not matter.
 const BODY: Duration = Duration::from_secs(1);
-/// What is read of an answer.
+/// Bytes that are read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
 
-/// What a recipient has answered.
+/// The answer of a recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostAnswer {
     /// Status.
@@ -67,7 +67,7 @@ impl Poster {
         Poster { tls: tls(), names: Arc::new(names) }
     }
 
-    /// Posts and waits for the answer; what it says is not looked at.
+    /// Posts and waits for the answer; its body is ignored.
     ///
     /// # Errors
     /// See [`Failure`]: connection faults, 429 and 5xx may pass.
@@ -226,7 +226,7 @@ fn request(
 }
 
 async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Failure> {
-    // So that all others get their turn.
+    // An equal share of the time for each address.
     let each = TRY / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
     let mut last = Failure::passing("no connection", "timed out");
     for address in addresses {
@@ -251,7 +251,7 @@ where
     let mut connection = std::pin::pin!(connection);
     let answer = async {
         let (head, body) = sender.send_request(request).await?.into_parts();
-        // To its end where that is near, so that the other side is not cut off; what it is does not matter.
+        // Reads a short body to its end, so that the recipient is not cut off; the content does not matter.
         let _ = timeout(BODY, Limited::new(body, ANSWER_BYTES).collect()).await;
         let asked = head.headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok());
         let retry_after = asked.and_then(|v| v.trim().parse().ok()).map(Duration::from_secs);

@@ -1,11 +1,11 @@
-//! Everything the service says to other systems over the network.
+//! All requests of the service to other systems over the network.
 //!
-//! [`router_client`] speaks to a remote alert router (spec: alert-router#remote), [`mail`] to a mail server,
-//! [`webhook`] and [`telegram`] to the receivers of alerts (spec: alert-delivery#webhook-delivery,
-//! alert-delivery#mail-and-telegram), [`reachability`] asks whether an appliance answers (spec: systems#reachability),
-//! [`issuer`] asks an identity provider about tokens (spec: authentication#identity-modes), [`logto`] has Logto keep
-//! what is here (spec: logto#calls), [`traces`] tells a collector what took how long. To add another upstream: a module
-//! with the fixed list of requests it makes, its own error type, time limits and size limits on every answer.
+//! [`router_client`] calls a remote alert router (spec: alert-router#remote), [`mail`] a mail server, [`webhook`] and
+//! [`telegram`] the receivers of alerts (spec: alert-delivery#webhook-delivery, alert-delivery#mail-and-telegram),
+//! [`reachability`] checks whether an appliance answers (spec: systems#reachability), [`issuer`] asks an identity
+//! provider about tokens (spec: authentication#identity-modes), [`logto`] copies users and organizations to Logto
+//! (spec: logto#calls), [`traces`] sends traces to a collector. To add another upstream: a module with the fixed list
+//! of requests it makes, its own error type, time limits and size limits on every answer.
 
 pub mod assets;
 pub mod delivery;
@@ -22,10 +22,10 @@ pub mod webhook;
 
 pub use router_client::{RouterClient, RouterConfig, RouterError, RouterKind};
 
-/// What the service calls itself to others.
+/// The user agent of all requests.
 pub const USER_AGENT: &str = concat!("Bailiwick/", env!("CARGO_PKG_VERSION"));
 
-/// An error with what caused it, for the log.
+/// An error with its causes, for the log.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,6 +1,6 @@
-//! Outgoing mail: the one place that speaks SMTP. A pool of few connections, every step with a time limit.
+//! Outgoing mail: the only code that speaks SMTP. A pool of few connections, every step with a time limit.
 //!
-//! Nothing here decides what is said or when it is tried again; it says whether a failure may pass.
+//! The callers decide the content and the retries; this module reports whether a failure may pass.
 
 mod notice;
 
@@ -58,7 +58,7 @@ pub struct Server {
     pub authority: Option<Vec<u8>>,
     /// Address of the sender.
     pub from: String,
-    /// His name.
+    /// The name of the sender.
     pub from_name: Option<String>,
 }
 
@@ -198,8 +198,8 @@ fn is_break(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Only what the server says for good of the recipient or of the message ends it (RFC 5321 §4.2.3, RFC 3463). Whatever
-/// else is permanent (no service, no relaying, the account, a policy) is the operator's to mend, and the mail waits.
+/// Only a permanent answer about the recipient or the message is final (RFC 5321 §4.2.3, RFC 3463). The operator can
+/// repair any other permanent answer (no service, no relaying, the account, a policy), so the mail is retried.
 fn judge(error: &lettre::transport::smtp::Error) -> MailError {
     let text = error.to_string();
     let code = error.status().map(u16::from);

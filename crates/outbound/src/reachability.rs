@@ -1,5 +1,5 @@
-//! Whether something answers at an address that a system has reported (spec: systems#reachability): the service must not
-//! become a telescope into the network it stands in, so every address is judged before the first packet.
+//! Checks whether an address that a system has reported answers (spec: systems#reachability). Callers must not be able
+//! to probe the network of the service, so every address is checked before the first packet.
 
 use bailiwick_domain::net::{Network, is_global};
 use http::{Method, Request, header};

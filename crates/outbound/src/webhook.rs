@@ -1,5 +1,6 @@
 //! Notifications to webhooks (spec: alert-delivery#webhook-delivery). The address policy of spec:
-//! alert-configuration#layers is applied to the text of the address and, at every try, to what its name resolves to.
+//! alert-configuration#layers is applied to the text of the address and, at every try, to the addresses its name
+//! resolves to.
 
 use crate::{
     delivery::Failure,
@@ -42,7 +43,7 @@ impl Webhooks {
         Some(format!("{}:{}", target.host, target.port))
     }
 
-    /// What may be called besides public addresses.
+    /// The hosts that may be called besides public addresses.
     pub const fn allowed(&self) -> &AllowedHosts {
         &self.allowed
     }

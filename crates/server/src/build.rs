@@ -1,4 +1,4 @@
-//! What the program was built from, as the build script found it out.
+//! The commit and time of the build, as the build script determined them.
 
 use bailiwick_domain::Ts;
 use bailiwick_settings::Build;

@@ -1,7 +1,7 @@
 //! The `bailiwick` process: configuration, logging, the HTTP front, shutdown, the command line.
 //!
-//! Everything here is about the process; what the service does is in the crates below. To add a setting see
-//! [`config`]; to add a command, add a variant in [`cli`] and a file beside it.
+//! This crate only runs the process; the crates below it implement the service. To add a setting see [`config`]; to add
+//! a command, add a variant in [`cli`] and a file beside it.
 
 pub mod build;
 pub mod cli;
@@ -14,6 +14,6 @@ pub mod settings;
 pub mod shutdown;
 pub mod telemetry;
 
-/// Bytes of stack of a thread that runs requests or background work; only what is used is ever taken. Built without
-/// optimisation, the futures of a request lie in it one in another.
+/// Stack size of a thread that runs requests or background work; the system only allocates the used part. Without
+/// optimisation, the nested futures of a request all lie on the stack.
 pub(crate) const STACK: usize = 8 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! The real clock and the real randomness: the only place where the process asks the operating system for them.
+//! The real clock and the real randomness: the only code of the process that asks the operating system for them.
 
 use bailiwick_domain::{Clock, Entropy, Ts};
 use std::cell::RefCell;
@@ -18,8 +18,8 @@ impl Clock for SystemClock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEntropy;
 
-/// What a thread has fetched for several short requests: one id for every HTTP request would be a system call each. Every
-/// byte is given out once and is not kept.
+/// Random bytes that a thread has fetched for several short requests: fetching one id for every HTTP request would cost
+/// a system call each. Every byte is used once and erased.
 struct Fetched {
     bytes: [u8; 512],
     used: usize,
@@ -85,7 +85,7 @@ mod tests {
         let other = std::thread::spawn(ids).join().unwrap();
         let all: HashSet<[u8; 16]> = ids().into_iter().chain(other).collect();
         assert_eq!(all.len(), 2000);
-        // Lengths that do not divide what is fetched at once.
+        // Lengths that do not divide the size of the buffer.
         let odd: HashSet<[u8; 15]> = (0..1000).map(|_| random::<15>(&SystemEntropy)).collect();
         assert_eq!(odd.len(), 1000);
         FETCHED.with_borrow(|fetched| assert_eq!(fetched.bytes[..fetched.used], vec![0; fetched.used]));

@@ -1,11 +1,11 @@
-//! What the operating system knows of this process, as Prometheus' own libraries tell it. Where there is no `/proc`
-//! there is nothing to tell.
+//! Metrics of this process from the operating system, under the names of Prometheus' own libraries. Without `/proc`
+//! there are none.
 
 use bailiwick_domain::metrics::{Kind, Page};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 
-/// Ticks of processor time in a second: fixed on Linux for what `/proc` tells.
+/// Ticks of processor time in a second: fixed on Linux for the values in `/proc`.
 const TICKS: f64 = 100.0;
 
 /// How many files and connections this process may have open, after raising the limit as far as the system allows.
@@ -25,7 +25,7 @@ pub fn host() -> String {
     format!("process {} on {name}", std::process::id())
 }
 
-/// The families; nothing of what cannot be read.
+/// The metric families, without those that cannot be read.
 pub fn page() -> String {
     let mut page = Page::default();
     if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {

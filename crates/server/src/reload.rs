@@ -1,4 +1,4 @@
-//! SIGHUP: files that may have changed are read again. What cannot be read leaves everything as it was.
+//! SIGHUP: reads files again that may have changed. An unreadable file leaves everything as it was.
 
 use crate::listen::Tls;
 use bailiwick_app::{App, static_files::StaticFiles};
@@ -38,7 +38,7 @@ pub fn on_hangup(
     });
 }
 
-/// Warns of a certificate whose time is over, or nearly: now and every day until the application stops.
+/// Warns of a certificate that has expired or soon will: now and every day until the application stops.
 pub fn watch_certificate(app: &App, tls: Option<Arc<Tls>>) {
     const DAY: Duration = Duration::from_secs(86_400);
     let (Some(tls), app) = (tls, app.clone()) else { return };
@@ -58,7 +58,7 @@ fn warn_of(tls: &Tls, now: Ts) {
     }
 }
 
-/// The families of the listener; without TLS there is nothing to tell.
+/// The metric families of the listener; without TLS there are none.
 pub fn page(tls: Option<&Tls>) -> String {
     let mut page = Page::default();
     let mut family = page.family(

@@ -1,4 +1,4 @@
-//! From the configuration to what the use cases want to know.
+//! Converts the configuration into the settings of the use cases.
 
 use crate::config::{self, AlertingMode, Config, MailSecurity};
 use bailiwick_domain::rebranding::Product;
@@ -103,7 +103,7 @@ fn identity(config: &Config) -> IdentityMode {
     }))
 }
 
-/// What is needed was found set when the configuration was checked.
+/// The check of the configuration has found the required settings.
 fn logto(config: &Config) -> Logto {
     let (oidc, logto) = (&config.identity_oidc, &config.identity_logto);
     let tenant = format!("https://{}.logto.app", logto.tenant_id.as_deref().unwrap_or_default());

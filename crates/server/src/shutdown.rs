@@ -34,7 +34,7 @@ pub fn on_signal() -> io::Result<CancellationToken> {
     Ok(token)
 }
 
-/// Waits for `work` for at most `grace`, usually [`GRACE`]; tells whether it finished.
+/// Waits for `work` for at most `grace`, usually [`GRACE`]; returns whether it finished.
 pub async fn within(grace: Duration, what: &str, work: impl Future<Output = ()>) -> bool {
     let finished = tokio::time::timeout(grace, work).await.is_ok();
     if !finished {

@@ -1,4 +1,4 @@
-//! Logging to the standard error: for people, or as JSON lines for collectors. Traces, where they are wanted.
+//! Logging to the standard error: for people, or as JSON lines for collectors. Traces, if they are configured.
 
 use crate::{
     config::{Log, LogFormat, Telemetry},
@@ -29,7 +29,7 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String>
             }
             .map_err(|why| why.to_string())?;
         }
-        // Each has a filter of its own: what is traced does not change what is logged.
+        // Each layer has a filter of its own: tracing does not change the log.
         Some(traces) => {
             let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
             let lines = match log.format {

@@ -74,8 +74,8 @@ impl Call {
         self
     }
 
-    /// Sends it. The body of an answer that goes on and on is not waited for. An answer that is not what the interface
-    /// document says of it fails the test.
+    /// Sends it. The body of an endless answer is not awaited. An answer that violates the interface document fails the
+    /// test.
     pub async fn send(self) -> Reply {
         let (method, path) = (self.method.clone(), self.path.clone());
         let response = self.open().await;

@@ -1,9 +1,9 @@
-//! Waiting for what the service or another program does, without a verdict that depends on the speed of the machine.
+//! Waits for effects of the service or another program, without a verdict that depends on the speed of the machine.
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must come. A test that passes waits only as long as the thing takes, so the bound is
-/// generous: it ends a test that would hang, and says nothing about speed.
+/// How long a test waits for an effect that must come. A passing test waits only as long as the effect takes, so the
+/// bound is generous: it ends a test that would hang, and says nothing about speed.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A look that costs little is repeated after this time.

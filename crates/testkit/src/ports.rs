@@ -52,7 +52,7 @@ impl SeededEntropy {
         SeededEntropy(AtomicU64::new(seed), AtomicBool::new(false))
     }
 
-    /// Whoever asks for more panics from now on, as with a random number generator that fails.
+    /// A request for more random bytes panics from now on, as with a failing random number generator.
     pub fn run_dry(&self) {
         self.1.store(true, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! Holds every answer that a test gets to what the interface document says of it.
+//! Checks every answer in tests against the interface document.
 
 pub mod matching;
 
@@ -17,7 +17,7 @@ const MAY_BE_LEFT_OUT: [(&str, &str); 2] = [
     ("IssueOutput", "candidates"),
 ];
 
-/// What is published, with every array required.
+/// The published document, with every array required.
 struct Published {
     document: Value,
     /// Method, segments of the path (`None` for a parameter), and where the operation is in the document.
@@ -72,7 +72,7 @@ fn require_arrays(name: &str, schema: &mut Value, arrays: &[String]) {
 }
 
 fn segments(path: &str) -> Vec<Option<String>> {
-    // Two, and what is before them is fixed: `services/<name>/<router>`.
+    // One parameter stands for two segments, and the one before them is fixed: `services/<name>/<router>`.
     let path = path.replace("/{service}", "/services/{name}/{router}");
     let part = |part: &str| (!part.starts_with('{')).then(|| part.to_owned());
     path.trim_matches('/').split('/').map(part).collect()
@@ -111,7 +111,7 @@ impl Published {
     }
 }
 
-/// What is wrong with an answer by the document; nothing where the document does not speak of it.
+/// The violations of the document by an answer; none where the document does not describe it.
 pub fn differences(method: &Method, path: &str, reply: &Reply) -> Vec<String> {
     let published = &*PUBLISHED;
     let Some(operation) = published.operation(method, path) else { return Vec::new() };
@@ -137,7 +137,7 @@ pub fn differences(method: &Method, path: &str, reply: &Reply) -> Vec<String> {
     wrong
 }
 
-/// Rows that do not stand where `x-order` says, in the answer to somebody who has not asked for another order.
+/// Rows in another order than `x-order` states, in the answer to a request without an order of its own.
 fn misplaced(operation: &Value, path: &str, body: &Value) -> Vec<String> {
     let query = path.split_once('?').map_or("", |(_, query)| query);
     let asked: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -168,7 +168,7 @@ fn misplaced(operation: &Value, path: &str, body: &Value) -> Vec<String> {
     wrong
 }
 
-/// By one field; a minus before its name turns it round.
+/// By one field; a minus before its name reverses the order.
 fn compared(key: &str, one: &Value, other: &Value) -> Ordering {
     let name = key.trim_start_matches('-');
     let of = |row: &Value| name.split('.').fold(row.clone(), |value, part| value[part].clone());
@@ -190,11 +190,10 @@ fn compared(key: &str, one: &Value, other: &Value) -> Ordering {
     if key.starts_with('-') { by.reverse() } else { by }
 }
 
-/// What passes by itself (spec: clients#checklist row 14).
+/// The statuses that a retry can resolve (spec: clients#checklist row 14).
 const TRANSIENT: [u16; 6] = [408, 429, 500, 502, 503, 504];
 
-/// What is wrong with the seconds after which to come back: all answers have them that pass by themselves, and no
-/// others.
+/// The problem with `Retry-After`: the statuses that a retry can resolve must have it, and no others.
 fn seconds(reply: &Reply) -> Option<String> {
     let after = reply.header("retry-after");
     let is_good = match TRANSIENT.contains(&reply.status.as_u16()) {
@@ -204,12 +203,12 @@ fn seconds(reply: &Reply) -> Option<String> {
     (!is_good).then(|| format!("Retry-After of {}: {after:?}", reply.status))
 }
 
-/// What is wrong with the tag of an answer: reads of one entity have one, and only they are answered by 304.
+/// The problem with the tag of an answer: reads of one entity have one, and only they are answered by 304.
 fn tag(method: &Method, path: &str, reply: &Reply) -> Option<String> {
     let published = &*PUBLISHED;
     let answers = &published.operation(method, path)?["responses"];
     let is_published = answers["200"]["headers"]["ETag"].is_object();
-    // The same layer as a document of the router is what several of them say.
+    // The document of a router has no tag: several layers can give the same one.
     let is_another = path.contains("format=yaml");
     match reply.status.as_u16() {
         200 if is_published && !is_another && !reply.headers.contains_key("etag") => {
@@ -221,8 +220,7 @@ fn tag(method: &Method, path: &str, reply: &Reply) -> Option<String> {
     }
 }
 
-/// Fails where an answer is not what the document says, a null or nothing for an array above all, and where it does not
-/// say rightly whether to come back.
+/// Fails if an answer violates the document, above all by a null or missing array, or if its `Retry-After` is wrong.
 pub fn check(method: &Method, path: &str, reply: &Reply) {
     let mut wrong = differences(method, path, reply);
     wrong.extend(seconds(reply));

@@ -31,7 +31,7 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 pub struct Persona {
     /// User id.
     pub id: UserId,
-    /// His organization.
+    /// The user's organization.
     pub org: OrgId,
     /// Its level.
     pub org_type: OrgType,
@@ -87,7 +87,7 @@ impl Test {
         Persona { id: user, org: org.id, org_type: org.org_type, token, refresh_token }
     }
 
-    /// A caller of this organization who may do everything there.
+    /// A caller of this organization with every permission there.
     async fn manager(&self, org: OrgId) -> Caller {
         let org = organizations::get(&self.app.db, org).await.expect("a read").expect("the organization");
         Caller::user(
@@ -155,7 +155,7 @@ impl Test {
         }
     }
 
-    /// A user with these roles and a session; he has no password.
+    /// A user with these roles and a session, without a password.
     pub async fn user(&self, org: OrgId, roles: &[&str]) -> Persona {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let email = format!("user{number}@example.org");
@@ -220,7 +220,7 @@ impl Test {
         }
     }
 
-    /// Saves who an organization wants to be told of alerts.
+    /// Saves an organization's alert layer.
     pub async fn alert_layer(&self, org: OrgId, layer: serde_json::Value) {
         let layer = serde_json::from_value(layer).expect("a layer");
         let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.now() };
@@ -243,7 +243,7 @@ impl Test {
         found.expect("the application")
     }
 
-    /// What the owner does to something, over HTTP.
+    /// A request of the owner about an object, over HTTP.
     async fn act(&self, method: Method, path: String) {
         let owner = self.owner().await;
         self.call(method, &path).bearer(&owner.token).send().await.expect(200);

@@ -53,7 +53,7 @@ impl Test {
         self.replica_with(|_| {}).await
     }
 
-    /// A second process on the same database and clock whose settings differ.
+    /// A second process on the same database and clock, with other settings.
     pub async fn replica_with(&self, change: impl FnOnce(&mut Settings)) -> Test {
         let mut settings = (*self.app.settings).clone();
         change(&mut settings);

@@ -23,7 +23,7 @@ fn parse(body: &str) -> Result<Batch, Reject> {
     parse_with(body.as_bytes(), &Limits::default(), Some(&identity()))
 }
 
-/// Status and body of what a push answers.
+/// Status and body of the answer to a push.
 fn answer(body: &str) -> (u16, String) {
     match parse(body).map(|batch| batch.refusal()) {
         Ok(None) => (200, String::new()),
@@ -276,7 +276,7 @@ proptest! {
             }
             prop_assert!(alert.labels.iter().all(|(_, v)| !v.is_empty()));
         }
-        // What is forwarded is what was stored.
+        // The forwarded alerts are the stored ones.
         let forwarded = parse_with(write_alerts(&batch.alerts).as_bytes(), &Limits::default(), None).unwrap();
         prop_assert_eq!(forwarded.alerts, batch.alerts);
     }

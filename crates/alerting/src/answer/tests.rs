@@ -28,7 +28,7 @@ fn unprocessed_is_completed() {
     let mut fresh = decode_alerts(LIST.as_bytes()).unwrap();
     complete_status(&mut fresh, &active_silences([&silence]));
     assert!(fresh.iter().all(|a| a.status.state == AlertState::Active && a.status.silenced_by.is_empty()));
-    // What the router says itself is believed.
+    // Silences that the router itself reports are kept.
     let mut said = alerts.clone();
     complete_status(&mut said, &[]);
     assert_eq!(said, alerts);

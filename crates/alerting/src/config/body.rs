@@ -1,5 +1,5 @@
-//! The body of POST …/config as it is sent, in either of its two forms (spec: alert-configuration#layers), before any
-//! field is judged.
+//! The body of POST …/config in either of its two forms (spec: alert-configuration#layers), before any field is
+//! checked.
 
 use crate::receivers::{Kind, LayerDraft, TelegramDraft, WebhookDraft, objects};
 use bailiwick_domain::{Error, Result};
@@ -29,10 +29,10 @@ const FLAT_KEYS: [&str; 8] = [
     "email_template_lang",
 ];
 impl Posted {
-    /// Reads a body. Unknown keys are ignored: clients send back what they were given.
+    /// Reads a body. Unknown keys are ignored: clients send back what they received.
     ///
     /// # Errors
-    /// 400 `invalid request body: <reason>`; reasons name the place and never what was sent there.
+    /// 400 `invalid request body: <reason>`; reasons name the place and never the value that was sent there.
     pub fn read(body: &[u8]) -> Result<Posted> {
         match decode::<Forms>(body)? {
             Forms { flat: true, layer: true } => Err(refused("mixed configuration forms")),
@@ -50,7 +50,7 @@ struct Forms {
     layer: bool,
 }
 
-/// Looks at the keys of objects; values are skipped, and what is no object has none.
+/// Collects the keys of objects; values are skipped, and a value that is not an object has no keys.
 struct KeysOf<'a> {
     forms: &'a mut Forms,
     /// In an object of `systems`, or in the list of them.

@@ -1,4 +1,4 @@
-//! Turns a checked body of the layer form into a layer (spec: alert-configuration#layers).
+//! Converts a checked body of the layer form into a layer (spec: alert-configuration#layers).
 
 use super::{
     body::{FlatDraft, Posted},

@@ -1,6 +1,5 @@
-//! The configuration of an Alertmanager, as far as this service writes one (spec:
-//! alert-delivery#generated-configuration). Unknown keys are refused when one is read back: it is to be what was
-//! written.
+//! The part of the Alertmanager configuration that this service writes (spec: alert-delivery#generated-configuration).
+//! Reading a document back refuses unknown keys, because it must equal the document that was written.
 
 use crate::{receivers::ReceiverConfig, redacted::secret};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -10,7 +9,7 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// What all receivers share.
+    /// The settings that all receivers share.
     pub global: Global,
     /// The root of the routing tree.
     pub route: Route,
@@ -20,7 +19,7 @@ pub struct Document {
     pub templates: Vec<String>,
 }
 
-/// What all receivers share.
+/// The settings that all receivers share.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Global {
@@ -43,7 +42,7 @@ pub struct Global {
     pub smtp_require_tls: Option<bool>,
 }
 
-/// A node of the routing tree. What is absent is the parent's.
+/// A node of the routing tree. Absent values are inherited from the parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {

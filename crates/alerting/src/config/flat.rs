@@ -1,4 +1,4 @@
-//! The flat form of older clients: turned into a layer, and a layer shown in it (spec: alert-configuration#layers,
+//! The flat form of older clients: converted into a layer, and a layer shown in it (spec: alert-configuration#layers,
 //! "Conversion").
 
 use super::{
@@ -124,7 +124,7 @@ impl Check<'_> {
         let mut keys = HashSet::new();
         let mut list: Vec<R> = Vec::new();
         for (i, draft) in drafts.into_iter().enumerate() {
-            // Naming somebody twice means no more than once here.
+            // In this form, a repeated recipient has no further effect.
             let read = one(self, &format!("{at}{name}.{i}"), draft);
             list.extend(read.filter(|recipient| keys.insert(recipient.key())));
         }
@@ -158,7 +158,7 @@ impl Flat {
     fn convert<R: Listed>(&self, channels: &mut Channels) -> Option<bool> {
         let told = self.told::<R>(None, false);
         let is_on = !told.is_empty() || R::toggle(&self.all) == Some(true);
-        // Nobody is told anything: the recipients are kept for the day on which the channel is switched on.
+        // The channel is off; its recipients are kept until it is switched on.
         *R::list_mut(channels) = if is_on { told } else { self.told(None, true) };
         Some(is_on)
     }
@@ -184,8 +184,8 @@ impl Flat {
         toggle
     }
 
-    /// Who is told of which severities: in each the most particular list that names anybody and the most particular
-    /// toggle that says anything are in force.
+    /// The recipients by severity. For each severity, the most specific non-empty list and the most specific toggle
+    /// that is set apply.
     fn told<R: Listed>(&self, system: Option<&Channels>, ignores_toggles: bool) -> Vec<R> {
         let lists = std::iter::once(&self.all).chain(self.severities.iter().map(|(_, c)| c)).chain(system);
         let mut told: Vec<R> = Vec::new();
@@ -224,7 +224,7 @@ pub struct FlatView {
     /// Of the organization.
     #[serde(flatten)]
     pub all: FlatLists<bool>,
-    /// Of single severities: everybody who is told of them, for a list here takes the place of the one above.
+    /// Of single severities: all recipients of the severity, because a list here replaces the organization's list.
     pub severities: Vec<FlatSeverity>,
     /// Of single systems.
     pub systems: Vec<FlatSystem>,
@@ -252,7 +252,7 @@ pub struct FlatLists<T> {
 /// A webhook in the flat form.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct FlatWebhook {
-    /// What people call it.
+    /// The display name.
     pub name: String,
     /// Address.
     pub url: String,
@@ -280,7 +280,7 @@ impl std::fmt::Debug for FlatTelegram {
     }
 }
 
-/// What is different for a severity.
+/// The differences for one severity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlatSeverity {
     /// The severity.
@@ -290,7 +290,7 @@ pub struct FlatSeverity {
     pub lists: FlatLists<Option<bool>>,
 }
 
-/// What is different for a system. Severities of its recipients cannot be told in this form.
+/// The differences for one system. This form cannot express severities of its recipients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlatSystem {
     /// The system.
@@ -324,7 +324,7 @@ impl FlatView {
     }
 }
 
-/// Whether anybody is told of this severity who is not told of all.
+/// Whether a recipient names this severity in particular.
 fn is_particular(channels: &Channels, severity: Severity) -> bool {
     fn any<R: Listed>(channels: &Channels, severity: Severity) -> bool {
         R::list(channels).iter().any(|r| r.severities().contains(&severity))
@@ -345,7 +345,8 @@ fn without_severities(channels: &Channels) -> Channels {
     cleared
 }
 
-/// Those without severities; or, where anybody is told of the severity in particular, all who are told of it.
+/// Without a severity, the recipients of all severities. With one that a recipient names in particular, all its
+/// recipients.
 fn lists<T>(
     channels: &Channels,
     (mail_enabled, webhook_enabled, telegram_enabled): (T, T, T),

@@ -1,4 +1,4 @@
-//! The document a remote router gets for a tenant, and the check that it says what was meant (spec:
+//! The document a remote router gets for a tenant, and the check that it notifies the intended recipients (spec:
 //! alert-delivery#generated-configuration).
 
 use super::{
@@ -22,10 +22,10 @@ use std::{
     time::Duration,
 };
 
-/// The receiver that tells the service itself what was resolved.
+/// The receiver that reports resolved alerts to the service itself.
 pub const HISTORY: &str = "builtin-history";
 
-/// What the documents of all tenants have in common: settings.
+/// The settings that the documents of all tenants share.
 #[derive(Clone, Debug)]
 pub struct Publishing {
     /// Life of an alert pushed without end.
@@ -36,9 +36,9 @@ pub struct Publishing {
     pub smtp: Option<Smtp>,
     /// E-mail recipients are left out: a router refuses the whole document when it has them and no mail server.
     pub omits_email: bool,
-    /// Where the service is told what was resolved.
+    /// The webhook that receives resolved alerts for the alert history.
     pub history: Option<History>,
-    /// What messages show besides the alert.
+    /// The settings that messages show besides the alert.
     pub surroundings: Surroundings,
 }
 
@@ -57,7 +57,7 @@ pub struct Smtp {
     pub requires_tls: bool,
 }
 
-/// Where the service is told what was resolved.
+/// The webhook that receives resolved alerts for the alert history.
 #[derive(Clone)]
 pub struct History {
     /// Address.
@@ -86,7 +86,7 @@ impl fmt::Debug for Upload {
     }
 }
 
-/// Why a document cannot be published: a fault of this module, never of what people have configured.
+/// The reason a document cannot be published: always a fault of this module, never of the stored configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateError(String);
 
@@ -102,7 +102,7 @@ fn fault(text: impl fmt::Display) -> GenerateError {
     GenerateError(text.to_string())
 }
 
-/// What is uploaded: the configuration with the templates it names.
+/// The upload: the configuration and the templates it names.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Upload {
@@ -113,8 +113,8 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// What is uploaded for a tenant, checked: read back and walked with alerts of every kind, it tells exactly those
-    /// who are to be told. The same layers give the same bytes.
+    /// The upload for a tenant, checked: the document is read back and walked with alerts of every kind, and must
+    /// notify exactly the recipients of the layer. The same layers give the same bytes.
     ///
     /// # Errors
     /// The check fails.
@@ -134,8 +134,8 @@ impl Upload {
         serde_saphyr::from_str_with_options(text, options).map_err(fault)
     }
 
-    /// Whether a router that is asked for the configuration tells this one. Routers write the envelope in their own way
-    /// and may say more.
+    /// Whether the configuration that a router returns is this one. Routers write the envelope in their own way and may
+    /// add to it.
     pub fn matches_layers(&self, told: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct ExpectedSends {
@@ -167,7 +167,7 @@ impl Upload {
     }
 }
 
-/// The document of a tenant as people may see it; `None` when nobody is told of anything.
+/// The document of a tenant as people may see it; `None` when it has no recipients.
 ///
 /// # Errors
 /// The serializer's.
@@ -339,7 +339,7 @@ fn count(told: &ReceiverConfig) -> usize {
     count
 }
 
-/// All who are told of an alert, the service's own history aside.
+/// All recipients of an alert, without the receiver of the alert history.
 fn told(document: &Document, tree: &Tree, labels: &Labels) -> Result<ReceiverConfig, GenerateError> {
     let mut told = ReceiverConfig::default();
     for destination in tree.route(labels) {

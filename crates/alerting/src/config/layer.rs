@@ -1,5 +1,5 @@
-//! What an organization configures: a layer (spec: alert-configuration#layers). Its JSON is the wire form and the
-//! stored form.
+//! A layer: the alert configuration of one organization (spec: alert-configuration#layers). Its JSON is the wire form
+//! and the stored form.
 
 use crate::{
     Severity,
@@ -7,7 +7,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What is different for one system.
+/// The override of one system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemOverride {
     /// The system.
@@ -17,7 +17,7 @@ pub struct SystemOverride {
     pub channels: Channels,
 }
 
-/// A layer, or several merged into what is in force for a tenant ([`super::merge()`]).
+/// A layer, or several merged into the configuration of a tenant ([`super::merge()`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// For all systems.
@@ -29,8 +29,8 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// The recipients of an alert of this severity from this system, when the layer is in force. A channel whose toggle
-    /// is not `true` has none. The routing tree and its check both ask here.
+    /// The recipients of an alert of this severity from this system under this layer. A channel whose toggle is not
+    /// `true` has none. The routing tree and its check both call this.
     pub fn recipients(&self, system_key: &str, severity: Severity) -> Recipients {
         let own = self.systems.iter().find(|o| o.system_key == system_key).map(|o| &o.channels);
         let mut recipients = Recipients::default();

@@ -1,4 +1,4 @@
-//! Layers of the organizations above a tenant and its own, merged into what is in force (spec:
+//! Merges the layers of the organizations above a tenant and its own layer into the tenant's configuration (spec:
 //! alert-configuration#layers).
 
 use super::layer::{Layer, SystemOverride};
@@ -8,9 +8,9 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// What is in force for a tenant: `layers` from the owner's down to the tenant's own, without those of suspended or
-/// deleted organizations. `own` is the last of them when the tenant itself contributes: overrides concern systems of
-/// the organization that has them, so those of organizations above have no effect here.
+/// The configuration of a tenant. `layers` go from the owner's down to the tenant's own, without those of suspended or
+/// deleted organizations. `own` is the last of them when the tenant itself has a layer: overrides apply to systems of
+/// the organization that saved them, so those of organizations above have no effect here.
 pub fn merge<'a>(above: impl IntoIterator<Item = &'a Layer>, own: Option<&'a Layer>) -> Layer {
     let mut merged = Channels::default();
     for layer in above.into_iter().chain(own) {
@@ -42,7 +42,7 @@ fn add_lists(to: &mut Channels, from: &Channels) {
     for_each_kind!(R => unite::<R>(to, from));
 }
 
-/// Adds recipients; one that is there already is told of more, and otherwise stays as it is.
+/// Adds recipients. One that is present already gains severities and otherwise stays as it is.
 fn unite<R: Listed>(to: &mut Channels, from: &Channels) {
     let list = R::list_mut(to);
     let mut places: HashMap<String, usize> = list.iter().enumerate().map(|(i, r)| (r.key(), i)).collect();

@@ -1,14 +1,15 @@
-//! Who is told of alerts: layers of configuration, what they mean together, and how a router is told (spec:
+//! The alert configuration: layers, their merge, and the documents and routing trees made from them (spec:
 //! alert-configuration#layers, alert-delivery#generated-configuration).
 //!
-//! The way of a configuration: [`Posted::read`] a body → [`Posted::check`] it, which gives a [`Layer`] to store →
+//! The path of a configuration: [`Posted::read`] a body → [`Posted::check`] it, which gives a [`Layer`] to store →
 //! [`merge()`] the layers of the organizations above a tenant with its own. From there
 //!
-//! - a remote router gets [`Upload::new`], which reads the document back and checks with our own matchers that it tells
-//!   everybody who is to be told and nobody else;
-//! - the embedded router makes a [`Plan`] and asks its [`Tree`]: [`Tree::route`] gives for an alert's labels the
-//!   [`Destination`]s with receiver, group labels, group key and times; [`Plan::receiver`] says who that receiver is;
-//! - people are shown [`Layer::redacted`], [`FlatView`] and [`shown_yaml`].
+//! - a remote router gets [`Upload::new`], which reads the document back and checks with the service's own matchers
+//!   that it notifies exactly the intended recipients;
+//! - the embedded router makes a [`Plan`] and uses its [`Tree`]: [`Tree::route`] gives for an alert's labels the
+//!   [`Destination`]s with receiver, group labels, group key and times; [`Plan::receiver`] gives the recipients of that
+//!   receiver;
+//! - people see [`Layer::redacted`], [`FlatView`] and [`shown_yaml`].
 //!
 //! The kinds of recipients are in [`crate::receivers`].
 
@@ -49,8 +50,8 @@ pub struct Checked {
 }
 
 impl Posted {
-    /// Judges a body. `stored` is the present layer, whose secrets are kept where their hidden form was sent back;
-    /// `is_owner`: of the owner organization, the only one whose explicit `false` is kept (layers only add).
+    /// Checks a body. `stored` is the present layer, whose secrets are kept where their hidden form was sent back.
+    /// `is_owner` marks the owner organization, the only one whose explicit `false` is kept (layers only add).
     ///
     /// # Errors
     /// Every wrong field by its path as sent, or the text of spec: alert-configuration#layers for the flat form.

@@ -1,5 +1,4 @@
-//! The routing of a tenant: who is told of which alerts, as a tree and the receivers it names (spec:
-//! alert-delivery#generated-configuration).
+//! The routing of a tenant: a tree and the receivers it names (spec: alert-delivery#generated-configuration).
 
 use super::{
     document::{Route, Span},
@@ -8,7 +7,7 @@ use super::{
 use crate::{Matcher, Op, Severity, receivers::Recipients};
 use std::time::Duration;
 
-/// The receiver that tells nobody.
+/// The receiver without recipients.
 pub const BLACKHOLE: &str = "blackhole";
 
 /// Times of all groups.
@@ -32,7 +31,7 @@ impl Default for Timing {
     }
 }
 
-/// Who is told under one name.
+/// A named receiver and its recipients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receiver {
     /// Unique in the plan.
@@ -61,7 +60,7 @@ impl Plan {
             let matcher = Matcher::equal("system_key", key);
             routes.push(branch(effective, matcher, &format!("{tenant}-system-{key}"), key, &mut receivers));
         }
-        // No system has an empty key, so this is what holds for those without an override.
+        // No system has an empty key, so this branch applies to systems without an override.
         let matcher = Matcher::equal("organization_id", tenant);
         routes.push(branch(effective, matcher, tenant, "", &mut receivers));
         let group_by = ["organization_id", "alertname", "system_key"].map(str::to_owned);
@@ -76,12 +75,12 @@ impl Plan {
         Plan { route, receivers }
     }
 
-    /// Who is told under a name.
+    /// The receiver of this name.
     pub fn receiver(&self, name: &str) -> Option<&Receiver> {
         self.receivers.iter().find(|r| r.name == name)
     }
 
-    /// Whether anybody is told of anything.
+    /// Whether any alert has a recipient.
     pub fn has_recipients(&self) -> bool {
         self.receivers.len() > 1
     }

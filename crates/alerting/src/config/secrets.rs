@@ -1,5 +1,5 @@
 //! Secrets of a layer, bot tokens and webhook addresses: hidden when shown, kept when the hidden form is sent back
-//! (spec: alert-configuration#layers), and handed to whoever seals them for storage.
+//! (spec: alert-configuration#layers), and handed to the caller that seals them for storage.
 
 use super::{
     body::{FlatDraft, Posted},
@@ -15,7 +15,7 @@ use crate::{
 use std::collections::{HashMap, HashSet};
 
 impl Layer {
-    /// The layer as those see it who may not see its secrets.
+    /// The layer for readers who may not see its secrets.
     #[must_use]
     pub fn redacted(&self) -> Layer {
         let mut shown = self.clone();
@@ -25,8 +25,8 @@ impl Layer {
         shown
     }
 
-    /// The layer with every recipient hidden whole: how many there are, and of which alerts they are told. Nothing is
-    /// said of its systems, which are those of the organization above.
+    /// The layer with every recipient hidden: readers see how many there are and of which severities. Its overrides are
+    /// left out, because their systems belong to an organization above.
     #[must_use]
     pub fn hidden(&self) -> Layer {
         let mut shown = self.clone();
@@ -37,9 +37,9 @@ impl Layer {
         shown
     }
 
-    /// What is in force as somebody sees it who does not reach all organizations above: `above` is what those merge to
-    /// that he does not reach, `within` the same of the others. The two stand beside each other, the first hidden:
-    /// were they merged, he could try out whether an address of his is among those above.
+    /// The configuration for a reader who does not reach all organizations above. `above` merges the layers of the
+    /// organizations out of reach, `within` those of the others. The two are listed side by side, the first one hidden:
+    /// if they were merged, the reader could test whether a known address is among the hidden ones.
     #[must_use]
     pub fn beside(above: &Layer, within: &Layer) -> Layer {
         fn join<R: Listed>(to: &mut Channels, from: &Channels) {
@@ -54,7 +54,7 @@ impl Layer {
         shown
     }
 
-    /// Every secret in turn, to be sealed or opened.
+    /// Calls a function with every secret, to seal or to open it.
     ///
     /// # Errors
     /// The first of the function.
@@ -68,8 +68,8 @@ impl Layer {
         Ok(())
     }
 
-    /// Opens every secret by `open`, which answers whether it could. A recipient whose secret does not open is left out;
-    /// the answer is how many were.
+    /// Opens every secret by `open`, which returns whether it could. A recipient whose secret does not open is left
+    /// out; returns the number of these.
     pub fn open_secrets(&mut self, mut open: impl FnMut(&mut String) -> bool) -> usize {
         let mut lost = 0;
         let mut retain = |channels: &mut Channels, is_override: bool| {
@@ -78,7 +78,8 @@ impl Layer {
                 let before = list.len();
                 list.retain_mut(|recipient| recipient.secret_mut().is_none_or(&mut open));
                 lost += before - list.len();
-                // An override without recipients would mean those of the organization, who were not to be notified.
+                // An override without recipients would fall back to those of the organization, who were not to be
+                // notified.
                 if is_override && list.is_empty() && before > 0 {
                     *R::toggle_mut(&mut channels.enabled) = Some(false);
                 }

@@ -1,9 +1,10 @@
 //! The message templates that are uploaded with a document (spec: alert-delivery#generated-configuration). They use
-//! only what every Alertmanager since 0.25 knows; newer functions for times are not among that, so the offsets of the
-//! time zone are written out.
+//! only functions that every Alertmanager since 0.25 has. Newer functions for times are not among them, so the offsets
+//! of the time zone are written out.
 //!
 //! The files in `templates/` are the templates of all languages: `@lang@`, `@state@` and the words of `texts.json` are
-//! filled in here, a line that begins with `@each@` is repeated (with its successors) for every display value.
+//! filled in here, and a line that begins with `@each@` is repeated (with the lines that continue it) for every display
+//! value.
 
 use crate::{
     receivers::{Recipient as _, for_each_kind},

@@ -1,5 +1,5 @@
-//! Walking a routing tree with our own matchers, as an Alertmanager does (spec: alert-delivery#routing): depth first,
-//! left to right, children before their parent, no further sibling unless the node says `continue`.
+//! Walks a routing tree with the service's own matchers, as an Alertmanager does (spec: alert-delivery#routing): depth
+//! first, left to right, children before their parent, no further sibling unless the node says `continue`.
 
 use super::{document::Route, plan::of_severity};
 use crate::{Compiled, Labels, Matcher, Severity, matcher::all_match, re2::RegexError};
@@ -57,7 +57,7 @@ impl Tree {
     /// # Errors
     /// A matcher that cannot be read, or a tree that is too deep.
     pub fn new(root: &Route) -> Result<Tree, TreeError> {
-        // What an Alertmanager takes where the root says nothing.
+        // The defaults of an Alertmanager for a root without these values.
         let unsaid = Destination {
             receiver: String::new(),
             route: String::new(),
@@ -69,8 +69,8 @@ impl Tree {
         Ok(Tree { root: Node::new(root, &unsaid, MAX_DEPTH)? })
     }
 
-    /// Where an alert with these labels goes, in the order of the tree; never nowhere, as the root takes what nobody
-    /// else does.
+    /// The destinations of an alert with these labels, in the order of the tree. There is at least one, as the root
+    /// takes every alert that no other node does.
     pub fn route(&self, labels: &Labels) -> Vec<&Destination> {
         let mut found = Vec::new();
         self.root.find(labels, &mut found);

@@ -76,7 +76,7 @@ fn a_firing_alert_with_open_row_refreshes_it() {
 fn the_start_of_a_row_that_is_over_opens_it_again() {
     let stored = [over(5, 90, 90)];
     assert_eq!(rows(&stored, vec![firing(100, Some(5), 190)]), [(Firing, 5, None, Some(190), 100)]);
-    // Not by what was heard before the end.
+    // An event from before the end does not reopen the row.
     assert_eq!(rows(&stored, vec![firing(89, Some(5), 190)]), [(Resolved, 5, Some(90), None, 90)]);
 }
 
@@ -116,7 +116,7 @@ fn a_delivery_ends_what_it_is_about() {
         assert_eq!(rows(&stored, vec![delivered(at, start, Some(end))]), expected, "{start}");
     }
     assert_eq!(rows(&stored, vec![delivered(20_000, 5_000, None)]), [(Resolved, 5_500, None, None, 20_000)]);
-    // Late, after the alert has fired anew.
+    // Late, after the alert has fired again.
     let stored = [over(1_000, 2_000, 2_000), open(5_000, 90_000, 5_000)];
     let expected = [(Resolved, 1_000, Some(2_500), None, 2_000), (Firing, 5_000, None, Some(90_000), 5_000)];
     assert_eq!(rows(&stored, vec![delivered(6_000, 1_000, Some(2_500))]), expected);

@@ -123,7 +123,7 @@ fn groups() {
     };
     let k = ("system_key", "K");
     let expected = [
-        // Of one label each: who misses the first name of both comes first.
+        // Of one label each: the side that lacks the smaller name comes first.
         vec![make(&[k, ("x", "1")])],
         vec![make(&[("alertname", "A")])],
         vec![
@@ -185,7 +185,8 @@ fn any_alert() -> impl Strategy<Value = ListedAlert> {
 }
 
 proptest! {
-    /// See spec: alert-guarantees#guarantees rule 8: whatever the router sends, a system sees nothing of anybody else.
+    /// See spec: alert-guarantees#guarantees rule 8: whatever the router sends, a system sees no data of another
+    /// system.
     #[test]
     fn nothing_foreign_is_shown(
         alerts in prop::collection::vec(any_alert(), 0..12),

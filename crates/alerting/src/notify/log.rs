@@ -1,10 +1,11 @@
-//! The notification log: what an integration was last told of a group, and whether it is to be told anything now.
+//! The notification log: the last successful notification of an integration about a group, and whether it needs another
+//! one now.
 
 use super::Snapshot;
 use crate::{Fingerprint, Nanos};
 use std::time::Duration;
 
-/// What an integration was told at its last success.
+/// The last successful notification of an integration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Alerts that fired, in order.
@@ -16,7 +17,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What there is to note when the snapshot has been told.
+    /// The entry to record once the snapshot has been sent.
     pub fn of(snapshot: &Snapshot, at: Nanos) -> Entry {
         let pick = |is_resolved: bool| {
             let some = snapshot.alerts.iter().filter(|a| a.is_resolved == is_resolved);
@@ -32,7 +33,7 @@ impl Entry {
         fingerprints.iter().map(Fingerprint::to_string).collect()
     }
 
-    /// Reads what [`Entry::write`] wrote; what is none is left out.
+    /// Reads the text of [`Entry::write`]; invalid parts are left out.
     pub fn read(text: &str) -> Vec<Fingerprint> {
         let mut all: Vec<Fingerprint> = text
             .as_bytes()
@@ -49,7 +50,7 @@ impl Entry {
 pub enum Reason {
     /// Nothing has been said of firing alerts of this group.
     First,
-    /// An alert fires that was not told of.
+    /// An alert fires that no notification has reported.
     NewAlerts,
     /// Nothing fires any more.
     AllResolved,
@@ -72,7 +73,7 @@ impl Reason {
     }
 }
 
-/// Whether an integration is to be told of a snapshot, and why; the table of spec: alert-delivery#routing.
+/// Whether an integration needs a notification of a snapshot, and why; the table of spec: alert-delivery#routing.
 pub fn decide(
     entry: Option<&Entry>,
     snapshot: &Snapshot,

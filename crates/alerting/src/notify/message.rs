@@ -1,10 +1,10 @@
-//! A message about a group, and how webhooks get it (spec: alert-delivery#webhook-delivery).
+//! A message about a group, and the form webhooks receive (spec: alert-delivery#webhook-delivery).
 
 use super::{Reason, Snapshot, Taken};
 use crate::{Labels, Nanos};
 use bailiwick_domain::json::write_str;
 
-/// What is said to one receiver.
+/// The message to one receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// Name of the receiver.
@@ -13,7 +13,7 @@ pub struct Message<'a> {
     pub reason: Reason,
     /// Of which alerts; there is at least one.
     pub snapshot: &'a Snapshot,
-    /// What the alerts of the group have in common by its making.
+    /// The labels by which the alerts were grouped.
     pub group_labels: &'a Labels,
     /// Name of the group.
     pub group_key: &'a str,

@@ -1,12 +1,13 @@
-//! Who is told what of a group of alerts, and when (spec: alert-delivery#routing, alert-delivery#mail-and-telegram).
+//! When a group of alerts notifies its recipients, and with which message (spec: alert-delivery#routing,
+//! alert-delivery#mail-and-telegram).
 //!
-//! The way of a notification: an alert comes into a group ([`first_flush`] says when it is looked at first, then every
-//! `group_interval`). A flush takes a [`Snapshot`] of the group; for each integration [`decide`] says from its
-//! [`Entry`] in the notification log whether anything is to be said and why. What is said is a [`Message`], written for
-//! a webhook ([`Message::webhook`]), for people ([`Message::subject`], [`Message::text`], [`Message::html`]) or as its kind of
-//! recipient needs it ([`crate::receivers`]); it says the same as the templates of [`crate::config`] that a remote router is given.
-//! After a success the entry is [`Entry::of`] the snapshot; after a failure that may pass it is tried again
-//! ([`retry_wait`]).
+//! The path of a notification: an alert joins a group ([`first_flush`] gives the time of the group's first flush; later
+//! ones follow every `group_interval`). A flush takes a [`Snapshot`] of the group. For each integration, [`decide`]
+//! compares it with the integration's [`Entry`] in the notification log and returns whether to notify, and why. The
+//! content is a [`Message`], written for a webhook ([`Message::webhook`]), for people ([`Message::subject`],
+//! [`Message::text`], [`Message::html`]) or as its kind of recipient needs it ([`crate::receivers`]); it equals that of
+//! the templates of [`crate::config`] that a remote router receives. After a success the entry is [`Entry::of`] the
+//! snapshot; a failure that may pass is retried ([`retry_wait`]).
 
 mod log;
 mod message;

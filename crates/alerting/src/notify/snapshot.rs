@@ -1,4 +1,4 @@
-//! What a flush sees of a group.
+//! The state of a group that a flush sees.
 
 use crate::{
     Fingerprint, Nanos, StoredAlert,
@@ -20,9 +20,10 @@ pub struct Taken {
 /// A group at the moment of a flush.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What may be told of, silenced ones left out, in the order of spec: alert-router#groups.
+    /// The alerts to report, without silenced ones, in the order of spec: alert-router#groups.
     pub alerts: Vec<Taken>,
-    /// All that were over, silenced or not: what leaves the group when the flush succeeds, unless it changes meanwhile.
+    /// All resolved alerts, silenced or not: they leave the group when the flush succeeds, unless they change
+    /// meanwhile.
     pub ended: Vec<Fingerprint>,
 }
 

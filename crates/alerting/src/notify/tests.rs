@@ -329,7 +329,8 @@ proptest! {
         prop_assert!(is_well_formed(&chat), "{}", chat);
     }
 
-    /// Whatever happens to a group: who is told of every snapshot knows what fires, and nothing is said twice.
+    /// After any sequence of changes, a recipient of every snapshot knows all firing alerts, and no notification
+    /// repeats.
     #[test]
     fn what_was_told_is_not_told_again(steps in prop::collection::vec(prop::collection::vec((0..4_u8, any::<bool>()), 0..4), 1..12)) {
         let mut told: Option<Entry> = None;

@@ -1,5 +1,5 @@
 //! Messages for people: e-mail and Telegram (spec: alert-delivery#generated-configuration,
-//! alert-delivery#mail-and-telegram). They say what the templates say that remote routers are given, in the same words;
+//! alert-delivery#mail-and-telegram). Their content equals that of the templates for remote routers, in the same words;
 //! a test has an Alertmanager render both.
 
 use super::{Message, Taken};
@@ -10,10 +10,10 @@ use crate::{
 
 /// Longest subject, in characters: a mail's header must not grow with a label.
 const SUBJECT_CHARS: usize = 250;
-/// A mail tells of no further alert beyond this many bytes: relays refuse large mails for good, and then nobody would
-/// be told of a large group at all.
+/// A mail lists no further alert beyond this many bytes: relays refuse large mails for good, so a large group would
+/// notify no recipient at all.
 const MAIL_BYTES: usize = 128 * 1024;
-/// What is shown of one alert: everything a layout needs, as plain text.
+/// The shown parts of one alert: everything a layout needs, as plain text.
 pub(crate) struct ShownAlert<'a> {
     pub(crate) name: &'a str,
     pub(crate) severity: &'a str,
@@ -112,7 +112,7 @@ impl Message<'_> {
         out
     }
 
-    /// How many alerts a mail does not tell of.
+    /// The number of alerts that a mail leaves out.
     fn others(&self, told: usize, language: Language) -> String {
         format!("{}: {}", word(language, "others"), self.snapshot.alerts.len() - told)
     }

@@ -2,7 +2,7 @@
 
 use super::translate::Fault;
 
-/// What an escape stands for.
+/// The meaning of an escape.
 pub(super) enum Escape {
     /// One character.
     Char(char),
@@ -26,7 +26,7 @@ pub(super) fn push_literal(out: &mut String, c: char) {
     }
 }
 
-/// Reads the class at the start of `s`, appends it to `out`, returns what follows it.
+/// Reads the class at the start of `s`, appends it to `out` and returns the rest.
 pub(super) fn bracket<'e>(s: &'e str, out: &mut String) -> Result<&'e str, Fault<'e>> {
     let missing = Fault::new("missing closing ]", s);
     let mut t = &s[1..];

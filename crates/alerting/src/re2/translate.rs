@@ -1,8 +1,8 @@
-//! Reading an expression by RE2's rules and writing it for the `regex` crate, without recursion.
+//! Reads an expression by RE2's rules and writes it for the `regex` crate, without recursion.
 
 use super::class::{self, Escape};
 
-/// What is wrong, in RE2's words, and the part of the expression that is.
+/// The problem, in RE2's words, and the part of the expression that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault<'e> {
     pub what: &'static str,

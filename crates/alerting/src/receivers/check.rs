@@ -1,5 +1,5 @@
 //! The rules for single fields that recipients share (spec: alert-configuration#layers). Every wrong field is named by
-//! its path as sent; a value is told back unless it is a secret.
+//! its path as sent; its value is returned unless it is a secret.
 
 use crate::{
     Severity,
@@ -17,7 +17,7 @@ pub struct WebhookField {
     pub target: Target,
 }
 
-/// Collects what is wrong, and the webhooks that still have to be looked up.
+/// Collects problems, and the webhooks whose names are still to be resolved.
 #[derive(Debug)]
 pub struct Check<'a> {
     pub(crate) fields: Fields,

@@ -162,7 +162,7 @@ fn email_address(address: &str) -> Rule<()> {
     if is_one { Ok(()) } else { Err("invalid_format") }
 }
 
-/// What a mail server accepts besides the syntax (RFC 5321 §4.5.3.1, RFC 1123 §2.1): the lengths, and a domain of host
+/// The rules of mail servers beyond the syntax (RFC 5321 §4.5.3.1, RFC 1123 §2.1): the lengths, and a domain of host
 /// labels.
 fn is_deliverable(address: &str) -> bool {
     let Some((local, domain)) = address.rsplit_once('@') else { return false };

@@ -11,7 +11,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What the list adds to a kind: its place in the types that have a field for each kind.
+/// The members that the list adds to a kind: its place in the types that have a field for each kind.
 pub trait Listed: Recipient {
     /// The kind.
     const KIND: Kind;

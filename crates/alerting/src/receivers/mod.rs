@@ -69,11 +69,11 @@ pub trait Recipient: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwn
     fn secret_mut(&mut self) -> Option<&mut String> {
         None
     }
-    /// Replaces the secret by what may be shown of it.
+    /// Replaces the secret by its visible part.
     fn redact(&mut self) {}
     /// Hides the whole recipient but its severities.
     fn hide(&mut self);
-    /// What of the recipient stays visible when its secret is hidden.
+    /// The part of the recipient that stays visible when its secret is hidden.
     fn visible(&self) -> Visible {
         Visible::default()
     }
@@ -111,7 +111,8 @@ pub trait Recipient: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwn
     }
 }
 
-/// The visible part of a recipient with a hidden secret: recipients that agree in it cannot be told apart by it.
+/// The visible part of a recipient with a hidden secret. Recipients with the same visible part cannot be distinguished
+/// by it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Visible(String, String);
 
@@ -131,8 +132,7 @@ pub enum Transport<'a> {
     },
 }
 
-/// What distinguishes the contents of notifications of one group: recipients of the same variant receive the same
-/// content.
+/// Distinguishes the contents of notifications of one group: recipients of the same variant receive the same content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// Kind of the recipients.

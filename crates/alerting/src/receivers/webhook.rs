@@ -63,7 +63,7 @@ pub struct Authorization {
     /// Scheme.
     #[serde(rename = "type")]
     pub scheme: String,
-    /// What follows it.
+    /// The text after the scheme.
     #[serde(serialize_with = "secret")]
     pub credentials: String,
 }

@@ -229,7 +229,7 @@ proptest! {
         let now = on + later;
         let (old, new) = (alert(os, oe, on), alert(ns, ne, now));
         let kept = store(Some(&old), new.clone(), at(now));
-        // What the sender said last stays: labels, annotations, time of the push.
+        // The sender's last values stay: labels, annotations, time of the push.
         prop_assert_eq!((&kept.labels, kept.updated_at, kept.timeout), (&new.labels, new.updated_at, new.timeout));
         // Both ends of the span come from one of the two, and it is still a span.
         prop_assert!(kept.starts_at == old.starts_at || kept.starts_at == new.starts_at);

@@ -1,4 +1,4 @@
-//! Who would be told of an alert, and why: for an operator who wonders. No secret is in it.
+//! Explains to an operator which recipients an alert would notify, and why. The explanation contains no secret.
 
 use super::{plan_of, sealed};
 use crate::Alerts;
@@ -11,18 +11,18 @@ use bailiwick_domain::{Error, OrgId, Result};
 use bailiwick_store::{alert_layers, organizations};
 use std::time::Duration;
 
-/// Who would be told of an alert with some labels.
+/// The recipients that an alert with given labels would notify.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// Name and type of the tenant.
     pub organization: (String, &'static str),
     /// The labels, `organization_id` included.
     pub labels: Labels,
-    /// What the alert counts as.
+    /// The severity the alert is treated as.
     pub severity: Severity,
     /// The matchers on the way to the node that takes it.
     pub route: String,
-    /// The receiver there; none when it tells nobody.
+    /// The receiver of that route; none when it notifies no recipient.
     pub receiver: Option<String>,
     /// Waits before the first message, the next one and a repetition.
     pub waits: [Duration; 3],
@@ -37,7 +37,7 @@ pub struct Channel {
     pub name: &'static str,
     /// Why it is on or off.
     pub why: String,
-    /// Who is told, and whose layers name him.
+    /// Each recipient that is notified, and the layers that name it.
     pub told: Vec<(String, String)>,
 }
 

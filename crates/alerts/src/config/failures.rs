@@ -1,4 +1,4 @@
-//! Recipients whom the last notification did not reach, for the view of a layer.
+//! Recipients that the last notification did not reach, for the view of a layer.
 
 use crate::Alerts;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -14,12 +14,12 @@ pub(crate) fn short_digest(text: &str) -> String {
     digest(&SHA256, text.as_bytes()).as_ref().iter().take(16).map(|b| format!("{b:02x}")).collect()
 }
 
-/// What a recipient is known by where the address must not be shown.
+/// Identifies a recipient where its address must not be shown.
 pub(crate) fn digest_of(recipient: &AnyRecipient) -> String {
     short_digest(&format!("{}\n{}", recipient.kind().as_str(), recipient.key()))
 }
 
-/// A recipient whom the last notification did not reach.
+/// A recipient that the last notification did not reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastFailure {
     /// `email`, `webhook` or `telegram`.
@@ -39,8 +39,8 @@ impl std::fmt::Display for LastFailure {
     }
 }
 
-/// Those recipients of a layer, overrides included, whom the last notification did not reach, whichever tenant it was
-/// about. One statement.
+/// The recipients of a layer, overrides included, that the last notification of any tenant did not reach. One
+/// statement.
 ///
 /// # Errors
 /// The database's.

@@ -1,6 +1,6 @@
-//! What a remote router has of a tenant that is destroyed goes with it (spec: alert-configuration#provisioning). Taking
-//! the configuration away stops the router's work for the tenant, but alerts and silences stay with it, and would be
-//! there again if the tenant ever were.
+//! Removes a destroyed tenant from a remote router (spec: alert-configuration#provisioning). Deleting the configuration
+//! stops the router's work for the tenant but keeps its alerts and silences, which would reappear if the tenant ever
+//! ran again.
 
 use crate::Alerts;
 use bailiwick_alerting::{
@@ -17,8 +17,9 @@ const ALERTS: usize = 500;
 const SIDE_BY_SIDE: usize = 8;
 const SILENCES: usize = 2000;
 
-/// Ends the tenant's alerts, then its silences (nobody is to be told of what they have hidden), then deletes its
-/// configuration. Doing it again does the rest; a tenant that does not run any more has nothing left.
+/// Ends the tenant's alerts, then its silences, then deletes its configuration. Alerts go first, so that ending a
+/// silence notifies no recipient of an alert it has hidden. The call can be repeated: it does what is left, and a
+/// tenant that no longer runs has nothing left.
 pub(super) async fn forget(
     service: &Alerts,
     client: &RouterClient,

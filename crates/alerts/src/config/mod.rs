@@ -1,9 +1,9 @@
-//! Who is told of alerts (spec: alert-configuration#layers): the layers of organizations, stored with their secrets
-//! sealed, and what they mean together for a tenant. The rules are those of `bailiwick_alerting::config`; here is where
-//! layers come from.
+//! The alert configuration (spec: alert-configuration#layers): the layers of organizations, stored with their secrets
+//! sealed, and the configuration they form together for a tenant. `bailiwick_alerting::config` has the rules; this
+//! module loads and stores the layers.
 //!
-//! Whoever keeps what he made of a configuration ([`plan`]) keeps [`version`] with it, asked *before*: while that has
-//! not moved, nothing else has.
+//! Code that caches something derived from a configuration ([`plan`]) keeps the [`version`] it read *before* that:
+//! while the version has not moved, the cached value is current.
 
 mod condition;
 mod explain;
@@ -39,8 +39,8 @@ use bailiwick_store::{
 };
 use std::collections::HashMap;
 
-/// The organization whose configuration is meant (spec: alert-management#organizations): the one named, or the caller's
-/// own. Customers always mean their own. Unknown and foreign ones are refused alike.
+/// The organization whose configuration is read or changed (spec: alert-management#organizations): the one named, or
+/// the caller's own. Customers always get their own. Unknown and foreign organizations are refused alike.
 async fn target(
     on: impl Into<On<'_>>,
     caller: &Caller,
@@ -60,12 +60,12 @@ async fn target(
     Ok((granted, place.ok_or(Refusal::NotInHierarchy)?))
 }
 
-/// Who saves a layer, and when.
+/// The user who saves a layer, and the time.
 #[derive(Clone, Debug)]
 pub struct Saving {
     /// The user; none = the service itself.
     pub user: Option<UserId>,
-    /// His name, kept with the layer.
+    /// The user's name, kept with the layer.
     pub name: String,
     /// Now.
     pub at: Ts,
@@ -92,8 +92,8 @@ pub async fn store(
     Ok(alert_layers::put(tx, target, &stored).await?)
 }
 
-/// Moves with every commit that changes who is told of any tenant's alerts: a saved or removed layer, an organization
-/// suspended, reactivated, deleted, restored, moved or destroyed. One indexed read.
+/// A number that moves with every commit that can change the recipients of any tenant's alerts: a layer is saved or
+/// removed, or an organization is suspended, reactivated, deleted, restored, moved or destroyed. One indexed read.
 ///
 /// # Errors
 /// The database's.
@@ -101,12 +101,12 @@ pub async fn version(service: &Alerts) -> Result<i64> {
     Ok(service.db.alert_config_epoch().await?)
 }
 
-/// What is in force for each of these tenants: the layers from the owner's down to its own, merged, without those of
-/// suspended or deleted organizations. Unknown tenants are left out. Two statements for every few hundred tenants and
-/// one more; each layer is opened once.
+/// The configuration in force for each of these tenants: the layers from the owner's down to its own, merged, without
+/// those of suspended or deleted organizations. Unknown tenants are left out. Two statements for every few hundred
+/// tenants and one more; each layer is opened once.
 ///
 /// # Errors
-/// The database's, and a stored layer that is none.
+/// The database's, and a stored layer that cannot be read.
 pub async fn effective(
     service: &Alerts,
     on: impl Into<On<'_>>,

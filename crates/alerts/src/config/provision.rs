@@ -1,9 +1,9 @@
-//! Telling a remote router what is in force for its tenants (spec: alert-configuration#provisioning,
-//! alert-router#remote). What changes it queues the tenants in its own transaction; workers of all processes push what
-//! is queued, and a save helps them with its own for a while.
+//! Pushes the configurations of tenants to a remote router (spec: alert-configuration#provisioning,
+//! alert-router#remote). A transaction that changes a configuration also queues its tenants. Workers of all processes
+//! push the queued tenants, and a save pushes its own for a limited time.
 //!
-//! Nothing here happens with the embedded router, which reads what is stored, nor with a router of kind `plain`, which
-//! has no tenants and takes no configuration.
+//! This module does nothing with the embedded router, which reads the stored layers, nor with a router of kind `plain`,
+//! which has no tenants and takes no configuration.
 
 use super::{effective, forget::forget, publishing::publishing, watch};
 use crate::Alerts;
@@ -38,14 +38,14 @@ pub const LONGEST: Duration = RETRY.longest();
 const POLL: Duration = Duration::from_secs(1);
 /// How long a save waits for the tenants it concerns.
 const SAVE_WAITS: Duration = Duration::from_secs(20);
-/// Between two looks at what others push for a save.
+/// How long a save waits before it checks again whether other processes have pushed its tenants.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Tenants that a save names one by one.
 const NAMED: i64 = 1000;
 /// A router needs this long to start a tenant: before that nothing is lost.
 const SETTLES: Duration = Duration::from_secs(60);
 
-/// What this process keeps for pushing.
+/// The state this process keeps for pushing configurations.
 #[derive(Debug, Default)]
 pub(crate) struct Provisioning {
     /// Of its own, so that faults here do not open the breaker that systems' requests stand behind.
@@ -98,7 +98,7 @@ pub(super) async fn queue_lost(service: &Alerts, tenant: OrgId) -> Result<()> {
 }
 
 /// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes
-/// what is queued until the application stops.
+/// queued tenants until the application stops.
 pub(crate) fn start(service: &Alerts) {
     if !service.settings.alerting.router.is_provisioned() {
         return;
@@ -157,7 +157,7 @@ async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
     });
     let mut outcomes: Vec<(&Due, Result<(), &'static str>)> =
         due.iter().zip(join_all(pushes).await).collect();
-    // Whoever writes several of these rows does it in the order of their ids.
+    // All writers of several of these rows write them in the order of their ids.
     outcomes.sort_by_key(|(one, _)| one.organization_id);
     let now = service.now();
     let mut tx = service.db.begin().await?;
@@ -174,17 +174,18 @@ async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
     Ok(due.len())
 }
 
-/// What a tenant's configuration at the router is to be.
+/// The configuration that a tenant should have at the router.
 enum Wanted {
     /// None: there is no such organization.
     Nothing,
-    /// What this means.
+    /// The document made from this layer.
     Layer(Layer),
-    /// What it is, until it can be read.
+    /// The router keeps the present one until the layers can be read.
     Unreadable,
 }
 
-/// What is in force for these tenants; none for one that cannot be read, which must not keep the others waiting.
+/// The configuration in force for these tenants; none for a tenant whose layers cannot be read, so that it does not
+/// delay the others.
 pub(super) async fn layers_of(service: &Alerts, tenants: &[OrgId]) -> Result<HashMap<OrgId, Option<Layer>>> {
     match effective(service, &service.db, tenants).await {
         Err(Error::Internal(_)) => {}
@@ -255,8 +256,8 @@ async fn push_one(
     })
 }
 
-/// Pushes what a save has queued, ten tenants at a time and for 20 s at most; then how many of the subtree still wait
-/// and a warning for each (the first thousand). What waits is pushed later, by whichever process.
+/// Pushes the tenants that a save has queued, ten at a time and for 20 s at most. Returns how many of the subtree still
+/// wait, and a warning for each (the first thousand). Any process pushes the waiting ones later.
 pub(super) async fn after_save(
     service: &Alerts,
     top: OrgId,
@@ -271,7 +272,7 @@ pub(super) async fn after_save(
         return Ok((all, vec!["the alert router takes no configuration".to_owned()]));
     }
     let helper = service.clone();
-    // A task of its own: whoever no longer waits for the answer leaves no push half done.
+    // A task of its own, so that a caller that stops waiting leaves no push half done.
     let pushing = service.tasks.spawn(async move {
         let until = tokio::time::Instant::now() + SAVE_WAITS;
         loop {

@@ -1,4 +1,4 @@
-//! What the documents of all tenants have in common: settings.
+//! The settings that the documents of all tenants share.
 
 use crate::Alerts;
 use bailiwick_alerting::{
@@ -9,7 +9,7 @@ use bailiwick_alerting::{
 use bailiwick_outbound::mail::Security;
 use bailiwick_settings::Router;
 
-/// What the documents of all tenants have in common.
+/// The settings that the documents of all tenants share.
 pub(crate) fn publishing(service: &Alerts) -> Publishing {
     let settings = &service.settings;
     let alerting = &settings.alerting;
@@ -35,7 +35,8 @@ pub(crate) fn publishing(service: &Alerts) -> Publishing {
     }
 }
 
-/// What of a layer has no effect at present, in the words of spec: alert-delivery#mail-and-telegram, alerts#settings.
+/// Warnings about parts of a layer that have no effect at present, in the words of spec:
+/// alert-delivery#mail-and-telegram, alerts#settings.
 pub(super) fn warnings(service: &Alerts, layer: &Layer) -> Vec<String> {
     let mut warnings = Vec::new();
     if service.settings.mail.is_none() && layer.has(Kind::Email) {

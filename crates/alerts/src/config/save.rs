@@ -22,17 +22,17 @@ use futures_util::future::join_all;
 use serde_json::Value;
 use std::{collections::HashMap, time::Duration};
 
-/// How often a save starts anew because somebody else has saved the same layer meanwhile.
+/// How many times a save is tried when other requests save the same layer meanwhile.
 const ATTEMPTS: usize = 5;
 /// Names looked up at the same time.
 const LOOK_UPS: usize = 16;
 /// Time for all of them; each has 3 s.
 const LOOK_UP_TIME: Duration = Duration::from_secs(6);
 
-/// What a save has done.
+/// The result of a save.
 #[derive(Clone, Debug, Default)]
 pub struct Saved {
-    /// What has no effect at present, and tenants that were not reached.
+    /// Parts that have no effect at present, and tenants that were not reached.
     pub warnings: Vec<String>,
     /// Tenants for which the change is in force.
     pub propagated_to: u64,
@@ -40,10 +40,10 @@ pub struct Saved {
     pub affected_tenants: u64,
 }
 
-/// `POST /alerts/config`: takes the place of the layer that is there.
+/// `POST /alerts/config`: replaces the present layer.
 ///
 /// # Errors
-/// 403 for an organization out of reach, then what is wrong with the body (spec: alert-configuration#layers).
+/// 403 for an organization out of reach, then the problems of the body (spec: alert-configuration#layers).
 pub async fn set(
     service: &Alerts,
     caller: &Caller,
@@ -62,7 +62,7 @@ pub async fn set(
         // Secrets that are kept, and the name service, are asked before anything is held.
         let stored = alert_layers::get(&service.db, id).await?;
         let (body, before, judging) = (body.clone(), open(service, id, stored.as_ref())?, service.clone());
-        // It is still the same when it is written, or all of this begins anew.
+        // The write checks that this layer is unchanged; otherwise the save starts over.
         ctx.check_conditions(service, &EditableLayer(before.as_ref()))?;
         let judge = move || {
             let checked =
@@ -120,7 +120,7 @@ fn open(service: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<L
     stored.map(|s| sealed::open(&service.keys, id, s.layer.clone())).transpose()
 }
 
-/// Holds the organization, so that saves to it follow each other, and decides again on what is held.
+/// Locks the organization, so that saves to it follow each other, and repeats the permission check on the locked row.
 async fn hold(tx: &mut Tx, caller: &Caller, id: OrgId) -> Result<(Granted<OrgId>, OrgNode)> {
     lifecycle::hold_marks(&mut *tx, id).await?.ok_or(Refusal::NotInHierarchy)?;
     target(tx, caller, Permission::ManageAlerts, Some(&id.to_string())).await
@@ -190,7 +190,8 @@ async fn record(
     audit::record(tx, service.now(), caller, ctx, event).await
 }
 
-/// Commits. The embedded router reads what is stored, so a change is in force with the commit; a remote one is told.
+/// Commits. The embedded router reads the stored layers, so a change takes effect with the commit; a remote router
+/// receives a push.
 async fn propagate(service: &Alerts, mut tx: Tx, place: &OrgNode) -> Result<Saved> {
     let (top, org_type) = (place.path.id, place.org_type);
     let affected_tenants = alert_layers::count_tenants(&mut tx, top, org_type).await?;

@@ -1,4 +1,4 @@
-//! A layer at rest: its JSON, with every secret in it sealed for the organization that has it.
+//! A layer at rest: its JSON, with every secret sealed for the organization that owns the layer.
 
 use crate::Alerts;
 use bailiwick_alerting::config::Layer;
@@ -27,11 +27,11 @@ pub(super) fn seal(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, laye
     serde_json::to_value(&sealed).map_err(Error::internal)
 }
 
-/// The layer as it was saved. A recipient whose secret does not open, because the service's own has changed more than
-/// once, is left out and logged: all others are told as before.
+/// The layer as it was saved. A recipient whose secret does not open, because the secret of the service has changed
+/// more than once, is left out and logged; all others are notified as before.
 ///
 /// # Errors
-/// The stored value is no layer.
+/// The stored value is not a layer.
 pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<Layer> {
     let purpose = purpose(organization);
     let mut layer: Layer = serde_json::from_value(stored)
@@ -43,16 +43,16 @@ pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<La
     };
     let lost = layer.open_secrets(opened);
     if lost > 0 {
-        tracing::error!(%organization, lost, "secrets of alert recipients cannot be opened; these are not told");
+        tracing::error!(%organization, lost, "recipients are not notified: their secrets cannot be opened");
     }
     Ok(layer)
 }
 
-/// The stored layer with every secret that opens sealed anew, by the present secret of the service, and how many do not:
-/// these stay as they are.
+/// The stored layer with every secret that opens sealed again by the present secret of the service, and the number of
+/// secrets that do not open: these stay as they are.
 ///
 /// # Errors
-/// The stored value is no layer, or a secret that cannot be sealed.
+/// The stored value is not a layer, or a secret cannot be sealed.
 fn seal_anew(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, stored: Value) -> Result<(Value, u64)> {
     let purpose = purpose(organization);
     let mut layer: Layer = serde_json::from_value(stored).map_err(Error::internal)?;
@@ -68,21 +68,21 @@ fn seal_anew(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, stored: Va
     Ok((serde_json::to_value(&layer).map_err(Error::internal)?, lost))
 }
 
-/// What sealing everything anew came to.
+/// The result of sealing all layers again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResealCounts {
-    /// Layers written anew.
+    /// Layers sealed again.
     pub sealed: u64,
     /// Layers with something that neither the present nor the previous secret opens, or that cannot be read at all; that
     /// stays as it is.
     pub lost: u64,
 }
 
-/// Seals the secrets of all layers anew, so that the previous secret of the service can be forgotten. One that is saved
-/// meanwhile is sealed by its save.
+/// Seals the secrets of all layers again, so that the previous secret of the service can be removed. A layer that is
+/// saved meanwhile is sealed by its save.
 ///
 /// # Errors
-/// The database does not answer; what was done stays, and doing it again does no harm.
+/// The database does not answer. Layers written before that stay written, and the call can be repeated.
 pub async fn reseal_all(service: &Alerts) -> Result<ResealCounts> {
     let (mut done, mut after) = (ResealCounts::default(), None);
     loop {
@@ -167,7 +167,7 @@ mod tests {
             (stored.clone(), 2),
             "nothing is thrown away"
         );
-        // One that nobody can open keeps none of the others from being sealed anew.
+        // A secret that cannot be opened does not stop the others from being sealed again.
         let mut mixed = stored;
         mixed["webhook_recipients"][0]["url"] = json!("AAAA");
         let (mixed, lost) = seal_anew(&both, &Fixed, own, mixed).unwrap();

@@ -1,4 +1,4 @@
-//! A layer, and what is in force for a tenant, as their reader may see them.
+//! A layer, and the configuration in force for a tenant, as the reader may see them.
 
 use super::{
     condition::EditableLayer,
@@ -20,11 +20,11 @@ pub struct Shown {
     pub layer: Layer,
     /// The same in the flat form of older clients; none when none was saved.
     pub flat: Option<FlatView>,
-    /// Who saved it last.
+    /// The user who saved it last.
     pub updated_by_name: Option<String>,
     /// When.
     pub updated_at: Option<Ts>,
-    /// What it says that has no effect at present, and recipients whom the last notification did not reach.
+    /// Parts that have no effect at present, and recipients that the last notification did not reach.
     pub warnings: Vec<String>,
     /// The state of the layer, secrets included.
     pub version: Version,
@@ -65,7 +65,7 @@ pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) 
     })
 }
 
-/// `GET /alerts/config?format=yaml`: the document of the tenant without secrets; none when nobody is told of anything.
+/// `GET /alerts/config?format=yaml`: the document of the tenant without secrets; none when it has no recipients.
 ///
 /// # Errors
 /// 403 for an organization out of reach.
@@ -85,13 +85,13 @@ pub struct LinkView {
     pub org_type: OrgType,
     /// Its layer without secrets; recipients above the reader's organization are hidden.
     pub layer: Option<Layer>,
-    /// Who saved it last; not told of people above the reader's organization.
+    /// The user who saved it last; left out for users above the reader's organization.
     pub updated_by_name: Option<String>,
     /// When.
     pub updated_at: Option<Ts>,
 }
 
-/// What is in force and where it comes from, as its reader may see it.
+/// The configuration in force and its layers, as the reader may see them.
 #[derive(Clone, Debug)]
 pub struct EffectiveView {
     /// The tenant.
@@ -100,7 +100,7 @@ pub struct EffectiveView {
     pub chain: Vec<LinkView>,
     /// All together.
     pub effective: Layer,
-    /// As a document; none when nobody is told of anything.
+    /// The configuration as a document; none when it has no recipients.
     pub yaml: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Notices that a remote router no longer has what it was given (spec: alert-router#remote-interface): one that falls
-//! back to an empty configuration answers as if all were well, and tells nobody of any alert. So one process reads
-//! configurations back, some tenants each minute and all of them in turn.
+//! Detects that a remote router has lost the configurations it received (spec: alert-router#remote-interface). A router
+//! that falls back to an empty configuration still answers every request, but notifies no recipient. So one process
+//! reads configurations back: some tenants each minute, and over time all of them.
 
 use super::{
     provision::{layers_of, queue_lost},
@@ -86,7 +86,7 @@ async fn is_there(
         }
     };
     let compare = move || {
-        // What cannot be made cannot be pushed either; that is told there.
+        // A document that cannot be made cannot be pushed either; the push reports it.
         let Ok(upload) = Upload::new(&id, &layer, &publishing) else { return true };
         upload.matches_layers(&told)
     };

@@ -1,6 +1,6 @@
-//! History with a remote router: noted when the router has taken an alert, written after the answer in groups, so that
-//! a push costs no commit (spec: alert-management#history). What a crash loses comes back with the sender's next push
-//! or the webhook.
+//! Alert history with a remote router: an event is noted when the router has accepted an alert, and written in groups
+//! after the answer, so that a push costs no commit (spec: alert-management#history). Events lost in a crash come back
+//! with the sender's next push or the webhook.
 
 use super::{Note, Origin, write};
 use crate::Alerts;
@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 const GATHER: Duration = Duration::from_millis(500);
 /// Notes of one transaction.
 const NOTES: usize = 1000;
-/// Bytes that may wait; what comes beyond is dropped.
+/// Bytes of events that may wait; events beyond that are dropped.
 const WAITING: usize = 64 * 1024 * 1024;
 /// Between two tries while the database does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub(in super::super) struct Writer(OnceLock<Arc<Queue>>);
 #[derive(Debug, Default)]
 struct Queue {
     gathered: Mutex<Gathered>,
-    /// Bytes of what is gathered or being written.
+    /// Bytes of the events that are gathered or being written.
     waiting: AtomicUsize,
     arrived: Notify,
 }
@@ -41,13 +41,13 @@ struct Queue {
 /// Where in a list the last note of each alert is.
 type Places = HashMap<(OrgId, Fingerprint), usize>;
 
-/// What waits, in order.
+/// The waiting events, in order.
 #[derive(Debug, Default)]
 struct Gathered {
     notes: Vec<Note>,
     /// Where the last note of each alert is.
     last: Places,
-    /// What is being written, and the same of it.
+    /// The events being written, and the place of the last one of each alert.
     writing: (Arc<Vec<Note>>, Places),
     is_closed: bool,
 }
@@ -118,13 +118,13 @@ pub(in super::super) fn note<'a>(
     }
 }
 
-/// Whether everything that was noted in this process is written.
+/// Whether every event noted in this process is written.
 pub fn is_written(service: &Alerts) -> bool {
     service.alerting().writer.0.get().is_none_or(|queue| queue.waiting.load(Ordering::Relaxed) == 0)
 }
 
-/// What was noted last of a tenant's alerts and is not known to be written: the key of the system of those that fire,
-/// none for those that are over.
+/// The last unwritten event of each of a tenant's alerts: the system key of an alert that fires, none for one that is
+/// resolved.
 pub(in super::super) fn noted(service: &Alerts, tenant: OrgId) -> HashMap<Fingerprint, Option<Box<str>>> {
     let Some(queue) = service.alerting().writer.0.get() else { return HashMap::new() };
     let gathered = queue.gathered();
@@ -139,7 +139,7 @@ pub(in super::super) fn noted(service: &Alerts, tenant: OrgId) -> HashMap<Finger
     std::mem::take(written)
 }
 
-/// How many events wait for their turn to be written by this process.
+/// Number of events of this process that wait to be written.
 pub fn waiting(service: &Alerts) -> usize {
     service.alerting().writer.0.get().map_or(0, |queue| queue.gathered().notes.len())
 }
@@ -150,7 +150,7 @@ fn start(service: &Alerts) -> Arc<Queue> {
     queue
 }
 
-/// Writes what comes in until the application stops; then what waits.
+/// Writes incoming events until the application stops, then those that still wait.
 async fn run(service: Alerts, queue: Arc<Queue>) {
     let mut is_stopping = false;
     while !is_stopping {
@@ -176,8 +176,8 @@ async fn run(service: Alerts, queue: Arc<Queue>) {
     }
 }
 
-/// One group in one commit. While the database cannot be reached it waits; what the database refuses is written one by
-/// one, so that a note cannot spoil the others.
+/// Writes one group in one commit. While the database cannot be reached, the group waits. If the database refuses the
+/// group, its events are written one by one, so that a bad event does not affect the others.
 async fn group(service: &Alerts, notes: Vec<Note>) {
     loop {
         match commit(service, notes.clone()).await {

@@ -1,4 +1,4 @@
-//! Alerts that nobody refreshes end by themselves: looked for every minute by one process of all (spec:
+//! Ends alerts that are no longer refreshed. One process at a time looks for them every minute (spec:
 //! alert-management#history).
 
 use super::super::outage_detector;
@@ -24,7 +24,7 @@ pub(in super::super) fn start(service: &Alerts) {
     });
 }
 
-/// Ends the open rows whose time has passed; how many. None when another process looks.
+/// Ends the open rows whose time has passed and returns their number; none when another process is doing so.
 ///
 /// # Errors
 /// The database's.
@@ -46,7 +46,8 @@ pub async fn sweep(service: &Alerts) -> Result<Option<u64>, StoreError> {
     }
 }
 
-/// After an outage the embedded router gives senders time to refresh what ended meanwhile (spec: alert-router#life).
+/// After an outage, the embedded router gives senders time to refresh alerts that expired meanwhile (spec:
+/// alert-router#life).
 pub(in super::super) fn spared(service: &Alerts) -> Spared {
     let outage = service.alerting().outage.get()?;
     let (from, to) = outage.spares(Nanos::from_ts(service.now()))?;

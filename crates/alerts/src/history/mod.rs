@@ -1,7 +1,8 @@
-//! The history of alerts (spec: alert-management#history): noted for every alert that is taken in, whoever sent it.
+//! The alert history (spec: alert-management#history): one record of every accepted alert, from every kind of sender.
 //!
-//! The rules are those of `alerting::history`. With the embedded router the rows are written in the transaction of the
-//! router's own state; with a remote one after the answer ([`deferred`]). What nobody ends ends by itself ([`expiry`]).
+//! `alerting::history` has the rules. With the embedded router the rows are written in the transaction that changes the
+//! router's state; with a remote router they are written after the answer ([`deferred`]). [`expiry`] ends alerts that
+//! no sender resolves.
 
 pub(super) mod deferred;
 pub(super) mod expiry;
@@ -19,7 +20,7 @@ use bailiwick_store::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was heard of one alert.
+/// One event of an alert.
 #[derive(Clone, Debug)]
 pub(super) struct Note {
     pub(super) tenant: OrgId,
@@ -29,12 +30,12 @@ pub(super) struct Note {
     pub(super) heard: Heard,
 }
 
-/// Who posted an alert.
+/// The sender of an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A system.
     System,
-    /// The service itself. The start of what it resolves is made up, so it only ends what is open.
+    /// The service itself. It does not know when the alert it resolves started, so it only ends open rows.
     Service,
 }
 
@@ -74,11 +75,11 @@ impl Note {
     }
 }
 
-/// Of one alert, what is stored and what was heard.
+/// The stored rows and the new events of one alert.
 type Known = (Vec<Stored>, Vec<Note>);
 
-/// Writes what was heard, in order, of alerts of held organizations. What is about a system that has left the tenant
-/// meanwhile is not written: its history is elsewhere.
+/// Writes events, in order, of alerts of locked organizations. Events of a system that has left the tenant meanwhile
+/// are dropped: its history has moved with it.
 pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(), StoreError> {
     let systems: BTreeSet<String> = notes.iter().map(|note| note.system_key.clone()).collect();
     let homes = history::homes(tx, &systems).await?;
@@ -132,7 +133,8 @@ async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, Known>) -> Result<Vec<
     Ok(rows)
 }
 
-/// Fingerprints of two systems' alerts collide only on purpose: whoever was there first stays.
+/// Fingerprints of two systems' alerts collide only if a sender made them so on purpose; the system that had the alert
+/// first keeps it.
 fn keep_to_one_system(key: &AlertKey, stored: &[Stored], notes: &mut Vec<Note>) {
     let first = stored.iter().find(|s| s.is_open).or(stored.first()).map(|s| s.system_key.as_str());
     let Some(whose) = first.or(notes.first().map(|n| n.system_key.as_str())).map(str::to_owned) else {

@@ -1,4 +1,5 @@
-//! The second source of history: what a remote router tells a receiver of the service (spec: alerts#history-webhook).
+//! The second source of the alert history: notifications that a remote router sends to a webhook of the service (spec:
+//! alerts#history-webhook).
 
 use super::{Note, write};
 use crate::Alerts;
@@ -18,7 +19,7 @@ const ALERTS: usize = 1000;
 /// Time to store them: a router gives up after ten seconds and comes back.
 const TIME: Duration = Duration::from_secs(8);
 
-/// Whether the caller may tell what was resolved; `authorization` is the header.
+/// Whether the caller may report resolved alerts; `authorization` is the header.
 ///
 /// # Errors
 /// 503 without a configured secret, 401 unless the header has it.
@@ -41,7 +42,7 @@ pub fn admit(service: &Alerts, authorization: Option<&str>) -> Result<()> {
     Err(Error::Unauthenticated { message: "authentication required".into(), data: Value::Null })
 }
 
-/// What is used of a delivery.
+/// The fields of a delivery that are used.
 #[derive(Deserialize)]
 struct Delivery {
     #[serde(default)]
@@ -76,7 +77,7 @@ fn unreadable(reason: &str) -> Error {
     Error::bad_request(format!("invalid request body: {reason}"))
 }
 
-/// Keeps what was resolved of systems that the service knows.
+/// Stores the resolved alerts of systems that the service knows.
 ///
 /// # Errors
 /// 400 for a body that cannot be read, 413 for too many alerts; 500 when it is not stored in time.
@@ -129,7 +130,8 @@ struct Sent {
 }
 
 impl Sent {
-    /// Of a system that the service knows: only now its times count. What others send may be wrong in every way.
+    /// The event of an alert whose system the service knows. Only then are its times read: alerts of other senders may
+    /// have any content.
     fn note(self, tenant: OrgId, at: Ts, receiver: &str) -> Result<Note> {
         let (start, end) = (time(self.alert.starts_at.as_deref())?, time(self.alert.ends_at.as_deref())?);
         let what = What::Delivered { start, end, receiver: receiver.to_owned() };
@@ -143,7 +145,7 @@ impl Sent {
     }
 }
 
-/// What no database stores in a text.
+/// Removes the characters that the database cannot store in a text.
 fn clean(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
@@ -159,7 +161,7 @@ async fn commit(service: &Alerts, sent: Vec<Sent>, receiver: &str) -> Result<()>
     let homes = history::homes(&mut tx, &systems).await?;
     let mut notes = Vec::with_capacity(sent.len());
     for one in sent {
-        // What a label says of the organization is not believed.
+        // The organization comes from the stored system, not from the alert's label.
         if let Some(home) = homes.get(&one.system_key) {
             notes.push(one.note(*home, at, receiver)?);
         }

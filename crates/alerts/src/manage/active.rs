@@ -27,7 +27,7 @@ use std::{
     collections::{BTreeSet, HashMap},
 };
 
-/// Systems whose silences are read at once.
+/// Number of systems whose silences are read at once.
 const SYSTEMS: usize = 500;
 
 /// The words of `status` and `state`: whether an alert is suppressed. None matches `unprocessed`.
@@ -55,7 +55,7 @@ impl AlertQuery {
         self.statuses.is_none() || asked.any(|word| STATES.parse(word).flatten() == Some(is_suppressed))
     }
 
-    /// Is an alert wanted, as far as it says so itself? Who takes care of it the router does not know.
+    /// Whether the alert itself matches the filter. The router does not know who is assigned to it.
     fn selects(&self, alert: &ListedAlert) -> bool {
         let is_one = |wanted: &Option<Vec<String>>, name: &str| {
             let value = alert.labels.value(name);
@@ -84,7 +84,7 @@ impl AlertQuery {
 pub struct ActiveAlert {
     /// The alert; its labels carry the present display values too.
     pub alert: ListedAlert,
-    /// Who takes care of it.
+    /// The user who takes care of it.
     pub assigned: Option<Assignment>,
 }
 
@@ -93,7 +93,7 @@ pub struct ActiveAlert {
 pub struct ActiveAlerts {
     /// The page.
     pub page: Page<ActiveAlert>,
-    /// What could not be asked.
+    /// The tenants that could not be asked.
     pub warnings: Vec<String>,
 }
 
@@ -209,7 +209,8 @@ async fn list_embedded(
     Ok(Page { rows: decorate(service, alerts).await?, total, request })
 }
 
-/// The routing of these tenants. Where one cannot be read nobody is told, and none is shown.
+/// The routing of these tenants. A tenant whose routing cannot be read has none: none of its recipients is notified or
+/// shown.
 async fn trees_of(service: &Alerts, tenants: BTreeSet<OrgId>) -> Result<HashMap<OrgId, Tree>> {
     let tenants: Vec<OrgId> = tenants.into_iter().collect();
     let plans = match config::plans(service, &tenants).await {
@@ -280,8 +281,8 @@ async fn silences_of(
     Ok(found)
 }
 
-/// Adds what is shown with alerts. Those of systems that the organization does not have (any more) are left out: their
-/// place is elsewhere.
+/// Adds the details that lists show with alerts. Alerts of systems that have left the organization are dropped: they
+/// belong to the organization the system is in now.
 pub(super) async fn decorate(
     service: &Alerts,
     alerts: Vec<(OrgId, ListedAlert)>,
@@ -313,14 +314,14 @@ pub(super) async fn decorate(
     Ok(found)
 }
 
-/// Anything else with a scheme could be run by a browser that is told to open it.
+/// A browser could execute an address with any other scheme.
 fn is_web_address(address: &str) -> bool {
     let Some((scheme, _)) = address.split_once(':') else { return true };
     let is_scheme = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
     !is_scheme || scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Of what a remote router has told and is wanted, the page: by who takes care of it, in order.
+/// Filters the alerts of a remote router by assignee, sorts them and cuts the page.
 fn select(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
     let f = &query.filter;
     found.retain(|ActiveAlert { assigned, .. }| {

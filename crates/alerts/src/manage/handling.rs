@@ -1,4 +1,4 @@
-//! What people note of an alert, who takes care of it, and the record of it all (spec: alert-management#handling).
+//! Notes, assignments and the activity record of alerts (spec: alert-management#handling).
 
 use super::{Assignment, active::live, check_all, fingerprint, tenant, text};
 use crate::Alerts;
@@ -134,7 +134,7 @@ pub async fn assign(
     Ok((tenant, asked.fingerprint, assignment))
 }
 
-/// What was done about an alert.
+/// An action on an alert.
 pub(super) struct What {
     pub(super) action: &'static str,
     pub(super) silence: Option<Uuid>,
@@ -162,7 +162,7 @@ pub(super) async fn record(
     Ok(alert_handling::record(tx, doing).await?)
 }
 
-/// The audit row: action, kind and id of the object; what it was before and after.
+/// Writes the audit row: action, kind and id of the object, its state before and after.
 pub(super) async fn audited(
     tx: &mut Tx,
     service: &Alerts,
@@ -175,7 +175,7 @@ pub(super) async fn audited(
     audit::record(tx, service.now(), caller, ctx, event).await
 }
 
-/// As people know him.
+/// The caller's name as people know it.
 fn name_of(caller: &Caller) -> String {
     let names = caller.identity().map(|i| [&i.name, &i.username, &i.email]);
     let first = names.and_then(|names| names.into_iter().find(|name| !name.trim().is_empty()));

@@ -1,9 +1,9 @@
-//! What people do with alerts (spec: alert-management#management): lists and figures over their organizations,
-//! silences, notes, taking charge. The configuration of alerts is elsewhere.
+//! The alert interface of people (spec: alert-management#management): lists and figures over their organizations,
+//! silences, notes and assignments. `config` has the alert configuration.
 //!
-//! Aggregates read a [`OrganizationsRead`], made by [`organizations_read`] from the caller and the organizations he names; what concerns one
-//! organization takes a tenant, made by [`tenant`]. To add a read: a function in the room of its kind, which serves
-//! both routers.
+//! Aggregates read an [`OrganizationsRead`], made by [`organizations_read`] from the caller and the organizations the
+//! request names. Operations of one organization take a tenant, made by [`tenant`]. To add a read, write a function in
+//! the module of its kind that serves both routers.
 
 mod active;
 mod handling;
@@ -50,7 +50,8 @@ pub struct Named {
     pub with_descendants: bool,
 }
 
-/// The organizations of an aggregate: the caller's hierarchy or what he names of it. A customer's user names nothing.
+/// The organizations of an aggregate: the caller's hierarchy, or the part of it that the request names. A customer's
+/// user names none.
 async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<OrganizationsRead> {
     let scope = list_scope(caller, Resource::Systems)?;
     if named.ids.is_empty() || caller.org_type() == Some(OrgType::Customer) {
@@ -112,7 +113,7 @@ fn fingerprint(sent: &str) -> Result<(), FieldError> {
     }
 }
 
-/// A text of people: what is wrong with it.
+/// Checks a text that a user has written.
 fn text(key: &'static str, sent: &str, most: usize) -> Result<(), FieldError> {
     if sent.contains('\0') {
         return Err(FieldError::new(key, "invalid_format"));
@@ -126,13 +127,13 @@ fn check_all<const N: usize>(checked: [Result<(), FieldError>; N]) -> Result<()>
     if wrong.is_empty() { Ok(()) } else { Err(Error::Invalid(wrong)) }
 }
 
-/// What the remote or the embedded router could not do, for management (spec: alert-management#handling,
+/// The error of the management interface for a fault of either router (spec: alert-management#handling,
 /// alert-guarantees#guarantees rule 16).
 fn told(fault: Fault) -> Error {
     match fault {
         Fault::Unavailable(log) => Error::Upstream { message: "alerting backend is unavailable".into(), log },
         Fault::TimedOut => Error::UpstreamTimeout("alerting backend timed out".into()),
-        // People are told of an answer and of no answer, and of nothing else.
+        // People only learn whether the router has answered, not why it could not.
         Fault::NotReady { log, .. } => {
             Error::Upstream { message: "alerting backend is unavailable".into(), log }
         }

@@ -1,4 +1,5 @@
-//! Many tenants of a remote router, asked side by side within a bounded time (spec: alert-management#active-alerts).
+//! Requests to many tenants of a remote router, side by side and within a bounded time (spec:
+//! alert-management#active-alerts).
 
 use crate::{Alerts, Fault};
 use bailiwick_alerting::{
@@ -24,10 +25,10 @@ const IN_ALL: Duration = Duration::from_secs(10);
 const TENANTS: u64 = 20_000;
 /// Bytes of labels and annotations that one read holds.
 const BYTES: usize = 64 * 1024 * 1024;
-/// Warnings named one by one; of the others only the number is told.
+/// Number of warnings listed one by one; the others are only counted.
 const WARNINGS: usize = 20;
 
-/// What was told of several tenants.
+/// The combined answers of several tenants.
 #[derive(Debug)]
 pub(super) struct TenantAnswers<T> {
     pub(super) found: Vec<(OrgId, T)>,
@@ -64,7 +65,7 @@ pub(super) async fn silences(
     .await
 }
 
-/// The one system that is asked about: the router need not tell of others.
+/// The system that the filter names, if it names exactly one: the router can then leave out all others.
 fn only(system_keys: Option<&[String]>) -> Option<&str> {
     match system_keys {
         Some([key]) => Some(key),
@@ -72,7 +73,7 @@ fn only(system_keys: Option<&[String]>) -> Option<&str> {
     }
 }
 
-/// Asks each tenant; who fails becomes a warning, unless all do.
+/// Asks each tenant. A tenant that fails becomes a warning, unless all fail.
 async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     service: &Alerts,
     tenants: Vec<OrgId>,
@@ -125,7 +126,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     Ok(TenantAnswers { found, warnings: failures })
 }
 
-/// The query for what is about one system.
+/// The query for one system's alerts or silences.
 fn of_system(key: &str) -> String {
     SilencesQuery::default().upstream(key)
 }
@@ -149,7 +150,7 @@ pub(crate) async fn alerts_of(
         body => body?,
     };
     let mut alerts = decode_alerts(&body)?;
-    // A router without tenants tells of everybody.
+    // A router without tenants returns the alerts of all organizations.
     alerts.retain(|a| a.labels.value("organization_id") == id);
     if alerts.iter().any(|a| a.status.state == AlertState::Unprocessed) {
         let silences = silences_of(service, client, tenant, system_key).await?;
@@ -158,7 +159,7 @@ pub(crate) async fn alerts_of(
     Ok(alerts)
 }
 
-/// Silences of a tenant; of a router without tenants, of everybody.
+/// The silences of a tenant; a router without tenants returns those of all organizations.
 pub(crate) async fn silences_of(
     service: &Alerts,
     client: &RouterClient,

@@ -1,7 +1,8 @@
-//! Silences that people make, change and end (spec: alert-management#handling), in both routers.
+//! Creates, changes and expires silences for people (spec: alert-management#handling), in both routers.
 //!
-//! With the embedded router a change, its record and its audit row are one transaction. With a remote one they are
-//! written when the router has done it, in one task that nobody splits by leaving: what the router has is recorded.
+//! With the embedded router a change, its activity record and its audit row are one transaction. With a remote router
+//! the records are written after the router has accepted the change. One task does both and finishes even if the client
+//! disconnects, so every change at the router is recorded.
 
 use super::{
     check_all, fingerprint,
@@ -88,7 +89,7 @@ async fn in_time<T>(
     timeout_at(until, asked).await.unwrap_or(Err(Fault::TimedOut))
 }
 
-/// What a remote router does and the record of it.
+/// A change at a remote router and its record.
 struct Errand {
     service: Alerts,
     client: RouterClient,
@@ -118,7 +119,7 @@ impl Errand {
         }
     }
 
-    /// Runs it to its end, whoever leaves meanwhile.
+    /// Runs to the end, even if the client disconnects.
     async fn run<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
         self,
         work: impl FnOnce(Errand) -> F,
@@ -202,7 +203,7 @@ async fn create_at_remote(errand: Errand, order: Order, alert: (OrgId, String)) 
         Ok::<_, Error>(tx.commit().await?)
     };
     if let Err(error) = recorded.await {
-        // Nobody is told of it, so nothing is to be silent because of it.
+        // The caller receives an error, so the silence must not stay in force.
         if let Err(fault) = errand.expire(id).await {
             tracing::error!(silence = %id, %fault, "a silence that could not be recorded is in force");
         }
@@ -211,14 +212,14 @@ async fn create_at_remote(errand: Errand, order: Order, alert: (OrgId, String)) 
     Ok(id)
 }
 
-/// What is posted for a new silence, and what is told of it.
+/// The silence to be posted, and the details of its record.
 struct Order {
     posted: PostedSilence,
     details: Value,
 }
 
 impl Order {
-    /// What is wrong with the end is told when everything else is right.
+    /// A wrong end is reported only when everything else is valid.
     fn new(service: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
         // Whole seconds, as the other routers' tools write it.
         let now = Ts::from_secs(service.now().secs());
@@ -327,7 +328,7 @@ fn owner(found: &Found, labels: &Labels) -> Result<String> {
     Ok(key.to_owned())
 }
 
-/// Records what was done to a silence and audits it, with what it was before.
+/// Writes the activity record and the audit row of a change to a silence, with its state before.
 async fn note(
     tx: &mut Tx,
     service: &Alerts,
@@ -350,7 +351,7 @@ async fn note(
     audited(tx, service, by.caller, by.ctx, (action, "alert_silence", id), (before, Some(told))).await
 }
 
-/// What of a silence people may change.
+/// The fields of a silence that people may change.
 fn as_it_was(silence: &ListedSilence) -> Option<Value> {
     Some(json!({"comment": silence.comment, "end_at": silence.ends_at.to_ts().rfc3339(0)}))
 }
@@ -483,7 +484,8 @@ pub async fn end_silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) 
     }
 }
 
-/// Of several who end it at the same moment, one did: a silence that is over never comes back.
+/// Of several requests that end a silence at the same moment, one succeeds: an expired silence never becomes active
+/// again.
 async fn ended(
     mut tx: Tx,
     service: &Alerts,

@@ -29,7 +29,7 @@ pub struct FoundSilence {
 pub struct FoundSilences {
     /// In order.
     pub silences: Vec<FoundSilence>,
-    /// What could not be asked or shown.
+    /// Tenants that could not be asked, and silences that could not be shown.
     pub warnings: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ pub async fn silences(
             let rows = loop {
                 let keys = system_keys.as_deref();
                 match active::silences(&service.db, &within, keys, at, limit).await {
-                    // Fewer, rather than none because of what a few systems have written into theirs.
+                    // Shorter pages, rather than an error because a few systems have written large silences.
                     Err(StoreError::TooHeavy) if limit > 1 => limit = limit.div_ceil(4),
                     rows => break rows?,
                 }

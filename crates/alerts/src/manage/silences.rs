@@ -1,5 +1,5 @@
-//! One silence, found where people look for it (spec: alert-management#handling), in both routers. What they do with it
-//! is beside this.
+//! Finds one silence where people look for it (spec: alert-management#handling), in both routers. `silence_changes`
+//! creates and changes silences.
 
 use super::{
     silence_lists::{key_of, of_their_systems},
@@ -60,7 +60,7 @@ pub(super) fn sender<'a>(tenant: OrgId, system_key: &str, request_id: &'a str) -
     Sender { identity, tenant, request_id }
 }
 
-/// Who made the request and what it is called.
+/// The caller and the context of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct By<'a> {
     /// Caller.

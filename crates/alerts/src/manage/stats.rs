@@ -18,7 +18,7 @@ const DAY_SECS: i64 = 86_400;
 /// Names that the list of statistics shows unless asked otherwise, and at most.
 const TOP: u64 = 10;
 const TOP_MOST: u64 = 50;
-/// How long a request for statistics waits for its turn.
+/// How long a request for statistics waits for a place.
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
 /// A list of the history as asked for.
@@ -117,7 +117,7 @@ pub async fn trend(service: &Alerts, caller: &Caller, named: &Named, period: Opt
     let previous = days.iter().filter(|(day, _)| *day < first).map(|(_, n)| count(*n)).sum();
     let mut points: BTreeMap<i64, u64> = (first..=today).map(|day| (day, 0)).collect();
     for (day, n) in days.into_iter().filter(|(day, _)| *day >= first) {
-        // What another replica, slightly ahead, dates to tomorrow belongs to today.
+        // A row that another replica, slightly ahead, dates to tomorrow belongs to today.
         *points.entry(day.min(today)).or_default() += count(n);
     }
     Ok(Trend { period, current: points.values().sum(), previous, points: points.into_iter().collect() })

@@ -1,5 +1,5 @@
-//! Numbers of active alerts (spec: alert-management#figures): counted at once with the embedded router; with a remote
-//! one from what a background task keeps.
+//! Numbers of active alerts (spec: alert-management#figures): counted on request with the embedded router; with a
+//! remote router taken from figures that a background task keeps.
 
 use super::{
     Named,
@@ -32,7 +32,7 @@ const LEASE: &str = "alert totals";
 const LEASE_TIME: Duration = Duration::from_secs(180);
 /// Between two rounds.
 const EVERY: Duration = Duration::from_secs(60);
-/// Older figures are told to be so.
+/// Figures older than this carry a warning.
 const STALE: Duration = Duration::from_secs(300);
 /// Tenants asked side by side, and kept by one transaction.
 const SIDE_BY_SIDE: usize = 16;
@@ -45,7 +45,7 @@ pub struct Totals {
     pub live: Live,
     /// Resolved rows of the history.
     pub history: u64,
-    /// What is not as it should be.
+    /// Problems of these figures.
     pub warnings: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ fn count(live: &mut Live, severity: &str, n: u64) {
     }
 }
 
-/// `1h2m3s`, without what is zero in front.
+/// `1h2m3s`, without leading zero parts.
 fn words(age: Duration) -> String {
     let (hours, minutes, seconds) = (age.as_secs() / 3600, age.as_secs() / 60 % 60, age.as_secs() % 60);
     match (hours, minutes) {
@@ -132,7 +132,7 @@ pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>, StoreError>
 /// Numbers of a tenant by the system that is named.
 type BySystem = HashMap<String, Live>;
 
-/// The sums over the systems that the tenants have: what lists leave out is not counted either.
+/// The sums over the systems that the tenants have: alerts that lists leave out are not counted either.
 async fn of_their_systems(
     service: &Alerts,
     told: Vec<(OrgId, BySystem)>,
@@ -169,7 +169,7 @@ async fn ask(service: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Ve
     while let Some((tenant, answer)) = answers.next().await {
         match answer {
             Ok(alerts) => told.push((tenant, figures_of(&alerts))),
-            Err(fault) => tracing::debug!(%tenant, %fault, "numbers of alerts are not told"),
+            Err(fault) => tracing::debug!(%tenant, %fault, "numbers of active alerts are not available"),
         }
     }
     told

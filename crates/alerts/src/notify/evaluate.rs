@@ -1,4 +1,5 @@
-//! What is to be told of groups that are due: everything about them is read together and judged off the request threads.
+//! Decides which notifications the due groups need. All their rows are read together and evaluated off the request
+//! threads.
 
 use super::{
     of,
@@ -23,13 +24,13 @@ use std::{
     time::Duration,
 };
 
-/// Flushes of which nobody is to be told, and the others with the time they are due again.
+/// Flushes that notify no recipient, and the others with the time they are due again.
 pub(super) struct Seen {
     pub(super) quiet: Vec<Finished>,
     pub(super) loud: Vec<(GroupSend, Ts)>,
 }
 
-/// Reads what is in the groups and what was told of them, and decides.
+/// Reads the alerts and past notifications of the groups, and decides.
 pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now: Ts) -> Result<Seen> {
     let keys: Vec<GroupKey> = due.iter().map(|d| d.key.clone()).collect();
     let alerts = delivery::members(&service.db, &keys).await?;
@@ -49,7 +50,7 @@ pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now
     judging.await.map_err(Error::internal)
 }
 
-/// What holds for all groups of a round.
+/// The data that all groups of a round share.
 struct Facts<'a> {
     routings: &'a Routings,
     ways: &'a Senders,
@@ -117,7 +118,7 @@ impl Facts<'_> {
         seen
     }
 
-    /// What is to be told of a group, or that nothing is.
+    /// The notifications a group needs, or that it needs none.
     fn flush(
         &self,
         key: &GroupKey,
@@ -141,7 +142,7 @@ impl Facts<'_> {
         let to = alerts.first().zip(routing).and_then(|(first, r)| {
             Some((first, r.destination(&first.labels)?)).filter(|(first, to)| id_in(to, first) == key.1)
         });
-        // Without alerts it ends; one of another configuration is made anew.
+        // A group without alerts ends; a group of another configuration is made again.
         let Some((first, to)) = to else {
             return Err(Finished { is_misplaced: true, ..nothing(Vec::new(), Duration::ZERO) });
         };

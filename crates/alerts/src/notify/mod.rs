@@ -1,13 +1,13 @@
-//! Telling people and programs of alerts: the groups of the embedded router and what is sent of them (spec:
-//! alert-delivery#routing to alert-delivery#mail-and-telegram). What is said and when is decided by
-//! `bailiwick_alerting::notify`; here is where it happens.
+//! Notifications about alerts: the groups of the embedded router and the notifications they send (spec:
+//! alert-delivery#routing to alert-delivery#mail-and-telegram). `bailiwick_alerting::notify` decides what is sent and
+//! when; this module does the work.
 //!
-//! All state is in the database ([`bailiwick_store::delivery`]). One [`scheduler`] takes the tenants that have something
-//! due, puts new alerts into groups and begins the [`send_group`]es that are due. Each flush is a task that [`send`]s to
-//! every recipient within the [limits of its destination](bailiwick_platform::destination_limits), tries again where
-//! that may help, and [`outcomes`]s what came of it before its group is due again. So a process that dies loses
-//! nothing: its tenants are taken by another one (or by itself when it is back) after the end of the lease, and what
-//! was recorded is not said again.
+//! All state is in the database ([`bailiwick_store::delivery`]). One [`scheduler`] claims the tenants that have
+//! something due, puts new alerts into groups and starts the [`send_group`]es that are due. Each flush is a task that
+//! [`send`]s to every recipient within the [limits of its destination](bailiwick_platform::destination_limits), retries
+//! where that may help, and records the [`outcomes`] before its group is due again. So a process that dies loses
+//! nothing: after the end of its lease, another process (or the same one after a restart) claims its tenants, and
+//! recorded notifications are not sent again.
 //!
 //! To add a kind of recipient, see [`bailiwick_alerting::receivers`].
 
@@ -40,10 +40,10 @@ use tokio::sync::{Mutex, Notify};
 /// How often is looked for something due: a notification is to go out within a second of being due.
 const POLL: Duration = Duration::from_millis(400);
 
-/// How often the log is told how many notifications there were.
+/// How often the numbers of notifications are logged.
 const FIGURES_EVERY: Duration = Duration::from_secs(600);
 
-/// What this process keeps for telling people.
+/// The state this process keeps for notifications.
 #[derive(Default)]
 pub struct Delivery {
     /// One round of this process at a time.
@@ -122,7 +122,7 @@ pub(super) fn start(service: &Alerts) {
     });
 }
 
-/// Tells the log what has become of notifications, if it is not what it was told last.
+/// Logs the numbers of notifications, if they have changed since the last time.
 fn tell_figures(service: &Alerts, told: &mut Vec<Count>) {
     let counts = figures(service).counts();
     if *told == counts {
@@ -134,13 +134,12 @@ fn tell_figures(service: &Alerts, told: &mut Vec<Count>) {
     *told = counts;
 }
 
-/// What is on its way ends with its present try; then everything is given back, so that another process goes on at
-/// once.
+/// Lets each notification finish its present try, then releases all tenants, so that another process continues at once.
 async fn close(service: &Alerts) {
     let delivery = of(service);
     delivery.under_way.below(1).await;
     if let Err(e) = delivery.round.lock().await.release_all(service).await {
-        tracing::warn!(error = %e, "tenants cannot be given back; their leases end by themselves");
+        tracing::warn!(error = %e, "tenants cannot be released; their leases expire");
     }
     if let Some(recorder) = delivery.recorder.get() {
         recorder.close();
@@ -156,7 +155,7 @@ async fn run(service: &Alerts) -> Result<u64> {
     scheduler::round(service, &mut state).await
 }
 
-/// Does everything that is due now and waits until it is told; for tests and commands. Answers how much it was.
+/// Does everything that is due now, waits for it and returns how much it was; for tests and commands.
 ///
 /// # Errors
 /// The database's.
@@ -172,7 +171,7 @@ pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
     }
 }
 
-/// What has become of notifications since the process began.
+/// Numbers of notifications by outcome since the process began.
 pub fn figures(service: &Alerts) -> &Figures {
     &of(service).figures
 }

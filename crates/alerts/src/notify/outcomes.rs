@@ -1,4 +1,4 @@
-//! Writing down what came of notifications: whatever ends at the same moment shares one commit.
+//! Records the outcomes of notifications: those that end at the same moment share one commit.
 
 use super::of;
 use crate::Alerts;
@@ -14,11 +14,11 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What one commit takes at most.
+/// Outcomes in one commit at most.
 const NOTES: usize = 256;
 /// How long a tenant is held without being renewed.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
-/// Before what could not be written is written again: at first, and at the longest.
+/// Delay before a failed write is retried: the first one, and the longest.
 const AGAIN: Duration = Duration::from_secs(1);
 const AGAIN_AT_MOST: Duration = Duration::from_secs(15);
 /// How often, once the process is to stop.
@@ -27,7 +27,7 @@ const TRIES_AT_THE_END: usize = 5;
 /// Something to be written down.
 #[derive(Clone, Debug)]
 pub(super) enum Note {
-    /// A recipient was told; his digest and the entry of the notification log.
+    /// A recipient was notified: its digest and the entry of the notification log.
     Told(notification_log::Notice),
     /// A recipient was not reached.
     Failed(notification_log::Failed),
@@ -43,7 +43,7 @@ pub(super) struct OutcomeWriter {
 
 impl OutcomeWriter {
     fn start(service: &Alerts) -> OutcomeWriter {
-        // Not the application's stop: what was said until then is to be written down.
+        // Not the token of the application: notifications sent until the end are still recorded.
         let closing = CancellationToken::new();
         let worker = service.clone();
         let work = move |notes| {
@@ -59,15 +59,15 @@ impl OutcomeWriter {
     }
 }
 
-/// Writes a note, however long the database is away: a flush whose end nobody knows would be told twice, or never again.
-/// False when the process stops before that.
+/// Writes a note and waits as long as the database is away: without a record, a flush would notify its recipients twice
+/// or never again. False when the process stops before that.
 pub(super) async fn record(service: &Alerts, note: Note) -> bool {
     let recorder = of(service).recorder.get_or_init(|| OutcomeWriter::start(service));
     let (mut wait, mut tries_at_the_end) = (AGAIN, 0);
     loop {
         match recorder.notes.submit(note.clone()).await {
             Ok(()) => return true,
-            Err(e) => tracing::warn!(error = %e.0, "what came of a notification cannot be written down yet"),
+            Err(e) => tracing::warn!(error = %e.0, "the outcome of a notification cannot be recorded yet"),
         }
         if service.stop.is_cancelled() {
             tries_at_the_end += 1;
@@ -108,7 +108,8 @@ async fn write(service: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError
     let of_told = told.values().map(|notice: &notification_log::Notice| notice.group.0);
     let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).chain(of_told).collect();
     let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &tenants).await?;
-    // Whoever has taken a tenant over looks after its groups now; what was said was said.
+    // The process that has claimed a tenant since schedules its groups now; notifications already sent are recorded all
+    // the same.
     finished.retain(|g| held.contains(&g.key.0));
     notification_log::note(&mut tx, &told.into_values().collect::<Vec<_>>()).await?;
     notification_log::forget_failures(&mut tx, &reached.into_iter().collect::<Vec<_>>()).await?;

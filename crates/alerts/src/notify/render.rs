@@ -1,5 +1,5 @@
-//! What is said of a group: made once for all recipients who hear the same at the same moment, away from the request
-//! threads where it is much, and no more of it at once than memory is set aside for.
+//! Renders the text of a group's notifications: once for all recipients that receive the same text at the same moment,
+//! off the request threads if it is long, and within a fixed amount of memory.
 
 use super::{of, send::Senders, send_group::GroupSend};
 use crate::Alerts;
@@ -20,7 +20,7 @@ const LITTLE: usize = 64 * 1024;
 /// RenderCache of larger groups that are being sent, in KiB of the records they are made of.
 const MUCH_AT_ONCE: u32 = 64 * 1024;
 
-/// What they hear, in a form that is cheap to send several times.
+/// The rendered text, in a form that is cheap to send several times.
 #[derive(Debug)]
 pub(super) enum Text {
     Body(Bytes),
@@ -38,18 +38,18 @@ impl From<Content> for Text {
     }
 }
 
-/// Kept while somebody sends it.
+/// A rendered text; it holds its share of the memory while a try sends it.
 #[derive(Debug)]
 pub(super) struct RenderedText {
     pub(super) text: Text,
     _memory: Option<OwnedSemaphorePermit>,
 }
 
-/// What is being said of one group.
+/// The texts of one group that are being sent.
 #[derive(Debug, Default)]
 pub(super) struct RenderCache(Mutex<HashMap<Variant, Weak<OnceCell<Arc<RenderedText>>>>>);
 
-/// RenderMemory for what is long.
+/// The memory for long texts.
 #[derive(Debug)]
 pub(super) struct RenderMemory(Arc<Semaphore>);
 
@@ -59,7 +59,7 @@ impl Default for RenderMemory {
     }
 }
 
-/// One that is sent: its text is made by whoever comes first.
+/// A text that is rendered by the first task that needs it.
 pub(super) type Making = Arc<OnceCell<Arc<RenderedText>>>;
 
 impl RenderCache {
@@ -75,7 +75,7 @@ impl RenderCache {
     }
 }
 
-/// What to say to the recipients of a variant. Whoever keeps it while he tries keeps it for the others.
+/// The text for the recipients of a variant. While one task keeps the result, the others share it.
 pub(super) async fn said(
     service: &Alerts,
     flush: &Arc<GroupSend>,

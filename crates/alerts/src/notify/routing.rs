@@ -1,4 +1,4 @@
-//! The routing of tenants, kept for as long as no configuration changes.
+//! The routing of tenants, cached until a configuration changes.
 
 use crate::{
     Alerts,
@@ -13,10 +13,11 @@ use bailiwick_store::delivery::UNREADABLE;
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-/// What cannot be read is read again after this: a key may be back, another version of the service may understand it.
+/// Delay before an unreadable configuration is read again: a key may be back, another version of the service may
+/// understand it.
 pub(super) const RETRY: Duration = Duration::from_secs(60);
 
-/// Tenants whose routing is kept.
+/// Number of tenants whose routing is cached.
 const KEPT: usize = 4096;
 
 /// A tenant's routing.
@@ -37,7 +38,8 @@ impl Routing {
         Ok(Routing { plan, tree, digest })
     }
 
-    /// Where an alert goes; none = nobody is told. Each alert has one place in the trees of this service.
+    /// The destination of an alert; none = it notifies no recipient. Each alert has one destination in the trees of
+    /// this service.
     pub(super) fn destination(&self, labels: &Labels) -> Option<&Destination> {
         self.tree.route(labels).into_iter().find(|d| d.receiver != BLACKHOLE)
     }
@@ -58,8 +60,8 @@ enum Known {
 }
 
 impl RoutingCache {
-    /// The routings of these tenants as of `version`, which was asked before. Of a tenant whose configuration cannot be
-    /// read, or who is gone, there is none.
+    /// The routings of these tenants as of `version`, which the caller read before. A tenant that is gone, or whose
+    /// configuration cannot be read, has none.
     pub(super) async fn get(
         &mut self,
         service: &Alerts,
@@ -87,7 +89,7 @@ impl RoutingCache {
         Ok(self.of(tenants))
     }
 
-    /// What stands for a tenant's plan, one that cannot be read included; none = it was not asked for, or is gone.
+    /// Identifies a tenant's plan, even one that cannot be read; none = it was not loaded, or the tenant is gone.
     pub(super) fn digest(&self, tenant: OrgId) -> Option<&str> {
         self.kept.get(&tenant).map(|known| match known {
             Known::Routing(routing) => routing.digest.as_str(),
@@ -95,7 +97,7 @@ impl RoutingCache {
         })
     }
 
-    /// Has what could not be read be read again when it is asked for.
+    /// Drops unreadable configurations, so that the next request reads them again.
     pub(super) fn forget_unreadable(&mut self) {
         self.kept.retain(|_, known| !matches!(known, Known::Unreadable));
     }
@@ -138,6 +140,6 @@ impl RoutingCache {
 }
 
 fn unreadable(tenant: OrgId, error: &Error) -> Known {
-    tracing::error!(%tenant, %error, "who is told of alerts cannot be read: nobody is until it can be");
+    tracing::error!(%tenant, %error, "an alert configuration cannot be read; its alerts notify no one");
     Known::Unreadable
 }

@@ -1,4 +1,4 @@
-//! What is done again and again: take tenants with something due, put new alerts into groups, begin what is due.
+//! The loop of the notifier: claims tenants with something due, puts new alerts into groups, starts due flushes.
 
 use super::{
     evaluate::{Seen, see},
@@ -42,7 +42,7 @@ const ALERTS: u64 = 4096;
 const PAGES: usize = 8;
 /// Flushes under way at once: those that wait for a recipient that is slow are among them.
 const FLUSHES: usize = 40_000;
-/// Those of one tenant, so that recipients of one who do not answer leave room for all others.
+/// Flushes of one tenant, so that slow recipients of one tenant leave room for all others.
 const FLUSHES_OF_ONE: usize = 4_000;
 /// Between two renewals of the leases.
 const RENEW: Duration = Duration::from_secs(10);
@@ -50,13 +50,13 @@ const RENEW: Duration = Duration::from_secs(10);
 /// Rows of a kind that one transaction makes good after that.
 const SET_BACK: i64 = 5_000;
 
-/// What is known from one round to the next.
+/// The state kept from one round to the next.
 #[derive(Default)]
 pub(super) struct Round {
     held: HashMap<OrgId, LeasedTenant>,
     plans: RoutingCache,
     renewed: Option<Instant>,
-    /// When tenants were looked at again whose configuration could not be read.
+    /// When tenants with an unreadable configuration were last retried.
     looked_again: Option<Ts>,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Round {
 #[derive(Clone, Default)]
 struct LeasedTenant {
     flushes: Arc<AtomicUsize>,
-    /// Another process has it, or others are to be told.
+    /// Cancelled when another process has claimed the tenant, or its recipients have changed.
     lost: CancellationToken,
 }
 
@@ -141,7 +141,7 @@ impl Round {
         self.held.retain(|id, held| {
             let is_ours = still.contains(id);
             if !is_ours {
-                tracing::warn!(tenant = %id, "another process has taken the tenant over");
+                tracing::warn!(tenant = %id, "another process has claimed the tenant");
                 held.lost.cancel();
             }
             is_ours
@@ -150,8 +150,8 @@ impl Round {
         Ok(())
     }
 
-    /// Has tenants looked at again, now and then, whose configuration could not be read, and what was put off by a clock
-    /// that has been set back since.
+    /// Now and then retries tenants with an unreadable configuration, and work that a clock put off before it was set
+    /// back.
     async fn look_again(&mut self, service: &Alerts) -> Result<()> {
         let now = service.now();
         if self.looked_again.is_some_and(|at| at <= now && now < at.plus(RETRY)) {
@@ -204,8 +204,8 @@ impl LeasedTenant {
     }
 }
 
-/// Makes the groups of tenants anew whose configuration has changed since they were made. What is under way of them goes
-/// no further than its present try: then it is looked at by the new configuration.
+/// Rebuilds the groups of tenants whose configuration has changed since they were made. Their running flushes stop
+/// after the present try; the new configuration then decides.
 async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Tenant]) -> Result<u64> {
     let digest = |t: &Tenant| state.plans.digest(t.id).map(str::to_owned);
     let known = tenants.iter().filter_map(|t| Some((t, digest(t)?)));
@@ -340,7 +340,7 @@ async fn begin(service: &Alerts, state: &mut Round, version: i64) -> Result<u64>
                 if is_begun {
                     send_group::run(&runner, &flush, &held.lost).instrument(jobs::span("notification")).await;
                 } else {
-                    // Nobody knows whether that was written; if it was, it is undone.
+                    // The write may or may not have happened; this undoes it.
                     flush.end(&runner, Vec::new(), Some(now)).await;
                 }
                 held.flushes.fetch_sub(1, Ordering::SeqCst);

@@ -17,10 +17,10 @@ use bailiwick_outbound::{
 use bailiwick_platform::destination_limits::Concurrency;
 use std::sync::Arc;
 
-/// Tries at once to one host. One that does not answer is not to keep other tenants from it, or other recipients of the
-/// same, of whom another address may be meant there.
+/// Concurrent tries to one host. A host that does not answer must not block other tenants, or other recipients of the
+/// same tenant, which may mean another address behind that host.
 const AT_ONCE: Concurrency = Concurrency { address: 64, tenant: 8, system: 4, recipient: 2 };
-/// To the mail server: what its connections can take.
+/// Concurrent tries to the mail server: as many as its connections can take.
 const MAILS_AT_ONCE: Concurrency =
     Concurrency { address: CONNECTIONS as usize, tenant: 3, system: 2, recipient: 1 };
 
@@ -70,7 +70,7 @@ impl Senders {
         all
     }
 
-    /// Whom a try has to share its turn with, and how many turns there are.
+    /// The destination a try shares with others, and how many tries that allows at once.
     pub(super) fn place(&self, to: &AnyRecipient) -> (Arc<str>, Concurrency) {
         match to.transport() {
             Transport::Mail(_) => ("mail".into(), MAILS_AT_ONCE),
@@ -79,7 +79,7 @@ impl Senders {
         }
     }
 
-    /// One try to tell a recipient of a tenant's group.
+    /// One try to notify a recipient of a tenant's group.
     pub(super) async fn send(
         &self,
         to: &AnyRecipient,
@@ -122,7 +122,7 @@ impl Senders {
     }
 }
 
-/// What a try is about.
+/// The subject of a try.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttemptContext<'a> {
     pub(super) now: Ts,

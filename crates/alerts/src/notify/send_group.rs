@@ -1,4 +1,4 @@
-//! One flush of a group: everybody who is to be told is told at the same time, each as often as it takes.
+//! One flush of a group: notifies all its recipients concurrently, each with as many tries as it needs.
 
 use super::{
     of,
@@ -21,7 +21,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// What is to be told of a group.
+/// The notifications of one group.
 #[derive(Debug)]
 pub(super) struct GroupSend {
     /// Its id.
@@ -34,38 +34,38 @@ pub(super) struct GroupSend {
     pub(super) group_labels: Labels,
     /// Name of the receiver.
     pub(super) receiver: String,
-    /// What there is to tell.
+    /// The alerts to report.
     pub(super) snapshot: Snapshot,
-    /// Whom, and why.
+    /// Each recipient, and the reason to notify it.
     pub(super) tellings: Vec<(AnyRecipient, Reason)>,
-    /// Alerts that leave the group when everybody has been told: fingerprint and revision.
+    /// Alerts that leave the group when all recipients have been notified: fingerprint and revision.
     pub(super) leaving: Vec<(String, i64)>,
     /// How long it may take.
     pub(super) patience: Duration,
     /// The records of its alerts, in bytes.
     pub(super) bytes: usize,
-    /// What is being said of it.
+    /// The rendered texts.
     pub(super) texts: RenderCache,
 }
 
-/// How telling somebody ended.
+/// The outcome of notifying one recipient.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// He was told, and that is written down.
+    /// The recipient was notified, and that is recorded.
     Told,
-    /// He was not.
+    /// The recipient was not notified.
     Failed,
-    /// The process stops, the tenant is another's now, or others are to be told.
+    /// The process stops, another process has claimed the tenant, or the recipients have changed.
     Stopped,
 }
 
-/// Tells everybody. `lost` is cancelled when the tenant is taken over, or others are to be told.
+/// Notifies all recipients. `lost` is cancelled when another process claims the tenant, or the recipients change.
 pub(super) async fn run(service: &Alerts, flush: &Arc<GroupSend>, lost: &CancellationToken) {
     let deadline = Instant::now() + flush.patience;
     let all = flush.tellings.iter().map(|(to, reason)| tell(service, flush, to, *reason, deadline, lost));
     let ends = join_all(all).await;
     let leaving = if ends.iter().all(|end| *end == End::Told) { flush.leaving.clone() } else { Vec::new() };
-    // Whoever comes next does it at once.
+    // Due at once for the process that claims the tenant next.
     let due_at = ends.contains(&End::Stopped).then(|| service.now());
     flush.end(service, leaving, due_at).await;
 }
@@ -75,7 +75,7 @@ impl GroupSend {
     pub(super) async fn end(&self, service: &Alerts, leaving: Vec<(String, i64)>, due_at: Option<Ts>) {
         let (key, started_at) = (self.key.clone(), Some(self.started_at));
         let finished = Finished { key, started_at, leaving, is_misplaced: false, due_at };
-        // What is not written when the process stops, whoever takes the tenant makes up for.
+        // If the process stops before this is written, the next process that claims the tenant makes up for it.
         record(service, Note::Finished(finished)).await;
     }
 }
@@ -94,15 +94,15 @@ async fn tell(
     let system = flush.group_labels.value("system_key").into();
     let destination =
         Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
-    // The same for every try, so that whoever gets it twice can tell.
+    // The id is the same for every try, so that a recipient can tell a duplicate.
     let id = service.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
         let turn = async {
             let own = delivery.destinations.acquire_own(&destination).await;
             loop {
-                // What the tenant may send in a second is not spent on waiting for the place, nor a turn of the place on
-                // waiting for the tenant's next second.
+                // The tenant's rate is not spent while waiting for the destination, and no place of the destination is
+                // held while waiting for the tenant's next second.
                 let turn = delivery.destinations.acquire_shared(&destination).await;
                 let connection = match connects(to.transport()) {
                     true => Some(service.connections.acquire(flush.key.0).await),

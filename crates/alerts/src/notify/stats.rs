@@ -1,4 +1,4 @@
-//! What has become of notifications, counted.
+//! Counts notifications by outcome.
 
 use bailiwick_alerting::receivers::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,4 @@
-//! Alert configuration (spec: alert-configuration#layers). Both spellings of a path are the same operation in other
-//! words.
+//! Alert configuration (spec: alert-configuration#layers). Both spellings of a path are the same operation.
 
 use crate::{
     envelope::Answer,

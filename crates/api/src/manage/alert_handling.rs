@@ -19,7 +19,7 @@ use bailiwick_domain::SystemId;
 use http::request::Parts;
 use uuid::Uuid;
 
-/// Where silences are looked for, and what follows `silences/` in the path.
+/// Where silences are searched, and the path after `silences/`.
 #[derive(Debug)]
 pub struct SilencePath {
     place: Place,

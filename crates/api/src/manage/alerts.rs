@@ -22,7 +22,7 @@ const HISTORY_PAGE_SIZE: u64 = 20;
 /// The assignee of unassigned alerts.
 const NOBODY: &str = "none";
 
-/// The word of `include`: also what is below the organizations named.
+/// The word of `include` that adds the organizations below the named ones.
 pub(crate) const DESCENDANTS: &str = "descendants";
 
 /// The organizations that the query names.

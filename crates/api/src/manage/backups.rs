@@ -11,7 +11,7 @@ use bailiwick_domain::SystemId;
 use bailiwick_fleet::{Fleet, backups};
 use http::request::Parts;
 
-/// A system and what follows `backups/` in the path, as it is.
+/// A system and the path after `backups/`, not decoded.
 #[derive(Debug)]
 pub struct BackupPath {
     system: Option<SystemId>,

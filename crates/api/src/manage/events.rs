@@ -65,7 +65,7 @@ pub async fn stream(
         client_ip: ctx.client_ip,
         path: uri.path().to_owned(),
     };
-    // What a browser sends by itself when it comes back is newer than what its page has asked for.
+    // The header that a browser sends when it reconnects is newer than the parameter that its page has set.
     let last = headers.get("last-event-id").map(text).filter(|last| !last.is_empty());
     let last = last.or_else(|| params.one("last_event_id").map(str::to_owned));
     let source = identity.settings.public_url.clone();
@@ -98,7 +98,7 @@ struct StreamCredential {
 }
 
 impl StreamCredential {
-    /// Authenticates this credential anew at each call.
+    /// Authenticates this credential again at each call.
     fn authenticator(self, identity: &Identity) -> stream::Authenticate {
         let shared = Arc::new((identity.clone(), self));
         Box::new(move || {

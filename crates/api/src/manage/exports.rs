@@ -24,7 +24,7 @@ struct Keys {
     texts: &'static [&'static str],
     /// Each value counts, whatever it is.
     lists: &'static [&'static str],
-    /// Whether organizations can stand for what is below them too.
+    /// Whether naming an organization can include those below it.
     hierarchy: bool,
 }
 

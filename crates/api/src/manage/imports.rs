@@ -1,4 +1,4 @@
-//! CSV import: one set of handlers for organizations and users, the route says of what (spec:
+//! CSV import: one set of handlers for organizations and users; the route determines which (spec:
 //! imports-and-exports#imports, imports-and-exports#import-of-users).
 
 use crate::{

@@ -1,4 +1,4 @@
-//! Inventory of a system as management reads it (spec: inventory#reads).
+//! Inventory of a system, for management (spec: inventory#reads).
 
 use crate::{
     chunked_body::Frame,
@@ -26,10 +26,10 @@ const PAGE_SIZE: u64 = 20;
 /// The word of `fields`: records without their documents.
 pub(crate) const WITHOUT_TEXT: &str = "meta";
 
-/// What is said where there is nothing.
+/// The message when there is no inventory.
 const NOTHING: &str = "no inventory available";
 
-/// A system and what follows `inventory/` in the path, as it is.
+/// A system and the path after `inventory/`, not decoded.
 #[derive(Debug)]
 pub struct RecordPath {
     system: Option<SystemId>,

@@ -1,4 +1,4 @@
-//! The caller himself (spec: account#me).
+//! The caller's own account (spec: account#me).
 
 use crate::{
     envelope::Answer,

@@ -1,4 +1,5 @@
-//! Handlers of the management API: extract, one call of a use case, envelope.
+//! Handlers of the management API: each extracts its arguments, calls one use case and wraps the result in the
+//! envelope.
 
 pub mod alert_config;
 pub mod alert_handling;

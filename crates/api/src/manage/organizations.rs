@@ -1,4 +1,4 @@
-//! Distributors, resellers and customers: one set of handlers, the route says which family (spec:
+//! Distributors, resellers and customers: one set of handlers; the route determines the family (spec:
 //! organizations#operations).
 
 use crate::{

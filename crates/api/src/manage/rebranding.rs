@@ -1,4 +1,4 @@
-//! Rebranding, management side (spec: rebranding#operations), and how files are served to everybody (spec:
+//! Rebranding for management (spec: rebranding#operations), and the public answers with files (spec:
 //! rebranding#serving).
 
 use crate::{
@@ -28,10 +28,10 @@ const FORM_BYTES: u64 = 15 * 1024 * 1024;
 /// Time for the whole body.
 const BODY: Duration = Duration::from_secs(30);
 
-/// What may be in a file does nothing where it is shown as a page of its own.
+/// Content that a file could run stays inactive when the file is shown as a page of its own.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
-/// Organization, product and asset of the path; what the path has not is empty.
+/// Organization, product and asset of the path; missing parts are empty.
 #[derive(Debug)]
 pub struct RebrandingPath {
     organization: Option<OrgId>,
@@ -121,7 +121,7 @@ pub async fn upload(
 }
 
 async fn form(upload: Upload) -> Result<Vec<Part>> {
-    // A part beyond what it may have is counted and not kept.
+    // Bytes of a part beyond its limit are counted and not kept.
     let kept = |name: &str| Asset::parse(name).map_or(MAX_NAME_BYTES as u64, Asset::max_bytes);
     let parts = upload.parts(FORM_BYTES, BODY, kept).await.map_err(|fault| match fault {
         UploadFault::TooLarge(_) => {
@@ -172,12 +172,12 @@ pub async fn delete_asset(
     Ok(Answer::ok("rebranding asset deleted successfully", ()))
 }
 
-/// What the client has already.
+/// The version that the client has already.
 pub(crate) fn known(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok())
 }
 
-/// A file as everybody gets it. What a 304 says takes the place of what was said before, so it says the same.
+/// The public answer with a file. A 304 replaces the stored headers of the earlier answer, so it has the same ones.
 pub(crate) fn file(shown: Shown) -> Outcome<Response> {
     let (status, file, bytes) = match shown {
         Shown::Content(file, bytes) => (StatusCode::OK, file, Some(bytes)),

@@ -1,4 +1,4 @@
-//! The page on which a user allows or withdraws what an application of a third party asks for.
+//! The page on which a user grants or withdraws the scopes that a third-party application requests.
 
 use super::{
     authorize::see_other,

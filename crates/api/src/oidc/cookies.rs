@@ -19,7 +19,7 @@ fn is_https(identity: &Identity) -> bool {
     identity.settings.public_url.starts_with("https://")
 }
 
-/// What the browser has sent.
+/// Reads the cookies of the browser.
 pub fn read(identity: &Identity, headers: &HeaderMap) -> Browser {
     let value = |name: &str| {
         let name = full_name(identity, name);

@@ -1,5 +1,6 @@
-//! Pages of other origins: discovery and keys are for all, what a client needs is for the origins of its redirect URIs
-//! (spec: conventions#headers). The rest of the provider is for its own pages only.
+//! Access from pages of other origins: discovery and keys are for all origins, the endpoints that a client needs are
+//! for the origins of its redirect URIs (spec: conventions#headers). The rest of the provider is for its own pages
+//! only.
 
 use crate::PREFLIGHT_AGE;
 use axum::{

@@ -1,4 +1,4 @@
-//! Errors of the provider in both shapes: OAuth's and the one older clients read (spec: openid-provider#endpoints).
+//! Errors of the provider in both shapes: OAuth's and that of older clients (spec: openid-provider#endpoints).
 
 use crate::error::whole_seconds;
 use axum::{
@@ -51,7 +51,7 @@ fn shapes(status: StatusCode, error: &str, description: &str) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// What is not the client's mistake, or not in the protocol's words.
+/// Errors that are not the client's mistake, or for which the protocol has no word.
 fn fault(error: &Error) -> Response {
     log(error);
     let (status, retry_after) = status_of(error);

@@ -48,7 +48,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// What the browser prefers among ours.
+    /// The supported language that the browser prefers.
     pub fn of(headers: &HeaderMap) -> Language {
         let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok()).unwrap_or_default();
         let mut best = (Language::English, 0.0);
@@ -115,15 +115,15 @@ impl Notice {
 /// A page with a form.
 #[derive(Clone, Debug)]
 pub struct FormPage<'a> {
-    /// 200, or what has gone wrong.
+    /// 200, or the status of the problem.
     pub status: StatusCode,
     /// Name and password, or a new password.
     pub replaces_password: bool,
-    /// Key of the text that says what has gone wrong.
+    /// Key of the text that describes the problem.
     pub problem: Option<&'a str>,
     /// Key of a further text after it.
     pub detail: Option<&'a str>,
-    /// What stands in the field of the name.
+    /// The value of the name field.
     pub name: Option<&'a str>,
     /// Sent back with the form.
     pub form_token: &'a str,
@@ -136,11 +136,11 @@ pub struct FormPage<'a> {
 /// A page for a forgotten password or for confirming an address.
 #[derive(Clone, Debug)]
 pub struct RecoveryPage<'a> {
-    /// 200, or what has gone wrong.
+    /// 200, or the status of the problem.
     pub status: StatusCode,
     /// Its file.
     pub template: &'static str,
-    /// Key of the text that says what has gone wrong.
+    /// Key of the text that describes the problem.
     pub problem: Option<&'a str>,
     /// The address to be confirmed.
     pub address: Option<&'a str>,
@@ -189,7 +189,7 @@ pub fn form(language: Language, page: &FormPage<'_>) -> Response {
     render(language, page.status, template, values, page.form_target)
 }
 
-/// Renders the question what an application may learn.
+/// Renders the page that asks for consent to an application's scopes.
 pub fn consent(language: Language, page: &ConsentPage) -> Response {
     let scopes = page.scopes.iter().map(|scope| text_of(language, Some(&format!("scope_{scope}"))));
     let values = json!({

@@ -29,7 +29,7 @@ pub async fn show_forgotten(Service(identity): Service<Identity>, headers: Heade
     open(&identity, &headers, Which::Forgotten, RecoveryPage::new("forgotten.html"))
 }
 
-/// Its form: the same answer for everybody.
+/// The form of that page; the answer is the same for every name.
 pub async fn ask(
     Service(identity): Service<Identity>,
     Ctx(context): Ctx,

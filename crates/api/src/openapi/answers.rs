@@ -1,4 +1,4 @@
-//! What an operation can answer: its success, each refusal that is possible there, and what tests have really got.
+//! The answers of an operation: its success, each refusal that is possible there, and recorded answers of the tests.
 
 use super::examples::{Example, Examples};
 use crate::route::{Credential, Gate, Route};
@@ -149,7 +149,7 @@ fn named(request: Option<&str>, value: &Value) -> Map<String, Value> {
     [("tested".to_owned(), example)].into_iter().collect()
 }
 
-/// What has been sent for the success.
+/// The recorded request of the success.
 pub(super) fn sent(route: &Route, examples: &Examples) -> Option<Value> {
     let Example { request, sent, .. } = examples.success(&route.operation)?;
     Some(Value::Object(named(Some(request), sent.as_ref()?)))

@@ -1,7 +1,8 @@
-//! Whether a document can take the place of a released one without breaking its clients (docs/versioning.md).
+//! Whether a document can replace a released one without breaking its clients (docs/versioning.md).
 //!
-//! What clients send may be asked for less, never for more; what they get may say more, never less. So schemas are
-//! compared in a direction: of two types that differ, the wider one is right for requests, the narrower one for answers.
+//! Later versions may require less of requests, never more; their answers may contain more, never less. So schemas are
+//! compared in a direction: of two types that differ, the wider one is right for requests, the narrower one for
+//! answers.
 
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashSet};
@@ -11,16 +12,16 @@ const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "
 const UPPER: [&str; 4] = ["maxLength", "maxItems", "maximum", "maxProperties"];
 const LOWER: [&str; 4] = ["minLength", "minItems", "minimum", "minProperties"];
 
-/// The side that writes what a schema describes.
+/// The side that writes the values of a schema.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Direction {
     Request,
-    /// As a request, but what was never listed or bounded may come to be: a query means the same as before.
+    /// As a request, but a list or bound may be added later: a query still means the same as before.
     Parameter,
     Answer,
 }
 
-/// Every way in which `new` breaks what `old` has promised; none when it can take its place.
+/// Every way in which `new` breaks a promise of `old`; none when it can replace it.
 pub fn breaking_changes(old: &Value, new: &Value) -> Vec<String> {
     let mut check = Check { old, new, seen: HashSet::new(), found: Vec::new() };
     for (path, item) in object(&old["paths"]) {
@@ -150,7 +151,7 @@ impl<'a> Check<'a> {
             return;
         }
         let (old, new) = (resolve(self.old, old), resolve(self.new, new));
-        // What was not described has promised nothing.
+        // A value that was not described has promised nothing.
         if old.is_null() {
             return;
         }
@@ -197,7 +198,7 @@ impl<'a> Check<'a> {
 
     /// Types, enumerations and bounds.
     fn narrowness(&mut self, what: &str, old: &Value, new: &Value, direction: Direction) {
-        // The side whose values the other one must be able to take.
+        // `taken` must accept all values of `given`.
         let (given, taken) = match direction {
             Direction::Request | Direction::Parameter => (old, new),
             Direction::Answer => (new, old),

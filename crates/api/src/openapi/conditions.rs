@@ -1,4 +1,4 @@
-//! What operations about one entity with a tag take and answer besides (docs/clients.md).
+//! The headers and answers that operations on one entity with a tag have besides (docs/clients.md).
 
 use crate::route::Route;
 use http::Method;
@@ -27,7 +27,7 @@ pub(super) fn parameters(route: &Route) -> Vec<Value> {
     }
 }
 
-/// Adds the tag to the answers of a read, and the answer to a reader who has the current version already.
+/// Adds the tag to the answers of a read, and the answer to a reader that already has the current version.
 pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>) {
     if !route.is_conditional || route.method != Method::GET {
         return;

@@ -1,5 +1,5 @@
-//! The document as OpenAPI 3.0, for generators of clients that read no newer one. It says the same, with the words that
-//! there were then; what there was no word for is left out.
+//! The document as OpenAPI 3.0, for client generators that read no newer version. It has the same content in the
+//! keywords of that version; parts without such a keyword are left out.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ fn contents(value: &mut Value) {
                     "schema" => schema(value),
                     "schemas" => value.as_object_mut().into_iter().flat_map(Map::values_mut).for_each(schema),
                     "content" => media_types(value),
-                    // What stands there is data.
+                    // Examples are data, so they stay as they are.
                     "examples" => {}
                     _ => contents(value),
                 }

@@ -1,4 +1,4 @@
-//! What the reference says of an operation: its permissions, the order of its list, and its tag.
+//! The reference texts of an operation: its permissions, the order of its list, and its tag.
 
 use super::order;
 use crate::route::{Credential, Gate, Route};
@@ -88,7 +88,7 @@ pub(super) fn tag(route: &Route) -> String {
     }
 }
 
-/// What operations of a tag are about.
+/// The description of a tag.
 pub(super) fn about_tag(tag: &str) -> &'static str {
     match tag {
         "alert router" => {

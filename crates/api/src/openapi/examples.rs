@@ -1,6 +1,6 @@
-//! Examples: what the tests have really sent and got, so none can say what the service does not. Those of successes are
-//! written by `tests/api/examples.rs`; those of refusals are in the transcripts of `tests/api/operations.rs`. The tests
-//! compare both on both engines.
+//! Examples: requests and answers recorded by the tests, so that none can show an answer the service does not give.
+//! `tests/api/examples.rs` writes those of successes; those of refusals are in the transcripts of
+//! `tests/api/operations.rs`. The tests compare both on both engines.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(super) struct Example {
     pub request: String,
     /// Body; none for no body and for files that are no text.
     pub sent: Option<Value>,
-    /// What the answer is, or empty.
+    /// The media type of the answer, or empty.
     #[serde(default, rename = "type")]
     pub media_type: String,
     /// The whole answer, with long lists cut; none where it is empty or no text.
@@ -68,7 +68,7 @@ impl Examples {
         self.successes.get(name)
     }
 
-    /// Of what an operation refuses, by status.
+    /// The refusals of an operation, by status.
     pub(super) fn refusals(&self, name: &str) -> impl Iterator<Item = (u16, &Value)> {
         let range = (name.to_owned(), 400)..=(name.to_owned(), u16::MAX);
         self.refusals.range(range).map(|((_, status), answer)| (*status, answer))

@@ -22,7 +22,7 @@ const BASES: [&str; 4] = ["/api", "", "/backend/api", "/collect/api"];
 /// Where the alert router is found by programs that do not take slashes in a parameter.
 const SERVICE: &str =
     "`services/<name>/<router>`; with the base path ended by `/services/<name>`, the router alone.";
-/// What servers of those operations end with.
+/// The end of the server URLs of those operations.
 const MOUNT: &str = "/services/mimir";
 
 /// The document of a service with these base paths.

@@ -1,6 +1,5 @@
-//! The default order of lists (spec: acceptance#guarantees rule 14). The descriptions
-//! tell it, `x-order` says it to programs, and the client of all tests holds every answer to it
-//! (`bailiwick_testkit::published`).
+//! The default order of lists (spec: acceptance#guarantees rule 14). The descriptions state it for people, `x-order`
+//! for programs, and the client of all tests checks it in every answer (`bailiwick_testkit::published`).
 
 use serde_json::{Value, json};
 
@@ -53,7 +52,7 @@ pub(super) fn usual(operation: &str) -> &'static [Usual] {
     }
 }
 
-/// What table and sentence cannot say by fields alone.
+/// Rules of order that cannot be expressed by fields alone.
 fn more(operation: &str) -> &'static str {
     match operation {
         "listSilences" | "listSystemSilences" => {
@@ -71,7 +70,7 @@ fn more(operation: &str) -> &'static str {
     }
 }
 
-/// The sentences of a description; empty for what is no list.
+/// The sentences of a description; empty for an operation that is not a list.
 pub(super) fn sentences(operation: &str) -> String {
     let word = |key: &&str| match key.strip_prefix('-') {
         Some(key) => format!("`{key}` descending"),

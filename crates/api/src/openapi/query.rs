@@ -1,6 +1,6 @@
-//! What may stand in the query of an operation and in its path. Unknown keys are ignored everywhere.
+//! The parameters in the query of an operation and in its path. Unknown keys are ignored everywhere.
 //!
-//! Keywords that are known beforehand are listed from the tables that parse them, so the document says what handlers do.
+//! Keywords that are known beforehand are listed from the tables that parse them, so the document matches the handlers.
 
 use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
 use bailiwick_alerts::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};
@@ -30,7 +30,7 @@ const DIFFS: &[&str] =
 const ALERTS: &[&str] = &["status*", "state*", "severity*", "system_key*", "alertname*", "assigned_user_id*"];
 const HISTORY: &[&str] = &["status*", "severity*", "system_key*", "alertname*", "from_date", "to_date"];
 
-/// What the alert router's lists of alerts go by (spec: alerts#query-parameters).
+/// The parameters of the alert router's lists of alerts (spec: alerts#query-parameters).
 const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active", "silenced", "inhibited"];
 
 /// Keys of an operation; a star says that a key may be repeated, an exclamation mark that it must be there.

@@ -1,4 +1,4 @@
-//! What each operation does, in a line.
+//! A one-line summary of each operation.
 
 /// The line of an operation; empty for one that has none yet, which a test refuses.
 pub(super) fn summary(operation: &str) -> String {

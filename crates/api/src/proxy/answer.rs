@@ -40,7 +40,7 @@ fn json(status: StatusCode, body: Body) -> Response {
     typed(status, "application/json", body)
 }
 
-/// What every answer of the interface carries.
+/// Adds the headers of every answer of the interface.
 pub(super) fn finished(mut response: Response, is_head: bool) -> Response {
     let headers = response.headers_mut();
     // Those that every answer of the service carries follow.

@@ -66,7 +66,7 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, Reject> {
     Ok(is_gzip)
 }
 
-/// The body of a POST, decoded; at most `limit` bytes before and after. `what` is `alerts` or `silence`.
+/// The body of a POST, decoded; at most `limit` bytes before and after decoding. `what` is `alerts` or `silence`.
 pub(super) async fn read(
     what: &'static str,
     headers: &HeaderMap,

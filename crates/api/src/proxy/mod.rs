@@ -1,9 +1,9 @@
-//! The alert interface for systems: what Alertmanager's tools speak, below `services/{backend}/{alert_router}`
+//! The alert interface for systems: the protocol of Alertmanager's tools, below `services/{backend}/{alert_router}`
 //! (spec: alerts#system-interface).
 //!
-//! It stands before everything else ([`Front`]), because its paths, methods and error bodies have rules of their own. A
-//! request is authenticated, counted, routed, read, and answered by one use case of `app::alerting`; nothing of it
-//! is ever passed on. To add an operation: a [`Target`], its arm in [`Proxy::serve`], its row in `routes::system_side`.
+//! It comes before all other routes ([`Front`]), because its paths, methods and error bodies have rules of their own. A
+//! request is authenticated, counted, routed, read, and answered by one use case of `app::alerting`; nothing of it is
+//! ever passed on. To add an operation: a [`Target`], its arm in [`Proxy::serve`], its row in `routes::system_side`.
 
 mod answer;
 mod intake;
@@ -38,7 +38,7 @@ use target::{Mounts, NoRoute, Target, V2, v2_route};
 use tower::Service;
 use tracing::Instrument;
 
-/// What every worker keeps for the proxy.
+/// The state that every worker keeps for the proxy.
 #[derive(Debug)]
 pub struct Proxy {
     app: App,

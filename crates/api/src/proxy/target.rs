@@ -1,4 +1,4 @@
-//! Which path means what (spec: alerts#paths).
+//! The meaning of each path (spec: alerts#paths).
 
 use bailiwick_settings::Settings;
 use http::Method;
@@ -15,7 +15,7 @@ pub(super) struct Mounts {
     aliases: Vec<String>,
 }
 
-/// What a path below `services/` asks for.
+/// The target of a path below `services/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// `/-/ready`
@@ -28,7 +28,7 @@ pub(super) enum Target {
     V1,
     /// A push by an older path (spec: systems-interface#older-paths).
     Alias,
-    /// What follows `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
+    /// The path after `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
     V2(String),
     /// Nothing.
     Unknown,
@@ -98,7 +98,7 @@ impl Target {
     }
 }
 
-/// What follows the version: empty, or beginning with a slash.
+/// The path after the version: empty, or beginning with a slash.
 fn below_version<'p>(path: &'p str, version: &str) -> Option<&'p str> {
     path.strip_prefix(version).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }

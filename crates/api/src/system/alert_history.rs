@@ -1,4 +1,4 @@
-//! What a remote alert router tells of resolved alerts (spec: alerts#history-webhook).
+//! Resolved alerts reported by a remote alert router (spec: alerts#history-webhook).
 
 use crate::{
     error::Outcome,

@@ -42,7 +42,7 @@ pub async fn store(
     }
 }
 
-/// What the head says; none without a length.
+/// Reads the headers; none without a length.
 fn incoming(headers: &HeaderMap) -> Option<Incoming> {
     let text = |name: &HeaderName| {
         headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())

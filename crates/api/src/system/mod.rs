@@ -1,4 +1,4 @@
-//! Handlers of what systems call with their own credential, and of the registration that makes it valid.
+//! Handlers of requests that systems make with their own credential, and of the registration that makes it valid.
 
 pub mod alert_history;
 pub mod backups;

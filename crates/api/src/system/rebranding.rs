@@ -13,7 +13,7 @@ use axum::{Extension, response::Response};
 use bailiwick_directory::{Directory, rebranding};
 use http::HeaderMap;
 
-/// What follows the base path of this route.
+/// The path of this route after the base path.
 const ROUTE: &str = "/systems/rebranding";
 
 /// `GET /systems/rebranding`.

@@ -1,4 +1,5 @@
-//! Pictures of users (spec: account#avatars): changed by themselves and by administrators, seen by everybody.
+//! Pictures of users (spec: account#avatars): changed by the users themselves and by administrators, visible to
+//! everyone.
 
 mod picture;
 
@@ -21,7 +22,7 @@ pub(crate) use picture::Pictures;
 /// How often a picture is looked up again when it was replaced in between.
 const TRIES: usize = 4;
 
-/// Whose picture is changed.
+/// The user whose picture is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// The caller's own.
@@ -30,10 +31,10 @@ pub enum Whose {
     Of(Option<UserId>),
 }
 
-/// Stores the picture that `file` gives once the caller has been let in; the address it can be seen at.
+/// Stores the picture that `file` gives once the caller has been let in, and returns its address.
 ///
 /// # Errors
-/// `user not found` and the refusals of the rank rule; what is wrong with the file; 502 and 504 of the bucket.
+/// `user not found` and the refusals of the rank rule; the problems of the file; 502 and 504 of the bucket.
 pub async fn upload(
     service: &Directory,
     caller: &Caller,
@@ -47,7 +48,7 @@ pub async fn upload(
     let image = picture::normal_form(service, file.await?).await?;
     let etag = hex(digest::digest(&digest::SHA256, &image).as_ref());
     let mut content = Content::Bytes(image);
-    // Whoever it is by now is looked at again below.
+    // Permissions are checked again below, on the locked row.
     let id = match whose {
         Whose::Own => caller.user_id().ok_or_else(gone)?,
         Whose::Of(id) => id.ok_or(Error::NotFound("user"))?,
@@ -67,7 +68,7 @@ pub async fn upload(
     Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
 }
 
-/// A transaction with the picture in it, not committed yet, and whose it is.
+/// A transaction that has stored the picture, not committed yet, and the picture's user.
 async fn written_down(
     service: &Directory,
     caller: &Caller,
@@ -127,7 +128,7 @@ pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, 
     Ok(())
 }
 
-/// The user whose picture may be changed, his row held; decided again on what it says now.
+/// The user whose picture may be changed, with the row locked; permissions are checked again on that row.
 async fn held(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -> Result<UserId> {
     match whose {
         Whose::Own => {
@@ -143,7 +144,7 @@ async fn held(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -
     }
 }
 
-/// What a client gets of a picture.
+/// The picture as a client receives it.
 #[derive(Clone, Debug)]
 pub enum Shown {
     /// PNG with its entity tag, quoted.
@@ -155,7 +156,7 @@ pub enum Shown {
 /// The picture of a user who is not deleted. `known`: the `If-None-Match` header.
 ///
 /// # Errors
-/// 429 for an address that asks too often; 404 without a picture; 502, 504 and 503 of a bucket that it is in.
+/// 429 for an address that asks too often; 404 without a picture; 502, 504 and 503 of the bucket that stores it.
 pub async fn show(
     service: &Directory,
     ctx: &RequestContext,

@@ -1,5 +1,5 @@
-//! From whatever a client sends to the one form that is kept: PNG, at most 256 by 256 pixels, upright, nothing else in
-//! it. The type is told by the first bytes and the dimensions are read from the header before any pixel is decoded.
+//! Converts an uploaded picture to the only stored form: PNG, at most 256 by 256 pixels, upright, without metadata. The
+//! first bytes determine the type, and the dimensions are read from the header before any pixel is decoded.
 
 use crate::Directory;
 use bailiwick_domain::{Error, Result};
@@ -15,20 +15,20 @@ use tokio::sync::Semaphore;
 
 /// Largest file, in bytes.
 pub const MAX_BYTES: u64 = 512_000;
-/// Largest width and height of what is sent, in pixels.
+/// Largest width and height of an uploaded picture, in pixels.
 const MAX_SIDE: u32 = 4096;
-/// Largest width and height of what is kept.
+/// Largest width and height of a stored picture.
 const KEPT_SIDE: u32 = 256;
-/// What decoding may take: 4096 by 4096 pixels of eight bytes, and as much again to work with.
+/// Memory that decoding may take: 4096 by 4096 pixels of eight bytes, and as much again to work with.
 const MAX_ALLOCATION: u64 = 256 * 1024 * 1024;
-/// How long an upload waits for its turn.
+/// How long an upload waits for its place.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Pictures are decoded one after the other: each may take much memory, and nobody uploads many.
+/// Pictures are decoded one at a time: each may take much memory, and users upload few.
 pub(crate) struct Pictures(Arc<Semaphore>);
 
 impl Pictures {
-    /// One turn.
+    /// One place.
     pub fn new() -> Pictures {
         Pictures(Arc::new(Semaphore::new(1)))
     }
@@ -43,7 +43,7 @@ fn bad(message: &'static str) -> Error {
 /// # Errors
 /// The texts of spec: account#avatars; 503 when too many wait.
 pub(super) async fn normal_form(service: &Directory, file: Bytes) -> Result<Vec<u8>> {
-    // A form whose file was not chosen sends an empty one.
+    // A form without a chosen file sends an empty one.
     if file.is_empty() {
         return Err(bad("avatar file is required"));
     }
@@ -80,8 +80,8 @@ fn header_of_png(file: &[u8]) -> Option<(u32, u32)> {
     Some((side(&header[..4])?, side(&header[4..8])?))
 }
 
-/// The PNG without what says nothing of its pixels: profiles and texts are compressed, and unpacking a few hundred kilobytes
-/// of them would take hundreds of megabytes.
+/// The PNG without chunks that do not describe its pixels: profiles and texts are compressed, and unpacking a few
+/// hundred kilobytes of them would take hundreds of megabytes.
 fn without_extras(file: &[u8]) -> Vec<u8> {
     let (signature, mut rest) = file.split_at(file.len().min(8));
     let mut kept = signature.to_vec();
@@ -90,7 +90,7 @@ fn without_extras(file: &[u8]) -> Vec<u8> {
         let end = usize::try_from(u32::from_be_bytes(*length)).ok().and_then(|l| l.checked_add(12));
         // The decoder refuses one that is cut off.
         let (chunk, next) = end.and_then(|end| rest.split_at_checked(end)).unwrap_or((rest, &[]));
-        // A capital tells that no picture can be shown without it.
+        // A capital marks a chunk without which no picture can be shown.
         if k.is_ascii_uppercase() || matches!(&[*k, *i, *n, *d], b"tRNS" | b"eXIf") {
             kept.extend_from_slice(chunk);
         }
@@ -153,7 +153,7 @@ mod tests {
         let all = [b"IHDR", b"iCCP", b"zTXt", b"iTXt", b"tRNS", b"PLTE", b"eXIf", b"acTL", b"IDAT", b"IEND"];
         let kept = [b"IHDR", b"tRNS", b"PLTE", b"eXIf", b"IDAT", b"IEND"];
         assert_eq!(without_extras(&of(&all)), of(&kept));
-        // What is cut off stays as it is, unless nobody needs it; no length is believed.
+        // A truncated file stays as it is, except for chunks to be removed; no length is trusted.
         for cut in 0..of(&kept).len() {
             let part = &of(&kept)[..cut];
             let left = without_extras(part);

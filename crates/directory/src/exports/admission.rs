@@ -1,4 +1,4 @@
-//! How many files exist at once: in all, and of one organization, so that it cannot take the places of all others.
+//! Limits how many files exist at once: in total, and for one organization, so that it cannot take all places.
 
 use bailiwick_domain::{OrgId, Result};
 use bailiwick_platform::fair_semaphore::unavailable;
@@ -55,7 +55,7 @@ impl ExportPermits {
         Ok(ExportPermit { places: self.clone(), organization, _permit: permit })
     }
 
-    /// A place of nobody.
+    /// A place that counts for no organization.
     pub(super) fn permit(&self) -> Option<OwnedSemaphorePermit> {
         self.all.clone().try_acquire_owned().ok()
     }

@@ -1,10 +1,9 @@
 //! Exports (spec: users#export, organizations#stats, systems#export): the rows of a list as one CSV or PDF file.
 //!
-//! An answer needs `Content-Length`, so a file is made whole before it is sent. What that may take is bounded three
-//! times: rows and bytes that are read ([`BOUNDS`]), bytes that are written, and how many files exist at once, those
-//! included that wait to be made and those still on their way to a client ([`Exports`]); a quarter of these for one
-//! organization. Rendering runs off the request
-//! threads; a row is dropped as soon as it is written.
+//! An answer needs `Content-Length`, so a file is completed before it is sent. Three limits bound the memory: the rows
+//! and bytes that are read ([`BOUNDS`]), the bytes that are written, and the number of files that exist at once,
+//! including those that wait to be made and those still on their way to a client ([`Exports`]); one organization may
+//! have a quarter of these. Rendering runs off the request threads, and a row is dropped as soon as it is written.
 
 mod admission;
 mod rows;
@@ -28,10 +27,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub const BOUNDS: Bounds = Bounds { rows: 10_000, bytes: MAX_BYTES / 2 };
 /// Files being made at once.
 const TURNS: usize = 2;
-/// How long a request waits for its turn.
+/// How long a request waits to be rendered.
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
-/// ExportPermits and turns.
+/// Places for files, and permits to render.
 #[derive(Debug)]
 pub struct Exports {
     places: ExportPermits,
@@ -44,14 +43,14 @@ impl Default for Exports {
     }
 }
 
-/// Permission to make a file: a place for the file, and a turn at making it.
+/// Permission to make a file: a place for the file, and a permit to render it.
 pub struct Admission {
     place: ExportPermit,
     turn: OwnedSemaphorePermit,
 }
 
 impl Exports {
-    /// Waits for a place and a turn.
+    /// Waits for a place and a permit to render.
     ///
     /// # Errors
     /// 503 while too many exports are made or sent.

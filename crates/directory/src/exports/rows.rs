@@ -1,4 +1,4 @@
-//! What each export reads and how its rows become those of a file.
+//! The rows that each export reads, and their conversion to rows of a file.
 
 use super::{Asked, BOUNDS, File, Format, Kind, bounded, render};
 use crate::{
@@ -58,7 +58,7 @@ pub async fn organizations(
 fn organization(line: Line) -> export::organizations::Row {
     let updated = line.updated_by_org_id.map(|id| (id, line.updated_at));
     let shown = line.custom_data.map(|text| {
-        // What the column holds is an object; anything else would show as none.
+        // The column holds an object; any other value would show as none.
         let client: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
         let shown = shown_custom_data(client, line.org_type, line.parent_id, line.created_at, updated);
         Value::Object(shown).to_string()

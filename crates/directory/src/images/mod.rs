@@ -1,10 +1,9 @@
-//! Images (files of rebranding, pictures of users) that are kept in a bucket: the row says what the image is and names its
-//! object.
+//! Images (files of rebranding, pictures of users) in a bucket: the row describes the image and names its object.
 //!
-//! The object is written before the transaction that refers to it, and before that a job to delete it again, which the
-//! transaction takes back ([`Staged::expiry`]): so a crash leaves neither a row without bytes nor bytes that nobody removes.
-//! Whatever takes a reference away enqueues the deletion in its own transaction. Keys are never used twice, so the
-//! deletion of one can meet nothing new under it, also when the same content comes back meanwhile.
+//! The object is written before the transaction that refers to it. Before the object, a job is written that deletes it
+//! again, and the transaction removes that job ([`Staged::keep`]). So a crash leaves neither a row without bytes nor
+//! bytes that are never removed. A transaction that removes a reference also enqueues the deletion. Keys are never
+//! reused, so a deletion never meets a new object, even if the same content comes back meanwhile.
 
 mod relocation;
 
@@ -29,17 +28,17 @@ use tokio::sync::Semaphore;
 const KEPT_BYTES: u64 = 32 * 1024 * 1024;
 /// Objects read at once, each with the bytes of one image.
 const READS: usize = 16;
-/// How long a reader waits for his turn.
+/// How long a reader waits for a place.
 const TURN: Duration = Duration::from_secs(5);
 /// Time in which the bucket answers when the service starts.
 const LOOK: Duration = Duration::from_secs(30);
-/// What has been written and is not referred to by then never will be.
+/// An object without a reference after this time is abandoned.
 const ABANDONED: Duration = Duration::from_secs(2 * 3600);
 
-/// What the use cases keep in memory.
+/// The state the use cases keep in memory.
 #[derive(Debug)]
 pub struct Images {
-    /// By their digest, so that what is kept is never another image.
+    /// By digest, so that an entry can never be another image.
     kept: Cache<String, Bytes>,
     places: Arc<Semaphore>,
 }
@@ -56,7 +55,7 @@ impl Default for Images {
 }
 
 impl Images {
-    /// The image with this digest, from memory or as it is read; many who ask at once wait for one reading.
+    /// The image with this digest, from memory or by `read`; concurrent callers share one read.
     pub(crate) async fn get(&self, sha256: &str, read: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {
         let kept = self.kept.try_get_with(sha256.to_owned(), read).await;
         kept.map_err(|e: Arc<Error>| (*e).clone())
@@ -69,7 +68,7 @@ impl Images {
     }
 }
 
-/// Whose an image is: the first part of its key.
+/// The owner of an image: the first part of its key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Owner {
     /// A file of an organization's rebranding.
@@ -108,7 +107,7 @@ fn bucket(service: &Directory) -> Result<&AssetStore> {
     }
 }
 
-/// What the storage could not do.
+/// The error of the storage.
 fn fault(e: AssetError) -> Error {
     match e {
         AssetError::NotFound => lost("an object that is referred to is not there"),
@@ -127,7 +126,7 @@ pub(crate) struct Staged {
     keys: Vec<String>,
 }
 
-/// Brings images, each with its digest, to where new ones go: what their rows are to contain is in their place then.
+/// Stages images, each with its digest, in the configured place, and replaces each by the content for its row.
 ///
 /// # Errors
 /// 502 and 504 of the storage, 503 when there is none; nothing is left behind then.
@@ -168,7 +167,7 @@ async fn write(service: &Directory, owner: Owner, images: Vec<(&str, &mut Conten
         Ok(())
     };
     let written = tokio::time::timeout(longest, written).await.unwrap_or(Err(AssetError::TimedOut));
-    // What the storage goes on to write of a request that nobody waits for any more must be there when it is deleted: not now.
+    // After a timeout the storage may still write the object, so it must be deleted later, not now.
     written.map_err(fault)?;
     Ok(staged)
 }
@@ -188,8 +187,8 @@ impl Staged {
         Ok(())
     }
 
-    /// They are there and nobody will refer to them: they are deleted at once. Where this fails, or nobody comes to say so,
-    /// later.
+    /// Deletes the objects at once, as no row will refer to them. If this fails or is never called, the job deletes
+    /// them later.
     pub async fn give_up(self, service: &Directory) {
         if self.keys.is_empty() {
             return;
@@ -207,16 +206,17 @@ impl Staged {
     }
 }
 
-/// Enqueues the deletion of objects in the transaction that takes the last reference away. Wake the worker after its commit.
+/// Enqueues the deletion of objects in the transaction that removes the last reference. Wake the worker after its
+/// commit.
 pub(crate) async fn bury(service: &Directory, tx: &mut Tx, keys: &[String]) -> Result<()> {
     Ok(backups::bury(tx, keys, service.now(), || service.fresh()).await?)
 }
 
-/// What an object is found to be.
+/// The state of an object.
 enum Found {
-    /// What was written.
+    /// The object as it was written.
     Whole(Bytes),
-    /// Something else, with what tells so.
+    /// Other bytes, with the sign of that.
     Damaged(String),
     /// Not there, as when the image was replaced meanwhile.
     Missing,
@@ -244,11 +244,12 @@ fn is(bytes: &[u8], sha256: &str) -> bool {
     hex(digest::digest(&digest::SHA256, bytes).as_ref()) == sha256
 }
 
-/// The image of a row that names an object, from memory or the bucket. `again`: what the row says now, asked when there is
-/// no such object.
+/// The image of a row that names an object, from memory or the bucket. `again` reads the row again; it is called when
+/// the object does not exist.
 ///
 /// # Errors
-/// 502 and 504 of the storage, 503 when there is none or too many read from it; `gone` when the row says otherwise by now; 502 when it goes on naming what is not there.
+/// 502 and 504 of the storage, 503 when there is none or too many read from it; `gone` when the row has changed
+/// meanwhile; 502 when it still names a missing object.
 pub(crate) async fn of_object(
     service: &Directory,
     object: &Object,
@@ -270,7 +271,8 @@ pub(crate) async fn of_object(
 /// Deletes an object, unless an image refers to it.
 ///
 /// # Errors
-/// The storage, and that there is none: an object of a bucket is not gone because the bucket is not configured any more.
+/// The storage, or an error if none is configured: an object of a bucket is not gone just because the bucket is no
+/// longer configured.
 pub(crate) async fn delete_unlisted(service: &Directory, key: &str) -> Result<()> {
     if stored::refers(&service.db, key).await? {
         return Ok(());
@@ -278,8 +280,8 @@ pub(crate) async fn delete_unlisted(service: &Directory, key: &str) -> Result<()
     bucket(service)?.delete(key).await.map_err(fault)
 }
 
-/// What whoever runs the service should know: images that cannot be shown as it is configured, a bucket that cannot be
-/// used. The service does everything else all the same.
+/// Problems to report to the operator: images that cannot be shown with the present configuration, a bucket that cannot
+/// be used. The service continues despite them.
 ///
 /// # Errors
 /// The database.

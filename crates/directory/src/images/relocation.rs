@@ -1,4 +1,4 @@
-//! Moving images to where new ones go, beside a service that runs (`bailiwick assets move`).
+//! Moves images to the configured place while the service runs (`bailiwick assets move`).
 
 use super::{Found, Owner, bucket, bury, is, read, write};
 use crate::Directory;
@@ -9,14 +9,14 @@ use bailiwick_store::images::{self as stored, Content, Image, Which};
 /// Images looked up at once; each is moved in a transaction of its own.
 const BATCH: i64 = 50;
 
-/// What has been moved.
+/// The result of a move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// How many images.
     pub images: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Those that stay where they are, with the reason: their bytes are not there or not what they were.
+    /// Images that stay where they are, with the reason: their bytes are missing or have changed.
     pub unreadable: Vec<String>,
 }
 
@@ -33,11 +33,11 @@ pub async fn left_to_move(service: &Directory) -> Result<u64> {
     Ok(stored::count(&service.db, other(service.settings.assets.images)).await?)
 }
 
-/// Moves every image that is elsewhere to where new ones go, in the order of their owners, and tells `each` how many that
-/// have been after each batch. Stopped anywhere, what has been moved is moved, and called again it goes on.
+/// Moves every image to the configured place, in the order of their owners, and after each batch calls `each` with the
+/// number so far. If it is interrupted, moved images stay moved and another call continues.
 ///
 /// # Errors
-/// The first failure of storage or database; what has been moved stays moved.
+/// The first failure of storage or database; moved images stay moved.
 pub async fn move_all(service: &Directory, mut each: impl FnMut(u64)) -> Result<Moved> {
     // Nothing is begun where it cannot be ended.
     bucket(service)?;
@@ -69,12 +69,12 @@ pub async fn move_all(service: &Directory, mut each: impl FnMut(u64)) -> Result<
 
 enum Done {
     Moved(usize),
-    /// Replaced, removed or moved by somebody else meanwhile; what is there now is where it should be.
+    /// Replaced, removed or moved meanwhile by another request; it is now in the configured place.
     Changed,
     Unreadable,
 }
 
-/// What people call it by.
+/// A name for people.
 fn name(image: &Image) -> String {
     match &image.which {
         Which::File(organization, product, asset) => format!("{asset} of {product} of {organization}"),

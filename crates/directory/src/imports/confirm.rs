@@ -1,4 +1,4 @@
-//! Confirming an import: every row is examined again, then created or updated on its own.
+//! Confirms an import: every row is checked again, then created or updated on its own.
 
 use super::{Examined, FIRST_ROW, Kind, Plan, Resolutions, Status, WRITING, allow, examine, session, turn};
 use crate::{Directory, organizations, users};
@@ -9,9 +9,9 @@ use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// No row is begun later than this after the body was read, so that the answer still arrives in the 180 s of spec:
-/// conventions#limits: 30 s may have gone for the body, and the last row may wait for the database and its turn
-/// to hash a password.
+/// No row is started later than this after the body was read, so that the answer still arrives in the 180 s of spec:
+/// conventions#limits: the body may take 30 s, and the last row may wait for the database and for a place to hash a
+/// password.
 const WRITE_WITHIN: Duration = Duration::from_secs(130);
 
 /// The body.
@@ -25,7 +25,7 @@ pub struct Confirmation {
     pub resolutions: HashMap<String, String>,
 }
 
-/// What became of a row.
+/// The result of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// A new object.
@@ -38,7 +38,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// What became of all rows, in order, with their numbers.
+/// The results of all rows, in order, with their numbers.
 #[derive(Clone, Debug)]
 pub struct Confirmed(pub Vec<(usize, Outcome)>);
 
@@ -119,7 +119,7 @@ fn misplaced() -> Outcome {
 
 const INTERNAL: &str = "internal server error";
 
-/// What the file's owner is told of a row that was refused; nothing internal.
+/// The reason for a refused row, as the caller sees it; nothing internal.
 fn told(error: &Error) -> String {
     match error {
         Error::Invalid(fields) => {

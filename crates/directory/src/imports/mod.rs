@@ -1,12 +1,12 @@
 //! CSV import of organizations and users (spec: imports-and-exports#imports, imports-and-exports#import-of-users):
-//! validate a file, look at what it would do, confirm.
+//! validate a file, show what it would do, confirm.
 //!
-//! One engine for the four families: [`csv`](bailiwick_platform::csv) reads the file, a family says for all rows
-//! together what each would do ([`organizations`], [`users`]), and confirming hands every row to the use case behind
-//! POST or PUT, in a transaction of its own. Nothing of the first look is trusted at the second: between the two only
-//! the file is kept.
+//! One engine serves the four families. [`csv`](bailiwick_platform::csv) reads the file; a family decides for all rows
+//! together what each would do ([`organizations`], [`users`]); confirming passes every row to the use case behind POST
+//! or PUT, in a transaction of its own. Confirming trusts nothing of the validation: only the file is kept between the
+//! two.
 //!
-//! To import another family: its columns and rows in a file of its own, a [`Kind`], a [`Plan`].
+//! To import another family, add a file with its columns and rows, a [`Kind`] and a [`Plan`].
 
 mod confirm;
 mod organizations;
@@ -33,10 +33,10 @@ const FIRST_ROW: usize = 2;
 /// Files read at the same time in a process, and imports written: both are long.
 static READING: Semaphore = Semaphore::const_new(4);
 static WRITING: Semaphore = Semaphore::const_new(4);
-/// How long a request waits for its turn.
+/// How long a request waits for a place.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What is imported.
+/// The kind of rows in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Distributors, resellers or customers.
@@ -81,7 +81,7 @@ pub struct Issue {
     pub message: &'static str,
     /// The value of a warning.
     pub value: Option<String>,
-    /// The values of an error: what the cell said, and whom or what it meets.
+    /// The values of an error: the content of the cell, and the object it conflicts with.
     pub values: Vec<String>,
     /// Organizations to choose from.
     pub candidates: Vec<OrgRef>,
@@ -92,7 +92,7 @@ impl Issue {
         Issue { field, message, value: None, values: Vec::new(), candidates: Vec::new() }
     }
 
-    /// With what the cell said.
+    /// An issue with the content of the cell.
     fn of_cell(field: &'static str, message: &'static str, said: &str) -> Issue {
         Issue::new(field, message).with_values(vec![said.to_owned()])
     }
@@ -102,7 +102,7 @@ impl Issue {
     }
 }
 
-/// What a row is, the worst first.
+/// The status of a row, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Cannot be imported.
@@ -118,21 +118,21 @@ pub enum Status {
 /// The code of the one issue that a choice of the client resolves.
 const AMBIGUOUS: &str = "ambiguous";
 
-/// A row of the file and what is to be said of it.
+/// A row of the file and its issues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The header is 1.
     pub number: usize,
-    /// Cells by column, and what they were found to mean.
+    /// Cells by column, and the values they stand for.
     pub data: Map<String, Value>,
     /// Why it cannot be imported (yet).
     pub errors: Vec<Issue>,
-    /// What it would overwrite.
+    /// The values it would overwrite.
     pub warnings: Vec<Issue>,
 }
 
 impl Row {
-    /// What the issues make of it.
+    /// The status that follows from the issues.
     pub fn status(&self) -> Status {
         if self.errors.iter().any(|issue| issue.message != AMBIGUOUS) {
             Status::Error
@@ -146,7 +146,7 @@ impl Row {
     }
 }
 
-/// What importing a row without errors means.
+/// The effect of importing a row without errors.
 #[derive(Debug)]
 enum Plan {
     CreateOrganization(OrganizationBody),
@@ -155,7 +155,7 @@ enum Plan {
     UpdateUser(UserId, UserBody),
 }
 
-/// A row and, unless it has errors, what importing it means.
+/// A row and, unless it has errors, the effect of importing it.
 #[derive(Debug)]
 struct Examined {
     row: Row,
@@ -165,7 +165,7 @@ struct Examined {
 /// The organization chosen for an ambiguous row, by row number.
 type Resolutions = HashMap<usize, OrgId>;
 
-/// What a validation found.
+/// The result of a validation.
 #[derive(Clone, Debug)]
 pub struct Preview {
     /// Names the file in the confirmation.
@@ -188,7 +188,7 @@ pub fn allow(caller: &Caller, kind: Kind) -> Result<()> {
 /// Checks a file against the present state and keeps it for its confirmation. Changes nothing else.
 pub async fn validate(service: &Directory, caller: &Caller, kind: Kind, file: Vec<u8>) -> Result<Preview> {
     allow(caller, kind)?;
-    // Held until the end: what is examined takes several times the memory of the file.
+    // Held until the end: checking takes several times the memory of the file.
     let _turn = turn(&READING).await?;
     let read = move || -> Result<_> {
         let rows = csv::read(&file, kind.columns())?;
@@ -214,12 +214,12 @@ async fn examine(
     }
 }
 
-/// Waits for one of the few turns.
+/// Waits for one of the few places.
 async fn turn(few: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
     fair_semaphore::acquire_within(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
 }
 
-/// The first row in which each value stands; blank ones are nobody's.
+/// The first row of each value; blank values are not counted.
 struct FirstSeen<'a>(HashMap<&'a str, usize>);
 
 impl<'a> FirstSeen<'a> {
@@ -231,7 +231,7 @@ impl<'a> FirstSeen<'a> {
         FirstSeen(first)
     }
 
-    /// The error of a row whose value stands in an earlier one; `sent` is the value as it is in the file.
+    /// The error of a row that repeats the value of an earlier one; `sent` is the value as it is in the file.
     fn duplicate(&self, index: usize, value: &str, field: &'static str, sent: &str) -> Option<Issue> {
         let first = *self.0.get(value)?;
         let values = vec![sent.to_owned(), (first + FIRST_ROW).to_string()];

@@ -28,7 +28,7 @@ pub(super) const COLUMNS: [&str; 10] = [
     "notes",
 ];
 
-/// Nobody's data: reserved names, and numbers that no register gives out.
+/// Sample data only: reserved names, and numbers that no register assigns.
 pub(super) const EXAMPLES: &str = "\
 Example One Srl,Office supplies,IT99999999991,Via Esempio 1,Torino,Anna Esempio,info@one.example,+39 011 5550100,it,
 Example Two Ltd,,IT99999999992,\"2 Sample Street, Floor 3\",London,John Sample,info@two.example,+44 20 5550 0199,en,Call before noon
@@ -83,7 +83,7 @@ pub(super) async fn examine(
     Ok(examined.collect())
 }
 
-/// The body of a row and what is wrong in the row itself.
+/// The body of a row, and the problems of the row itself.
 fn checked(row: &[String]) -> (OrganizationBody, Vec<Issue>) {
     let body = body(row);
     let errors = cell_errors(row, &body);
@@ -101,7 +101,7 @@ fn with_language(mut row: Vec<String>) -> Vec<String> {
     row
 }
 
-/// What a number is compared by. A customer's number of zeros only stands for "none" and is nobody's.
+/// The form in which VAT numbers are compared. A customer's number of zeros stands for "none" and matches no other.
 fn matched_key(family: OrgType, vat: &str) -> String {
     let key = Vat::key_of(vat);
     let is_placeholder = family == OrgType::Customer && key.bytes().all(|b| b == b'0');
@@ -130,8 +130,8 @@ fn body(row: &[String]) -> OrganizationBody {
     }
 }
 
-/// What is wrong in the row itself: first what the JSON operations say of the same values, then what only a file is
-/// held to; one issue for each cell.
+/// The problems of the row itself: first those that the JSON operations report for the same values, then those that
+/// only apply to files; one issue for each cell.
 fn cell_errors(row: &[String], body: &OrganizationBody) -> Vec<Issue> {
     let mut errors: Vec<Issue> = Vec::new();
     if let Err(Error::Invalid(fields)) = accept(body.clone()) {

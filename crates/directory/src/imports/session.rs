@@ -38,7 +38,7 @@ pub(super) async fn keep(
     Ok(id)
 }
 
-/// Takes the file for good: whoever comes second does not find it.
+/// Takes the file for good: a second request does not find it.
 pub(super) async fn take(
     service: &Directory,
     caller: &Caller,

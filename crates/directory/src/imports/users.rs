@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 /// The exact set; the answer names them in this order.
 pub(super) const COLUMNS: [&str; 5] = [EMAIL, NAME, PHONE, COMPANY, ROLES];
 
-/// Nobody's data: reserved names.
+/// Sample data only: reserved names.
 pub(super) const EXAMPLES: &str = "\
 anna@one.example,Anna Esempio,+39 011 5550100,Example One Srl,Admin
 john@two.example,John Sample,,Example Two Ltd,Support;Reader
@@ -34,14 +34,14 @@ const NAME: &str = "name";
 const PHONE: &str = "phone";
 const COMPANY: &str = "company_name";
 const ROLES: &str = "roles";
-/// What POST and PUT say of a suspended organization (spec: users#create).
+/// The refusal of POST and PUT for a suspended organization (spec: users#create).
 const NOT_ACTIVE: &str = "organization is not active";
 /// Organizations of one name that are shown to choose from.
 const CANDIDATES: i64 = 50;
 /// Longest list of roles, in characters.
 const MAX_ROLES_CHARS: usize = 1000;
 
-/// A row whose cells have been looked at, each on its own.
+/// A row with its cells checked one by one.
 struct Cells<'a> {
     email: &'a str,
     name: &'a str,
@@ -59,7 +59,7 @@ struct Cells<'a> {
     errors: Vec<Issue>,
 }
 
-/// What the service knows about all rows together.
+/// The stored data that concerns any of the rows.
 struct Known {
     companies: HashMap<String, Vec<Named>>,
     chosen: HashMap<OrgId, Named>,
@@ -94,7 +94,7 @@ pub(super) async fn examine(
             errors.extend(issue.clone());
         }
         let named = company.as_ref().ok();
-        // As by PUT: who is there already may stay.
+        // As with PUT, a user may stay in a suspended organization.
         let is_moving =
             |to: &Named| present.is_none_or(|placed| placed.user.organization.id != to.organization.id);
         if named.is_some_and(|named| named.is_suspended && is_moving(named)) {
@@ -199,7 +199,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// What of the row belongs to somebody in the caller's reach, or is somebody he may not change.
+    /// Conflicts with users in the caller's reach, or with a user the caller may not change.
     fn occupied(
         &self,
         service: &Directory,
@@ -209,7 +209,7 @@ impl<'a> Cells<'a> {
     ) -> impl Iterator<Item = Issue> + use<> {
         let is_archived = present.is_none()
             && (known.deleted.contains(&self.email_key) || known.users.contains_key(&self.email_key));
-        // The caller himself, or somebody with more rights: the decision of PUT.
+        // The caller's own user, or one with more rights: the decision of PUT.
         let is_out_of_hand = present.is_some_and(|placed| {
             !decide(caller, Action::Update, &judged_user(service, placed)).is_allowed()
         });
@@ -248,7 +248,7 @@ impl<'a> Cells<'a> {
             ..UserBody::default()
         };
         match present {
-            // The address is what he was found by; it stays as he has it.
+            // The address identified the user; its stored spelling stays.
             Some(placed) => Plan::UpdateUser(placed.user.id, body),
             None => Plan::CreateUser(UserBody { email: Some(self.email.to_owned()), ..body }),
         }

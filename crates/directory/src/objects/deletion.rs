@@ -1,5 +1,5 @@
-//! The worker that deletes objects without a reference. A job is tried again until it is done: the objects of what was
-//! destroyed must go, however long the storage is away.
+//! The worker that deletes objects without a reference. A job is retried until it succeeds: the objects of a destroyed
+//! owner must be deleted, however long the storage is away.
 
 use crate::{Directory, images};
 use bailiwick_domain::{Error, Result};
@@ -46,7 +46,7 @@ pub async fn run_until_idle(service: &Directory) -> Result<u64> {
     until_idle(|| work_off(service)).await
 }
 
-/// Leases once and handles what was leased.
+/// Leases once and processes the leased jobs.
 async fn work_off(service: &Directory) -> Result<u64> {
     let _turn = service.objects.turn.lock().await;
     let now = service.now();
@@ -73,7 +73,7 @@ async fn work_off(service: &Directory) -> Result<u64> {
 async fn delete(service: &Directory, job: &Job) -> Result<()> {
     let task: Task = serde_json::from_value(job.payload.clone()).map_err(Error::internal)?;
     for key in task.keys {
-        // An upload whose end was not known here may have been listed after all.
+        // An upload that seemed to fail may have stored the object after all.
         if images::is_image(&key) {
             images::delete_unlisted(service, &key).await?;
         } else {

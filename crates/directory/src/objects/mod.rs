@@ -1,8 +1,8 @@
-//! Object storage: the files beside the database, which hold backups of systems and, if so configured, images.
+//! Object storage: files outside the database, namely backups of systems and, if configured so, images.
 //!
-//! An object that no row refers to is garbage with a job that deletes it. The job is made before the object is
-//! written and dropped by the transaction that refers to it, and a transaction that takes the last reference away makes
-//! it again. So a crash leaves neither a row without bytes nor bytes that nobody removes.
+//! An object without a row that refers to it is garbage, and a job deletes it. The job is created before the object is
+//! written, and removed by the transaction that refers to the object. A transaction that removes the last reference
+//! creates the job again. So a crash leaves neither a row without bytes nor bytes that are never removed.
 
 mod deletion;
 

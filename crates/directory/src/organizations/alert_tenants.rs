@@ -1,4 +1,5 @@
-//! The queue of tenants whose configuration a remote alert router must get (spec: alert-configuration#provisioning).
+//! The queue of tenants whose configuration is to be pushed to a remote alert router (spec:
+//! alert-configuration#provisioning).
 
 use crate::Directory;
 use bailiwick_domain::{OrgId, OrgType, Result};

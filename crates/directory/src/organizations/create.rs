@@ -24,7 +24,7 @@ pub async fn create(
     write(service, caller, ctx, &parent, new).await
 }
 
-/// The parent: the caller's own organization or, if he may, the one named.
+/// The parent: the caller's own organization or, if the caller may name one, the one named.
 async fn attribute(
     service: &Directory,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Destruction for good (spec: organizations#destruction).
+//! Permanent destruction (spec: organizations#destruction).
 
 use super::{alert_tenants, authorize_change};
 use crate::Directory;
@@ -44,7 +44,7 @@ async fn attempt(
     let mut tx = service.db.begin().await?;
     stored::hold_rows(&mut tx, id, family).await?;
     lifecycle::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
-    // What was decided before may have changed until the rows were held.
+    // The first decision may be outdated, so it is repeated on the locked rows.
     let target = authorize_change(&mut tx, service, caller, ctx, Action::Destroy, (family, Some(id))).await?;
     let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
     let mut objects = backups::objects_below(&mut tx, id, family).await?;

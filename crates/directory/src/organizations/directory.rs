@@ -1,4 +1,4 @@
-//! `GET /organizations` (spec: organizations#directory): all families in one list, for whoever signs in.
+//! `GET /organizations` (spec: organizations#directory): all families in one list, for every signed-in user.
 
 use crate::Directory;
 use bailiwick_domain::{Keywords, OrgId, OrgType, Page, PageRequest, Result, SortDirection};
@@ -35,8 +35,7 @@ pub struct DirectoryQuery {
     pub direction: SortDirection,
 }
 
-/// One page of what is in the caller's hierarchy, his own organization included, the owner never. `write`: the answer
-/// as it is sent.
+/// One page of the caller's hierarchy, with the caller's organization and without the owner. `write` writes the answer.
 pub async fn directory(
     service: &Directory,
     caller: &Caller,

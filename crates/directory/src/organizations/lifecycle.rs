@@ -1,5 +1,5 @@
-//! Suspend, reactivate, delete, restore (spec: organizations#life-cycle): one own mark, everything below follows, all
-//! in one transaction with the end of every credential that loses its right.
+//! Suspend, reactivate, delete, restore (spec: organizations#life-cycle): sets the organization's own mark, which
+//! applies to everything below it, and in the same transaction ends every credential that loses its right.
 
 use super::{VAT, alert_tenants, authorize_change};
 use crate::Directory;
@@ -67,8 +67,8 @@ impl Move {
         }
     }
 
-    /// See spec: organizations#life-cycle, as far as it is not a matter of who asks: what comes from above is refused
-    /// by the policy.
+    /// See spec: organizations#life-cycle, for the rules that do not depend on the caller: the policy refuses changes
+    /// of a mark that comes from above.
     fn check(self, family: OrgType, held: &Held) -> Result<()> {
         let fits = match self {
             Move::Suspend => !held.suspended.is_set(),
@@ -88,7 +88,7 @@ impl Move {
     }
 }
 
-/// What a move did.
+/// The result of a change of state.
 #[derive(Clone, Debug)]
 pub struct Moved {
     /// The organization afterwards.
@@ -110,7 +110,7 @@ pub async fn change_state(
     let now = service.now();
     let mut tx = service.db.begin().await?;
     let held = lifecycle::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
-    // What was decided above may have changed before the organization was held.
+    // The decision above may be outdated, so it is repeated on the locked organization.
     let target = authorize_change(&mut tx, service, caller, ctx, to.action(), (family, id)).await?;
     to.check(family, &held)?;
     let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;

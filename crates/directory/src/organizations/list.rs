@@ -54,7 +54,7 @@ pub struct ListQuery {
 pub struct Listed {
     /// The organization.
     pub organization: Organization,
-    /// What is below it.
+    /// Counts of everything below it.
     pub counts: Counts,
 }
 

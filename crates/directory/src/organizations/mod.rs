@@ -1,7 +1,7 @@
 //! The three organization families (spec: organizations#operations): create, read, change, suspend, delete, promote.
 //!
-//! Each use case decides on the place of the organization before anything of the request's body is looked at, and
-//! again on the held row in the write transaction.
+//! Each use case checks permission by the organization's place before it reads any of the request's body, and again on
+//! the locked row in the write transaction.
 
 pub mod alert_tenants;
 mod create;
@@ -133,7 +133,7 @@ pub(crate) async fn authorize(
 /// Key of the VAT number in errors (spec: organizations#create).
 const VAT: &str = "custom_data.vat";
 
-/// What the audit keeps of an organization.
+/// The fields of an organization that the audit keeps.
 fn audited(o: &Editable) -> Value {
     json!({ "name": o.name, "description": o.description, "custom_data": o.custom_data })
 }

@@ -22,7 +22,7 @@ use serde_json::json;
 
 const FAMILY: OrgType = OrgType::Reseller;
 
-/// What a promotion did.
+/// The result of a promotion.
 #[derive(Clone, Debug)]
 pub struct Promotion {
     /// The distributor.
@@ -31,13 +31,13 @@ pub struct Promotion {
     pub detached_from: OrgId,
     /// The one above it from now on.
     pub parent: OrgId,
-    /// What came along.
+    /// The numbers of objects that moved along.
     pub numbers: stored::Promoted,
 }
 
-/// Turns a reseller into a distributor below the owner, with everything that belongs to it. Whoever reached it from
-/// above loses it with the commit: every request reads the tree anew, and cached system credentials, which carry their
-/// organization, are read again. `id`: none = malformed.
+/// Turns a reseller into a distributor below the owner, with everything that belongs to it. Users of the organizations
+/// formerly above it lose access with the commit: every request reads the tree again, and cached system credentials,
+/// which carry their organization, are reloaded. `id`: none = malformed.
 pub async fn promote(
     service: &Directory,
     caller: &Caller,
@@ -58,10 +58,10 @@ async fn attempt(
     let missing = || Error::NotFound(FAMILY.as_str());
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    // People who move and systems that speak hold their own rows first.
+    // Moves of users and requests of systems lock their own rows first, so this must too.
     hold_rows(&mut tx, seen, FAMILY).await?;
     let held = lifecycle::hold_subtree(&mut tx, seen).await?.ok_or_else(missing)?;
-    // What was decided above may have changed before the rows were held.
+    // The decision above may be outdated, so it is repeated on the locked rows.
     let target =
         authorize_change(&mut tx, service, caller, ctx, Action::Promote, (FAMILY, Some(seen))).await?;
     if held.suspended.is_set() {
@@ -107,7 +107,7 @@ async fn attempt(
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
 }
 
-/// Whoever was above it is not sent its events any more either, by an address that was named there.
+/// Event subscriptions of the organizations formerly above it are disabled: they must not receive its events any more.
 async fn disable_subscriptions(
     tx: &mut Tx,
     target: &Granted<OrgId>,

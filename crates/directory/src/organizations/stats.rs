@@ -14,7 +14,7 @@ use bailiwick_store::{
 };
 use bytes::Bytes;
 
-/// What an organization and its subtree hold. `id`: none = malformed. `write`: the answer as it is sent.
+/// Counts of an organization and its subtree. `id`: none = malformed. `write` writes the answer.
 pub async fn stats(
     service: &Directory,
     caller: &Caller,
@@ -27,7 +27,7 @@ pub async fn stats(
         let mut found = organizations::stats_of(&service.db, family, [id]).await?;
         write(found.remove(&id).unwrap_or_default())
     };
-    // The same for everybody who may see the organization.
+    // The same for every caller who may see the organization.
     answer_cache::answer(
         service,
         DependsOn::Figures,
@@ -45,8 +45,9 @@ pub async fn family_total(service: &Directory, caller: &Caller, family: OrgType)
     list::total(service, family, scope, &organizations::Filter::default()).await
 }
 
-/// The family inside the caller's hierarchy over time: each point counts what was created by the end of its day and
-/// not deleted by then, on its own or from above. `period` as sent; none = 7. `write`: the answer as it is sent.
+/// The family inside the caller's hierarchy over time: each point counts the organizations that were created by the end
+/// of its day and not deleted by then, neither themselves nor from above. `period` as sent; none = 7. `write` writes
+/// the answer.
 pub async fn trend(
     service: &Directory,
     caller: &Caller,
@@ -64,8 +65,8 @@ pub async fn trend(
     answer_cache::answer(service, DependsOn::People, "trend of organizations", scope, other, make).await
 }
 
-/// Who created the family's organizations that the caller sees, by name (spec: organizations#filters). `write`: the
-/// answer as it is sent.
+/// The creators of the family's organizations that the caller sees, by name (spec: organizations#filters). `write`
+/// writes the answer.
 pub async fn choices(
     service: &Directory,
     caller: &Caller,

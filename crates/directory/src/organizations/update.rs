@@ -1,4 +1,4 @@
-//! PUT (spec: organizations#update): what is absent stays, `custom_data` is laid over the stored keys.
+//! PUT (spec: organizations#update): absent fields stay, and `custom_data` is merged over the stored keys.
 
 use super::{OrganizationBody, VAT, audit_action, audited, authorize_change};
 use crate::Directory;
@@ -32,7 +32,7 @@ pub async fn update(
         None => None,
     };
     let before = held.ok_or(Error::NotFound(family.as_str()))?;
-    // What was decided above may have changed before the row was held.
+    // The decision above may be outdated, so it is repeated on the locked row.
     let target = authorize_change(&mut tx, service, caller, ctx, Action::Update, (family, id)).await?;
     let change = changed(service, caller, &before, body)?;
     let written = organizations::update(&mut tx, &target, &change).await;

@@ -1,4 +1,4 @@
-//! Turning rebranding on and off, and deleting what is stored (spec: rebranding#operations). The gate has been passed
+//! Enables and disables rebranding and deletes stored values (spec: rebranding#operations). The gate has been passed
 //! before.
 
 use super::authorize;
@@ -9,7 +9,7 @@ use bailiwick_policy::{Action, Caller, Granted, RebrandingChange, rebranding_gat
 use bailiwick_store::{Tx, organizations, rebranding as stored};
 use serde_json::{Map, Value, json};
 
-/// Turns it on; on once more moves `enabled_at` only.
+/// Enables rebranding; if it is enabled already, only `enabled_at` moves.
 ///
 /// # Errors
 /// `organization not found`; 400 for the owner organization.
@@ -22,7 +22,7 @@ pub async fn enable(
     switch(service, caller, ctx, id, RebrandingChange::Enable).await
 }
 
-/// Turns it off; what is stored stays.
+/// Disables rebranding; stored values stay.
 ///
 /// # Errors
 /// `organization not found`.
@@ -67,7 +67,7 @@ async fn switch(
     Ok(tx.commit().await?)
 }
 
-/// The organization whose rebranding may be changed, held against its deletion until the transaction ends.
+/// The organization whose rebranding may be changed, locked against deletion until the transaction ends.
 pub(super) async fn held(
     service: &Directory,
     tx: &mut Tx,
@@ -135,7 +135,7 @@ pub async fn delete_asset(
     Ok(())
 }
 
-/// Whether a product can have this id at all, be it configured or not: what is stored of one that is so no more can
+/// Whether a product can have this id, configured or not: stored values of a product that is no longer configured can
 /// still be deleted.
 fn check_id(product: &str) -> Option<()> {
     (!product.contains('\0') && product.len() <= 100).then_some(())
@@ -149,7 +149,7 @@ pub(super) fn named(asset: &str) -> Result<Asset> {
     Asset::parse(asset).ok_or_else(|| Error::bad_request("invalid asset name"))
 }
 
-/// What the audit keeps of a product: which files, by their digests, never the files.
+/// The audit entry of a product: its files by their digests, never the files.
 pub(super) fn audited(product: &str, assets: &[(Asset, String)], name: Option<&str>) -> Value {
     let assets: Map<String, Value> =
         assets.iter().map(|(asset, sha256)| (asset.as_str().to_owned(), json!(sha256))).collect();

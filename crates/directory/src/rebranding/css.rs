@@ -1,10 +1,10 @@
-//! What text that a browser may read as CSS, or as an address, would load or run.
+//! Finds text that would load or run something if a browser read it as CSS or as an address.
 
 use std::borrow::Cow;
 
 /// Kinds of image that may stand inside a file as data: none of them can carry scripts.
 const DATA: [&str; 4] = ["png", "jpeg", "webp", "gif"];
-/// What loads something without `url()`, or runs.
+/// Words that load something without `url()`, or run it.
 const FORBIDDEN: [&str; 4] = ["@import", "image-set(", "src(", "expression("];
 
 /// Whether an address leads nowhere but into this file, or is a picture itself.

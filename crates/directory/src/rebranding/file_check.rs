@@ -1,5 +1,5 @@
-//! What an uploaded file is, told by its bytes alone, and whether it may be kept (spec: rebranding#serving). Nothing is
-//! decoded: the dimensions are read from the headers.
+//! The type of an uploaded file, determined by its bytes alone, and whether it may be stored (spec:
+//! rebranding#serving). Nothing is decoded: the dimensions are read from the headers.
 
 use super::{
     svg::{self, Verdict},
@@ -24,14 +24,14 @@ const SEGMENTS: usize = 4096;
 /// A picture's width and height.
 type Sides = (u32, u32);
 
-/// What bytes turn out to be.
+/// The type of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     /// A picture of this kind; none where the kind has no dimensions.
     Picture(Media, Option<Sides>),
     /// An SVG that does more than show a picture.
     Active,
-    /// Nothing known, or a header that does not hold what it must.
+    /// An unknown type, or a header with invalid values.
     Nothing,
 }
 

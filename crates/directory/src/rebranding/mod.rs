@@ -1,7 +1,7 @@
 //! Rebranding (spec: rebranding): an organization's own names and pictures for the products its systems run, shown by
 //! its systems and by those of the organizations below it.
 //!
-//! Files are kept in their rows, so that an upload is one transaction, every process sees the same, and a destroyed
+//! Files are stored in their rows, so that an upload is one transaction, every process sees the same, and a destroyed
 //! organization takes them along; or in a bucket ([`crate::images`]).
 
 mod change;
@@ -29,7 +29,7 @@ use tokio::sync::{OnceCell, Semaphore};
 /// Uploads read and judged at once: each may hold as many bytes as a form may have.
 const UPLOADS: usize = 6;
 
-/// What the use cases keep in memory.
+/// The state the use cases keep in memory.
 #[derive(Debug)]
 pub struct Rebranding {
     /// Since when the configured products are known.
@@ -60,7 +60,7 @@ pub struct Known {
     pub created_at: Ts,
 }
 
-/// What can be rebranded, by type and display name.
+/// The products that can be rebranded, by type and display name.
 pub async fn products(service: &Directory) -> Result<Vec<Known>> {
     let known = known(service).await?;
     let since = |product: &Product| known.get(&product.id).copied().unwrap_or(service.started_at);
@@ -80,7 +80,7 @@ async fn known(service: &Directory) -> Result<&HashMap<String, Ts>> {
     service.rebranding.known.get_or_try_init(register).await
 }
 
-/// What an organization itself has stored; nothing is inherited here.
+/// The stored values of the organization itself; nothing is inherited here.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// Its own flag.
@@ -89,12 +89,12 @@ pub struct Status {
     pub products: Vec<ProductStatus>,
 }
 
-/// What is stored of one product.
+/// The stored values of one product.
 #[derive(Clone, Debug)]
 pub struct ProductStatus {
     /// The product.
     pub product: Product,
-    /// What the organization calls it.
+    /// The organization's name for the product.
     pub name: Option<String>,
     /// The assets there are.
     pub assets: Vec<Asset>,

@@ -1,5 +1,5 @@
-//! What is shown: files to management and to systems, and the document of a system (spec: rebranding#system-document,
-//! rebranding#serving).
+//! Serves rebranding: files to management and to systems, and the document of a system (spec:
+//! rebranding#system-document, rebranding#serving).
 
 use super::{authorize, change::named};
 use crate::{Directory, avatars::is_named, images};
@@ -17,18 +17,18 @@ const TAG_DIGITS: usize = 32;
 /// How often a file is looked up again when it was replaced in between.
 const TRIES: usize = 4;
 
-/// What is known of a file without its bytes.
+/// A file without its bytes.
 #[derive(Clone, Debug)]
 pub struct File {
     /// Which asset it is.
     pub asset: Asset,
-    /// What its bytes have shown when it was stored.
+    /// The type found in its bytes when it was stored.
     pub media: Media,
     /// Entity tag, quoted.
     pub etag: String,
 }
 
-/// What a client gets of a file.
+/// A file as a client receives it.
 #[derive(Clone, Debug)]
 pub enum Shown {
     /// All of it.
@@ -70,7 +70,7 @@ pub async fn asset_for_system(
 
 async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Result<Shown> {
     let missing = || Error::NotFound("asset");
-    // What is not configured any more is not there.
+    // A product that is no longer configured is not found.
     super::product(service, place.product).ok_or_else(missing)?;
     for _ in 0..TRIES {
         let stored::File { content_type, sha256, object } =
@@ -106,7 +106,7 @@ async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Re
     Err(missing())
 }
 
-/// What a system is to show.
+/// The rebranding that a system shows.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The organization that gives everything, unless it is the system's own.
@@ -120,7 +120,7 @@ pub struct Document {
 pub struct DocumentProduct {
     /// The product.
     pub product: Product,
-    /// What it is to be called.
+    /// The product's name.
     pub name: Option<String>,
     /// The assets there are.
     pub assets: Vec<Asset>,
@@ -133,7 +133,7 @@ impl Document {
     }
 }
 
-/// What the nearest organization with rebranding gives the system; none when there is no such organization.
+/// The values that the nearest organization with rebranding gives the system; none when there is no such organization.
 pub async fn document(service: &Directory, system: &SystemIdentity) -> Result<Option<Document>> {
     let own = system.organization.id;
     let Some((id, org_type)) = stored::nearest_to(&service.db, own).await? else { return Ok(None) };

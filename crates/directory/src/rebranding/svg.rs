@@ -1,7 +1,7 @@
 //! Whether a file is an SVG picture, and nothing but a picture (spec: rebranding#serving).
 //!
-//! The whole file is read once, event by event; nothing is built from it, expanded or fetched. What browsers would not
-//! read as XML is no picture here either: a reader that forgives more than they do could be made to see other things.
+//! The whole file is read once, event by event; nothing is built from it, expanded or fetched. A file that browsers
+//! would not read as XML is refused: a more lenient reader could be made to see other content than they do.
 
 use super::{
     css::{has_script_address, is_active, is_harmless_address},
@@ -28,7 +28,7 @@ const NAMESPACES: usize = 64;
 const FORBIDDEN: [&str; 8] =
     ["script", "foreignobject", "iframe", "embed", "object", "handler", "listener", "applet"];
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// A picture.
@@ -59,7 +59,7 @@ pub(super) fn judge(file: &[u8]) -> Verdict {
     }
 }
 
-/// What XML 1.0 allows at all.
+/// The characters that XML 1.0 allows.
 const fn is_character(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
@@ -67,7 +67,7 @@ const fn is_character(c: char) -> bool {
 #[derive(Default)]
 struct Look {
     is_active: bool,
-    /// A document type was seen: what its entities stand for is nobody's business, the file is refused.
+    /// A document type was seen: its entities are not evaluated, the file is refused.
     has_entities: bool,
     has_begun: bool,
     elements: usize,
@@ -136,7 +136,7 @@ impl Look {
             if declared == prefix {
                 namespace = Some(value.as_str());
             }
-            // What it declares is HTML, whichever of it may follow.
+            // Declaring the XHTML namespace is enough, whether or not an element uses it.
             self.is_active |= value.trim() == XHTML;
             self.prefixes.push(declared.to_owned());
         }
@@ -147,7 +147,7 @@ impl Look {
         for (name, _) in &attributes {
             self.check_prefix(qualified(name.as_bytes())?.0)?;
         }
-        // Children of a style are no part of it, but nobody needs them.
+        // Elements inside a style element have no use in a picture.
         self.is_active |= self.style.is_some() || is_active_element(local, &attributes);
         self.copies.start(local, &attributes);
         self.open.push(known);
@@ -188,7 +188,7 @@ impl Look {
         }
     }
 
-    /// `&amp;`, `&#97;`: what else there could be was declared in a document type.
+    /// `&amp;`, `&#97;`: any other reference needs a document type.
     fn reference(&mut self, reference: &BytesRef<'_>) -> Step {
         if self.open.is_empty() {
             return Err(Unreadable);
@@ -272,7 +272,7 @@ fn is_active_attribute(name: &str, value: &str, animates: bool) -> bool {
     let local = local_of(name);
     let is_handler = local.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("on"));
     let is_link = local.eq_ignore_ascii_case("href") || local.eq_ignore_ascii_case("src");
-    // Another base would turn a fragment into an address elsewhere.
+    // A base other than the document would turn a fragment into an address elsewhere.
     let is_base = name.eq_ignore_ascii_case("xml:base");
     let aims_at_link = animates && local.eq_ignore_ascii_case("attributeName") && {
         let target = local_of(value.trim());

@@ -1,8 +1,9 @@
-//! How many elements a picture draws: one that is referred to is drawn again each time, with all that it refers to.
+//! Counts the elements a picture draws: a referenced element is drawn again for each reference, with everything it
+//! refers to.
 
 use std::collections::HashMap;
 
-/// What has an id, or the picture itself: the elements up to the next inner one that has an id.
+/// An element with an id, or the picture itself: its elements up to the next inner one that has an id.
 #[derive(Default)]
 struct Part {
     elements: u64,
@@ -62,7 +63,7 @@ impl Copies {
             }
             waiting.pop();
             if sums[part].is_none() {
-                // What has begun and has no sum yet is around this one.
+                // A part that was visited and has no sum yet encloses this one.
                 let below = self.below(part).map(|below| sums[below].unwrap_or(u64::MAX));
                 sums[part] = Some(below.fold(self.parts[part].elements, u64::saturating_add));
             }

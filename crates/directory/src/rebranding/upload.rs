@@ -1,4 +1,4 @@
-//! `PUT /rebranding/{org_id}/products/{product_id}` (spec: rebranding#operations): all of a form or nothing.
+//! `PUT /rebranding/{org_id}/products/{product_id}` (spec: rebranding#operations): stores all of a form or nothing.
 
 use super::{authorize, change, file_check, known, product};
 use crate::{Directory, images};
@@ -17,7 +17,7 @@ use std::{collections::HashSet, time::Duration};
 pub const MAX_NAME_BYTES: usize = 100;
 /// The field with the name.
 const NAME: &str = "product_name";
-/// How long an upload waits for its turn.
+/// How long an upload waits for a place.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// A part of the form.
@@ -33,19 +33,19 @@ pub struct Part {
     pub bytes: Bytes,
 }
 
-/// What a form asks for.
+/// The content of a form.
 struct Form {
     files: Vec<NewFile>,
     name: Option<String>,
 }
 
-/// Stores what `form` gives once the caller has been let in and the product may be rebranded. What is left empty in a
-/// form counts as not sent.
+/// Stores what `form` gives once the caller has been let in and the product may be rebranded. Empty fields count as not
+/// sent.
 ///
 /// # Errors
 /// In the order of the specification: `organization not found`, `rebranding product not found`, 403 `rebranding is not
-/// enabled for this organization`, what reading the form finds, what is wrong with it; 503 when too many upload, 502
-/// and 504 of the bucket.
+/// enabled for this organization`, the errors of reading the form, the problems of its fields; 503 when too many
+/// upload, 502 and 504 of the bucket.
 pub async fn upload(
     service: &Directory,
     caller: &Caller,
@@ -91,7 +91,7 @@ async fn written_down(
     staged: &images::Staged,
 ) -> Result<Tx> {
     let mut tx = service.db.begin().await?;
-    // What was decided before may have changed while the form came.
+    // The first decision may be outdated after the upload, so it is repeated.
     let target = change::held(service, &mut tx, caller, id, RebrandingChange::Update).await?;
     if !stored::hold_enabled(&mut tx, target.id()).await? {
         return Err(not_enabled());

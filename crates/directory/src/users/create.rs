@@ -1,5 +1,5 @@
-//! POST (spec: users#create). At a Logto tenant the new user's account gets his generated password; where people sign
-//! in elsewhere otherwise he has none and his mail says so.
+//! POST (spec: users#create). With a Logto tenant the new user's account gets the generated password. Where people sign
+//! in elsewhere otherwise, the user has no password and the mail says so.
 
 use super::{
     UserBody, UserView, audited, distinct,
@@ -27,8 +27,8 @@ use bailiwick_store::{
 /// User names looked up at once while one is derived.
 const NAMES_AT_ONCE: usize = 100;
 
-/// Creates a user; with a generated password unless people have theirs elsewhere. In embedded mode he must replace it
-/// at his first sign-in.
+/// Creates a user; with a generated password unless people have theirs elsewhere. In embedded mode the user must
+/// replace it at the first sign-in.
 pub async fn create(
     service: &Directory,
     caller: &Caller,
@@ -59,7 +59,7 @@ pub async fn create(
     let accepted = accept(service, id, sent).await?;
     let (new, password) = prepare(service, caller, id, role_ids, accepted).await?;
     let written = write(service, caller, ctx, &home, new, password.as_deref()).await;
-    // Somebody else was faster than the check of the fields.
+    // Another request may have taken a value since the fields were checked.
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;
     mail::wake(service);
@@ -79,7 +79,7 @@ fn present(role_ids: &[String], organization: &str) -> Result<()> {
     fields.finish()
 }
 
-/// A new user, whose name is still to be found when `username` is empty, and his password if he has one.
+/// A new user (the name is still to be chosen when `username` is empty) and the password, if there is one.
 async fn prepare(
     service: &Directory,
     caller: &Caller,
@@ -139,7 +139,7 @@ async fn write(
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     EventDraft::user("created", &placed.user).write(&mut tx, new.at).await?;
     match &service.logto {
-        // Told of it when his account is there.
+        // The mail is sent once the account exists.
         Some(_) => logto_sync::user_created(service, &mut tx, new.id, password, Some(new.at)).await?,
         None => mail::welcome(service, &mut tx, new.id, new.at, password).await?,
     }
@@ -147,7 +147,7 @@ async fn write(
     Ok(placed)
 }
 
-/// What somebody else did since the fields were accepted, in their words.
+/// The error for a value that another request has taken since the fields were checked.
 fn inserted(outcome: Inserted, new: &NewUser) -> Result<()> {
     match outcome {
         Inserted::Done => Ok(()),
@@ -167,7 +167,7 @@ async fn insert_with_derived_name(tx: &mut Tx, home: &Granted<OrgId>, new: &mut 
         for name in batch.into_iter().filter(|name| !taken.contains(&fold(name))) {
             new.username = name;
             match users::insert(tx, home, new).await? {
-                // Somebody was faster; the next one.
+                // Another request has taken this name; try the next one.
                 Inserted::UsernameTaken => {}
                 outcome => return inserted(outcome, new),
             }

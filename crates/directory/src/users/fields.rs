@@ -1,4 +1,4 @@
-//! The fields of a user's body, rules and uniqueness together (spec: users#create step 6).
+//! The fields of a user's body: rules and uniqueness together (spec: users#create step 6).
 
 use crate::Directory;
 use bailiwick_domain::{
@@ -8,7 +8,7 @@ use bailiwick_domain::{
 use bailiwick_store::users;
 use serde_json::{Map, Value};
 
-/// What a body says of the fields, absent ones filled in from the present user.
+/// The fields of a body, absent ones filled in from the present user.
 pub(super) struct Sent<'a> {
     pub name: &'a str,
     pub email: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct Sent<'a> {
     pub username: Option<&'a str>,
     pub phone: Option<&'a str>,
     pub custom_data: Option<Map<String, Value>>,
-    /// The user as he is; none at a creation.
+    /// The present user; none at a creation.
     pub present: Option<&'a User>,
     /// Whether the organization the user comes into takes new users.
     pub is_home_active: bool,
@@ -33,7 +33,7 @@ pub(super) struct Accepted {
     pub custom_data: Option<Map<String, Value>>,
 }
 
-/// What was sent under the keys of unique values, for errors that come from an index.
+/// The values sent for unique fields, for errors that come from an index.
 pub(super) fn sent_values<'a>(
     email: &'a Option<String>,
     username: &'a Option<String>,
@@ -49,7 +49,7 @@ pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> R
     let mut username = sent
         .username
         .map(|name| validate::username(name, present.map(|u| u.username.as_str())).map(|()| name.to_owned()));
-    // What is stored is digits only and may be shorter than what was typed; unchanged it passes.
+    // The stored value has digits only and may be shorter than the one typed; unchanged, it is accepted.
     let mut phone = match (sent.phone, present) {
         (Some(phone), Some(user)) if user.phone.as_deref() == Some(phone) => Ok(user.phone.clone()),
         (Some(phone), _) => validate::phone(phone),

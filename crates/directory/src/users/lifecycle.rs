@@ -1,5 +1,6 @@
-//! Suspend, reactivate, delete, restore, destroy (spec: users#effective-state, users#operations). What ends a user's
-//! rights ends his sessions in the same transaction, so that his very next call is refused on every replica.
+//! Suspend, reactivate, delete, restore, destroy (spec: users#effective-state, users#operations). A change that ends a
+//! user's rights also ends the user's sessions in the same transaction, so that the very next request is refused on
+//! every replica.
 
 use super::{audited, authorize_on_condition, load};
 use crate::{Directory, images};
@@ -62,8 +63,8 @@ pub async fn delete(
     step.finish(service, caller, ctx, "user.delete").await
 }
 
-/// PATCH `/users/{id}/restore`: clears the own deletion, if nobody has his address or phone meanwhile. His own
-/// suspension stays.
+/// PATCH `/users/{id}/restore`: clears the user's own deletion, if no other user has the address or phone meanwhile.
+/// The user's own suspension stays.
 pub async fn restore(
     service: &Directory,
     caller: &Caller,
@@ -77,7 +78,7 @@ pub async fn restore(
     still_free(&mut step.tx, &step.before).await?;
     let home = step.before.organization.id;
     let written = lifecycle::set_deleted(&mut step.tx, &step.target, home, None, step.now).await;
-    // Somebody else was faster than the look above.
+    // Another request may have taken it since the check above.
     let phone = step.before.phone.as_deref().unwrap_or_default();
     let values = [("email", step.before.email.as_str()), ("phone", phone)];
     written.map_err(|e| Error::from(e).with_values(&values))?;
@@ -125,7 +126,7 @@ impl AllowedChange {
         action: Action,
         id: Option<UserId>,
     ) -> Result<AllowedChange> {
-        // Whoever may not act does not wait for the row, nor make others wait.
+        // A caller without permission neither waits for the row nor makes others wait.
         let (granted, _) = authorize_on_condition(service, caller, ctx, action, load(service, id).await?)?;
         let mut tx = service.db.begin().await?;
         let held = users::lock(&mut tx, granted.id()).await?;
@@ -172,7 +173,7 @@ impl AllowedChange {
     }
 }
 
-/// What the audit keeps, with the effective marks.
+/// The fields that the audit keeps, with the effective marks.
 fn marked(user: &User) -> Value {
     let mut value = audited(user);
     value["suspended_at"] = json!(user.suspended.at);
@@ -180,7 +181,7 @@ fn marked(user: &User) -> Value {
     value
 }
 
-/// A user deleted on his own loses the claim to his address and phone; the user name stays his.
+/// A deleted user loses the claim to the address and phone but keeps the user name.
 async fn still_free(tx: &mut Tx, user: &User) -> Result<()> {
     let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", user.id));
     let email = validate::email(&user.email).map_err(unreadable)?;

@@ -58,7 +58,7 @@ pub struct ListQuery {
     pub created_by: Vec<String>,
 }
 
-/// One page of the users inside the caller's hierarchy, himself included. `write`: the answer as it is sent.
+/// One page of the users inside the caller's hierarchy, the caller included. `write` writes the answer.
 pub async fn list(
     service: &Directory,
     caller: &Caller,
@@ -66,9 +66,9 @@ pub async fn list(
     write: impl FnOnce(Page<UserView>) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let page = query.page;
-    // Whom he may impersonate is shown to nobody else. Consents move the epoch when they are given or withdrawn; when
-    // they expire, the next one to do so is another. It is read after the epoch: the other way round a consent given
-    // in between would show under a key that does not know when it expires, and go on showing after that.
+    // Only the caller sees which users the caller may impersonate. Consents move the epoch when they are given or
+    // withdrawn; the time of the next expiry is part of the key. That time is read after the epoch: the other way
+    // round, a consent given in between would be cached under a key without its expiry, and shown after it.
     let epochs = answer_cache::epochs(service, DependsOn::Logins).await?;
     let impersonates = if caller.holds(Permission::ImpersonateUsers) {
         let next = consents::next_expiry(&service.db, service.now()).await?;
@@ -104,7 +104,7 @@ pub async fn list(
 /// Which users the caller asks for, and in which order.
 pub fn prepare(service: &Directory, caller: &Caller, query: ListQuery) -> Result<(Scope, Filter, Order)> {
     let scope = list_scope(caller, Resource::Users)?;
-    // A key that the catalogue does not know is hidden everywhere, so it finds nobody.
+    // A key that the catalogue does not know is hidden everywhere, so it matches no user.
     let known = |id: &String| service.catalogue.user_role(id).is_some();
     // Each key once: the statement stays as short as the catalogue, however often a query repeats them.
     let roles = (!query.role.is_empty()).then(|| distinct(query.role.into_iter().filter(known).collect()));

@@ -2,7 +2,7 @@
 //! suspend, delete and back.
 //!
 //! Order of every change: gate, self guard, reach, rank; then the body; then the references in it (organization,
-//! roles); then fields and uniqueness together. What was decided is decided again on the held row.
+//! roles); then fields and uniqueness together. Permissions are checked again on the locked row.
 
 mod create;
 mod fields;
@@ -57,7 +57,7 @@ pub struct UserBody {
     pub custom_data: Option<Map<String, Value>>,
 }
 
-/// A user as an answer shows him.
+/// A user as an answer shows it.
 #[derive(Clone, Debug)]
 pub struct UserView {
     /// The user.
@@ -66,7 +66,7 @@ pub struct UserView {
     pub roles: Vec<(String, String)>,
     /// Set only for callers who hold `impersonate:users`.
     pub can_be_impersonated: Option<bool>,
-    /// What the mirror was refused about him; set only in identity mode `logto`.
+    /// The reason why the Logto sync was refused for this user; set only in identity mode `logto`.
     pub sync_error: Option<Option<String>>,
 }
 
@@ -85,7 +85,7 @@ pub async fn load(service: &Directory, id: Option<UserId>) -> Result<Option<Plac
     }
 }
 
-/// Decides about a user who was looked for; missing and unreadable give the same answer.
+/// Checks permission for a user that was loaded; missing and unreadable users give the same answer.
 fn authorize(
     service: &Directory,
     caller: &Caller,
@@ -113,7 +113,7 @@ fn authorize_on_condition(
     Ok((granted, placed))
 }
 
-/// Whether the caller may change something about the user that is no part of his row.
+/// Whether the caller may change something about the user that is not in the user's row.
 pub(crate) fn authorize_change(
     service: &Directory,
     caller: &Caller,
@@ -122,7 +122,7 @@ pub(crate) fn authorize_change(
     authorize(service, caller, Action::Update, found).map(|(granted, _)| granted.id())
 }
 
-/// A user as this caller sees him.
+/// A user as this caller sees it.
 async fn shown(service: &Directory, caller: &Caller, mut placed: Placed) -> Result<UserView> {
     let agreed = consents(service, caller, std::iter::once(placed.user.id)).await?;
     let mut marks = logto_sync::marks_of_users(service, std::iter::once(placed.user.id)).await?;
@@ -130,7 +130,7 @@ async fn shown(service: &Directory, caller: &Caller, mut placed: Placed) -> Resu
     Ok(view(service, caller, agreed.as_ref(), placed))
 }
 
-/// Which of these users may be impersonated as far as they themselves are concerned; none for a caller who is not told.
+/// Which of these users have given consent to impersonation; none for a caller who may not see it.
 async fn consents(
     service: &Directory,
     caller: &Caller,
@@ -167,7 +167,7 @@ async fn home(
         Err(_) => None,
     };
     let granted = decide(caller, action, &UserHome { given: given.to_owned(), place }).granted()?;
-    // Without a place nothing is granted; this names the type for those who come after.
+    // A missing place is never granted; this only converts the type.
     let place = place.ok_or_else(|| Error::internal("an unknown organization was granted"))?;
     Ok((granted, place))
 }
@@ -179,7 +179,7 @@ fn distinct(mut role_ids: Vec<String>) -> Vec<String> {
     role_ids
 }
 
-/// What the audit keeps of a user; nothing secret is in it.
+/// The fields of a user that the audit keeps, without secrets.
 fn audited(user: &User) -> Value {
     json!({
         "username": user.username, "email": user.email, "name": user.name, "phone": user.phone,

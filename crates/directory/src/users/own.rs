@@ -1,4 +1,4 @@
-//! POST `/me/change-info` (spec: account#change-info): what a user changes of himself.
+//! POST `/me/change-info` (spec: account#change-info): a user's changes to their own data.
 
 use super::{
     audited,
@@ -48,7 +48,7 @@ pub async fn change_own_info(
     let accepted = accept(service, id, sent(&body, &present)).await?;
     let mut tx = service.db.begin().await?;
     let held = users::lock(&mut tx, id).await?.ok_or_else(gone)?;
-    // Refused since the request was let in: his rights ended meanwhile.
+    // The user's rights have ended since the request was let in.
     if held.standing.suspended || held.standing.deleted {
         return Err(gone());
     }
@@ -56,7 +56,7 @@ pub async fn change_own_info(
     let named = (body.email.clone(), None, body.phone.clone());
     let change = change(service, body, accepted, &before)?;
     let written = lifecycle::update_own(&mut tx, id, &change).await;
-    // Somebody else was faster than the check of the fields.
+    // Another request may have taken a value since the fields were checked.
     written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
     let after = users::get(&mut tx, id).await?.ok_or_else(gone)?.user;
     let event = audit::Event {
@@ -81,8 +81,8 @@ pub async fn change_own_info(
     Ok(updated)
 }
 
-/// Until the new address is confirmed, a link for a forgotten password goes to the last one that was not of his own
-/// unconfirmed choice (spec: openid-provider#endpoints, guarantees#identity rule 41).
+/// Until the new address is confirmed, a link for a forgotten password goes to the last address that was not the user's
+/// own unconfirmed choice (spec: openid-provider#endpoints, guarantees#identity rule 41).
 async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
     let known =
         recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
@@ -91,7 +91,7 @@ async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
     Ok(recovery::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)
 }
 
-/// Refuses a body that names nothing, or empties what cannot be empty.
+/// Refuses a body without fields, or one that empties a required field.
 fn updated_fields(body: &OwnInfo) -> Result<Vec<&'static str>> {
     let mut fields = Fields::new();
     let mut updated = Vec::new();
@@ -131,7 +131,7 @@ fn sent<'a>(body: &'a OwnInfo, user: &'a User) -> Sent<'a> {
     }
 }
 
-/// What was sent over what the held row has.
+/// The sent fields over those of the locked row.
 fn change(service: &Directory, body: OwnInfo, accepted: Accepted, before: &User) -> Result<OwnChange> {
     let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", before.id));
     let email = match body.email {

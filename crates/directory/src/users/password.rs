@@ -14,7 +14,7 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::users;
 
-/// Sets another user's password, which needs no replacement, and ends all his sessions.
+/// Sets another user's password, which needs no replacement, and ends all sessions of that user.
 pub async fn set_password(
     service: &Directory,
     caller: &Caller,
@@ -41,7 +41,7 @@ pub async fn set_password(
         let prepared = passwords::prepare(service, &password, &place).await?;
         let mut tx = service.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
-        // What is set at the tenant is set, whatever has become of the caller's rights, or of the user, meanwhile.
+        // The tenant has already set the password, so permissions are not checked again.
         match place {
             PasswordHome::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
             PasswordHome::Here(_) => {

@@ -24,8 +24,8 @@ pub async fn totals(
     answer_cache::answer(service, DependsOn::People, "totals of users", scope, String::new(), make).await
 }
 
-/// The users the caller sees by date of creation; who is deleted now counts on no date, not even before (spec:
-/// conventions#trends). `period` as sent; none = 7. `write`: the answer as it is sent.
+/// The users the caller sees by date of creation. A user who is deleted now counts on no date, not even before (spec:
+/// conventions#trends). `period` as sent; none = 7. `write` writes the answer.
 pub async fn trend(
     service: &Directory,
     caller: &Caller,
@@ -43,14 +43,14 @@ pub async fn trend(
     answer_cache::answer(service, DependsOn::People, "trend of users", scope, dates, make).await
 }
 
-/// What the filters of the list can be set to.
+/// The choices of the list's filters.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Roles the caller could assign by level.
     pub roles: Vec<RoleChoice>,
     /// Organizations with visible users, by name.
     pub organizations: Vec<OrgRef>,
-    /// Who created users, by name.
+    /// The users who created users, by name.
     pub creators: Vec<CreatorChoice>,
 }
 

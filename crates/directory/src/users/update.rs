@@ -1,4 +1,4 @@
-//! PUT (spec: users#update): what is absent stays; everything that is sent is written together or not at all.
+//! PUT (spec: users#update): absent fields stay; all sent fields are written together or not at all.
 
 use super::{
     UserBody, UserView, audited, authorize_on_condition, distinct,
@@ -22,7 +22,7 @@ use bailiwick_store::{
     users::{self, Change, Inserted, Placed},
 };
 
-/// Changes a user; with a new organization he moves there.
+/// Changes a user; a new organization moves the user there.
 pub async fn update(
     service: &Directory,
     caller: &Caller,
@@ -50,7 +50,7 @@ pub async fn update(
     let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
     let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
     let updated = write.run(service, caller, ctx, placed.user.id).await;
-    // Somebody else was faster than the check of the fields.
+    // Another request may have taken a value since the fields were checked.
     let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
     shown(service, caller, updated).await
 }
@@ -101,7 +101,7 @@ fn sent<'a>(body: &'a UserBody, user: &'a User, moving: Option<&(Granted<OrgId>,
 
 /// An accepted change.
 struct Write {
-    /// Tells what was sent; the rest stays as the held row has it.
+    /// Holds the sent fields; the others stay as in the locked row.
     body: UserBody,
     role_ids: Option<Vec<String>>,
     accepted: Accepted,
@@ -118,7 +118,7 @@ impl Write {
     ) -> Result<Placed> {
         let mut tx = service.db.begin().await?;
         let held = users::lock(&mut tx, id).await?;
-        // Decided again: he may have moved, been promoted or deleted since.
+        // Checked again: the user may have moved, been promoted or deleted since.
         let (target, before) = authorize_on_condition(service, caller, ctx, Action::Update, held)?;
         let before = before.user;
         if let Some(home) = &self.home {
@@ -127,7 +127,7 @@ impl Write {
         let change = self.change(service, before.clone())?;
         users::update(&mut tx, &target, &change).await?;
         let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound("user"))?;
-        // The result counts, whoever else changed roles or organization in between.
+        // The result is checked, as another request may have changed roles or organization in between.
         may_grant(caller, &service.catalogue, &after.user.role_ids, after.user.organization.org_type)?;
         if before.role_ids != after.user.role_ids || before.organization.id != after.user.organization.id {
             end_of_changed(service, &mut tx, change.at, Changed::User(id)).await?;
@@ -147,7 +147,7 @@ impl Write {
         }
         told.write(&mut tx, change.at).await?;
         if before.email != after.user.email {
-            // Somebody else vouches for the new address: it is no longer one of his own unconfirmed choice.
+            // Another user confirms the new address, so it is no longer the user's own unconfirmed choice.
             recovery::set_previous(&mut tx, id, None).await?;
             mail::address_changed(service, &mut tx, &before, &after.user.email, mail::ChangedBy::Another)
                 .await?;

@@ -1,7 +1,7 @@
-//! What a mail says. Texts are in `templates/mail/texts.json`, one object for each language; the two layouts (text and
-//! HTML) are for all of them, so both forms of a mail always say the same.
+//! The texts of mails. They are in `templates/mail/texts.json`, one object for each language; the two layouts (text and
+//! HTML) serve all mails, so both forms of a mail always have the same content.
 //!
-//! A text is filled in as plain text first; the HTML layout then escapes all of it. To add a mail: an object of the
+//! A text is filled in as plain text first; the HTML layout then escapes all of it. To add a mail, add an object of the
 //! same shape in both languages and its name in [`Kind`].
 
 use bailiwick_domain::{Error, Organization, Result, Ts};
@@ -37,7 +37,7 @@ static LAYOUTS: LazyLock<Environment<'static>> =
 pub enum Kind {
     /// A new account with its password.
     Welcome,
-    /// A new account whose owner signs in at an external provider.
+    /// A new account of a user who signs in at an external provider.
     WelcomeElsewhere,
     /// The same where the account was made from here, with its password.
     WelcomeAtProvider,
@@ -116,7 +116,7 @@ pub fn fill(
 ) -> Result<Filled> {
     let all = &TEXTS[language.code()];
     let texts = &all[kind.key()];
-    // Somebody's name is part of a line, whatever is in it.
+    // A user's name is part of a line, whatever characters it has.
     let values: Map<String, Value> =
         values.iter().map(|(key, value)| (key.clone(), value.as_str().map_or(json!(""), clean))).collect();
     let one = |text: &Value| -> Result<Value> {

@@ -1,5 +1,5 @@
-//! So many in an hour for each client address (spec: conventions#limits). It lives in the process: with several
-//! replicas each allows the number on its own.
+//! An hourly limit for each client address (spec: conventions#limits). It is kept in the process: each replica allows
+//! the number on its own.
 
 use bailiwick_domain::Ts;
 use bailiwick_platform::rate_limit::client_network;
@@ -21,7 +21,7 @@ pub struct HourlyLimit(Mutex<HashMap<IpAddr, VecDeque<Ts>>>);
 impl HourlyLimit {
     /// Takes one of `allowed`; false when they are used up.
     pub fn take(&self, allowed: u32, now: Ts, address: IpAddr) -> bool {
-        // What the clock was set back over is not held against anybody.
+        // Times in the future, from before the clock was set back, do not count.
         let is_recent = |at: &Ts| *at <= now && at.plus(HOUR) > now;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > MANY {

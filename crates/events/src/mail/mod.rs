@@ -1,9 +1,9 @@
 //! Mail to people (spec: openid-provider#endpoints, account#change-info, users#create, users#update): written as jobs
-//! in the transaction of what they tell of, sent by the [`worker`] after the commit. Without a configured server no job
-//! is made and everything else goes on.
+//! in the transaction of the change, sent by the [`worker`] after the commit. Without a configured server no job is
+//! made and everything else works.
 //!
-//! A job carries ids, so that the mail tells the state at its sending; what must not be read in the database (a
-//! generated password, a link's token) is sealed in it and goes with it.
+//! A job has ids, so that the mail shows the state at its sending. Secrets (a generated password, a link's token) are
+//! sealed in the job and are removed with it.
 
 mod letter;
 mod limit;
@@ -31,7 +31,7 @@ use tokio::sync::{Mutex, Notify};
 /// Kind of the jobs.
 pub const KIND: &str = "mail";
 
-/// What the secrets in them are sealed for.
+/// The purpose that secrets in jobs are sealed for.
 const SEAL: &str = "mail";
 
 /// Life of a link to a new password (spec: openid-provider#endpoints).
@@ -44,7 +44,7 @@ pub const ADDRESS_LINK: Duration = Duration::from_secs(7 * 86_400);
 const OWN_CHANGES: u64 = 5;
 const OWN_CHANGES_WINDOW: Duration = Duration::from_secs(3600);
 
-/// What has become of tries to send, counted since the process began.
+/// Numbers of tries to send by outcome, since the process began.
 #[derive(Debug, Default)]
 pub struct Figures {
     /// Taken by the server.
@@ -57,14 +57,14 @@ pub struct Figures {
     pub dropped: Counter,
 }
 
-/// What this process keeps for sending mail.
+/// The state this process keeps for sending mail.
 #[derive(Default)]
 pub struct Outbox {
     /// Something was written.
     arrived: Notify,
     /// One worker of this process at a time.
     turn: Mutex<()>,
-    /// What has become of mails.
+    /// Numbers of mails by outcome.
     pub figures: Figures,
     /// Made by the first that sends.
     mailer: OnceLock<Result<Mailer, String>>,
@@ -72,29 +72,29 @@ pub struct Outbox {
     pub forgotten: HourlyLimit,
 }
 
-/// A mail to send, or what leads to one. The payload of the job.
+/// A mail to send, or a request that leads to one. The payload of the job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mail", rename_all = "snake_case")]
 enum Task {
     /// A new account; the password is the one generated at that time.
     Welcome { user: UserId, generated_at: Ts, sealed: String },
-    /// A new account whose owner signs in at an external provider.
+    /// A new account of a user who signs in at an external provider.
     WelcomeElsewhere { user: UserId },
     /// A new account at a Logto tenant with its generated password.
     WelcomeAtProvider { user: UserId, sealed: String },
-    /// Somebody has asked for a new password and called himself so. Looked up by the worker: so the answer takes the
-    /// same time whether or not there is such a user.
+    /// A request for a new password by a user with this name. The worker looks it up, so the answer takes the same time
+    /// whether or not the user exists.
     Forgotten { name: String },
     /// The link to a new password, to this address.
     PasswordLink { user: UserId, to: String, sealed: String },
-    /// The address was changed; told to `to`.
+    /// The address was changed; the mail goes to `to`.
     AddressChanged { user: UserId, to: String, old: String, new: String },
     /// The link that confirms the new address.
     AddressLink { user: UserId, old: String, new: String, sealed: String },
 }
 
 impl Task {
-    /// The same without what must not be kept.
+    /// The same without secrets.
     fn without_secret(self) -> Task {
         let sealed = String::new();
         match self {
@@ -144,12 +144,12 @@ pub async fn welcome_at_provider(service: &Events, tx: &mut Tx, user: UserId, pa
     enqueue(service, tx, &Task::WelcomeAtProvider { user, sealed: seal(service, password)? }).await
 }
 
-/// Who changed an address.
+/// The user who changed an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
-    /// Whose it is: he must confirm it, where there is a page for that.
+    /// The owner of the address, who must confirm it, where there is a page for that.
     Himself,
-    /// Somebody who manages him.
+    /// An administrator.
     Another,
 }
 
@@ -175,7 +175,7 @@ pub async fn address_changed(
     if by == ChangedBy::Another {
         return enqueue(service, tx, &tell(&new)).await;
     }
-    // Own changes are counted by their links. Where no page confirms an address nobody is told the link.
+    // The links count the user's own changes. Where no page confirms an address, the link is made but not sent.
     let token = link(service, tx, user, Purpose::Address, &new).await?;
     if !service.settings.identity.is_embedded() {
         return enqueue(service, tx, &tell(&new)).await;
@@ -203,8 +203,8 @@ pub async fn forgotten(service: &Events, tx: &mut Tx, name: &str) -> Result<()> 
     enqueue(service, tx, &Task::Forgotten { name: name.to_owned() }).await
 }
 
-/// The link for whoever calls himself so: whose, where to, its token. None for nobody, for who may not come in, and
-/// beyond the limit of an account (spec: conventions#limits).
+/// The user for a name, the address to write to, and a token. None for an unknown user, for one who may not sign in,
+/// and beyond the limit of an account (spec: conventions#limits).
 async fn forgotten_link(
     service: &Events,
     tx: &mut Tx,

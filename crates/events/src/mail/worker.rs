@@ -1,5 +1,6 @@
-//! Sends what waits. Jobs are leased, so that several processes share them and one that dies loses its own; a job is
-//! removed once the server has taken the message. A crash between the two sends it again under the same message id.
+//! Sends queued mails. Jobs are leased, so that several processes share them and jobs of a dead process are taken over;
+//! a job is removed once the server has accepted the message. A crash between the two sends it again under the same
+//! message id.
 
 use super::{
     KIND, Task, enqueue, forgotten_link,
@@ -67,7 +68,7 @@ pub async fn purge(service: &Events) -> Result<u64> {
     Ok(purged)
 }
 
-/// Leases once and handles what was leased.
+/// Leases once and processes the leased jobs.
 async fn work_off(service: &Events) -> Result<u64> {
     let _turn = service.outbox.turn.lock().await;
     if !super::is_on(service) {
@@ -85,7 +86,7 @@ async fn work_off(service: &Events) -> Result<u64> {
     Ok(leased.len() as u64)
 }
 
-/// What became of a try.
+/// The outcome of a try.
 enum Outcome {
     /// Sent.
     Sent(Task, String),
@@ -118,7 +119,7 @@ async fn handle(service: &Events, job: Option<&Job>) -> Result<()> {
     settle(service, job, outcome).await
 }
 
-/// Makes the link of a forgotten password, for whom there is one to make.
+/// Makes the link of a forgotten password, if the user may have one.
 async fn look_up(service: &Events, job: &Job, name: &str) -> Result<()> {
     let now = service.now();
     let mut tx = service.db.begin().await?;
@@ -164,7 +165,7 @@ async fn settle(service: &Events, job: &Job, outcome: Outcome) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// A sign-in with this password will show that the address is his (spec: account#change-info).
+/// A sign-in with this password will prove that the address is the user's (spec: account#change-info).
 async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: Ts, to: &str) -> Result<()> {
     if identities::get_for_login(tx, user).await?.is_none() {
         return Ok(());
@@ -250,7 +251,7 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
     }))
 }
 
-/// What the tasks differ in.
+/// The parts that differ between tasks.
 struct Said {
     kind: Kind,
     to: String,
@@ -331,7 +332,7 @@ fn roles(service: &Events, user: &User) -> String {
     names.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// What every mail may name.
+/// The values that every mail may use.
 fn common(service: &Events, user: &User) -> Map<String, Value> {
     let support = service.settings.mail.as_ref().map_or("", |mail| mail.from.as_str());
     let pairs = [

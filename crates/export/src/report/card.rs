@@ -1,4 +1,4 @@
-//! A card: what one row shows, in columns and lines of one height.
+//! A card: the values of one row, in columns and lines of one height.
 
 use super::{
     Form,
@@ -50,7 +50,7 @@ impl Style {
     }
 }
 
-/// What one row shows. Columns and lines count from 0; what does not fit its place ends in an ellipsis.
+/// The content of one card. Columns and lines count from 0; text that does not fit its place ends in an ellipsis.
 #[derive(Debug, Default)]
 pub struct Card {
     pieces: Vec<Piece>,
@@ -66,7 +66,7 @@ struct Piece {
 }
 
 impl Card {
-    /// What the row is called, on the first line of these columns.
+    /// The title of the row, on the first line of these columns.
     pub fn heading(&mut self, columns: Range<usize>, text: impl Into<String>) {
         self.put(columns, 0..1, Style::Heading, "", text.into());
     }

@@ -154,7 +154,7 @@ impl Face {
     }
 }
 
-/// Where a line ends of whose text `fitting` bytes fit: at the last space, else between two letters.
+/// The end of a line that has room for `fitting` bytes of the text: at the last space, else between two letters.
 fn line_end(text: &str, fitting: usize) -> usize {
     if text[fitting..].starts_with(' ') {
         return text[..fitting].trim_end().len();

@@ -21,10 +21,10 @@ use krilla::{
 };
 use page::{Line, Sheet};
 
-/// What stands above the rows.
+/// The title block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cover {
-    /// What is listed, capitalised, in the plural: `Customers`.
+    /// The listed objects, capitalised, in the plural: `Customers`.
     pub noun: &'static str,
     /// When it was made.
     pub generated: Ts,
@@ -106,10 +106,10 @@ impl Cover {
     }
 }
 
-/// The file: `card` says what a row shows.
+/// The file: `card` draws one row.
 ///
 /// # Errors
-/// None is expected of valid fonts; what the PDF library refuses is passed on.
+/// None is expected with valid fonts; errors of the PDF library are passed on.
 pub fn draw<R>(
     faces: &Faces,
     cover: &Cover,

@@ -25,7 +25,7 @@ const BOTTOM: f32 = HEIGHT - 47.0;
 /// Where the entries of the title block begin on the first page.
 const ENTRIES: f32 = 92.0;
 const ENTRY: f32 = 15.0;
-/// Between the title block and what follows.
+/// Space between the title block and the first card.
 const AFTER_COVER: f32 = 14.0;
 /// Between two cards.
 const GAP: f32 = 6.0;
@@ -43,7 +43,7 @@ const PAPER: Colour = (0xf4, 0xf6, 0xf8);
 /// Width of the coloured edge of a card.
 const EDGE: f32 = 2.5;
 
-/// A line of the title block: a label and what it says, or the rest of it.
+/// A line of the title block: a label and its text, or the rest of it.
 #[derive(Debug)]
 pub(super) struct Line {
     label: Run,
@@ -110,7 +110,7 @@ pub(super) struct Sheet<'f, 'p> {
     surface: Surface<'p>,
     number: usize,
     pages: usize,
-    /// Top of what comes next.
+    /// Top of the next card.
     y: f32,
     colour: Option<Colour>,
 }

@@ -94,14 +94,14 @@ impl AllowedChange {
         action: Action,
         which: &ApplicationRef,
     ) -> Result<AllowedChange> {
-        // Whoever may not act does not wait for the row, nor make others wait.
+        // A caller without permission neither waits for the row nor makes others wait.
         let seen = load(&service.db, caller, action, which).await?;
         ctx.check_conditions(service, &seen)?;
         let mut tx = service.db.begin().await?;
         if !applications::hold_system(&mut tx, seen.system_id).await? {
             return Err(Error::NotFound("application"));
         }
-        // What was decided above may have changed before the row was held.
+        // The decision above may be outdated, so it is repeated on the locked row.
         let before = load(&mut tx, caller, action, which).await?;
         ctx.check_conditions(service, &before)?;
         let target = decide(caller, action, &before.target()).granted()?;
@@ -133,7 +133,7 @@ impl AllowedChange {
     }
 }
 
-/// What the audit keeps.
+/// The fields that the audit keeps.
 fn audited(a: &ApplicationRecord) -> Value {
     json!({
         "system_id": a.system_id, "module_id": a.module_id, "organization_id": a.organization.as_ref().map(|o| o.id),

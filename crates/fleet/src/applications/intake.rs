@@ -1,4 +1,4 @@
-//! What a document lists, from parsing it to its transaction (spec: applications#intake).
+//! The applications that a document lists, from parsing it to its transaction (spec: applications#intake).
 
 use crate::Fleet;
 use aws_lc_rs::digest;
@@ -22,7 +22,7 @@ impl Listing {
     }
 }
 
-/// What one document of a system says of applications.
+/// The applications in one document of a system.
 #[derive(Debug)]
 pub(crate) struct ReportedApplications {
     /// Receipt.
@@ -46,8 +46,8 @@ impl ReportedApplications {
     }
 }
 
-/// Takes over what documents of held systems say, those of a system in order, with the system's host name after them.
-/// Before the auth epoch is raised, whose row everybody waits for.
+/// Stores the applications of the documents of locked systems, those of a system in order; each comes with the system's
+/// host name after the document. Call it before raising the auth epoch, as every writer waits for that row.
 pub async fn take_over(
     service: &Fleet,
     tx: &mut Tx,

@@ -1,5 +1,5 @@
-//! Applications found on systems (spec: applications#operations): what documents list, and what management does with
-//! it.
+//! Applications found on systems (spec: applications#operations): how documents list them, and how management reads and
+//! changes them.
 
 mod change;
 mod intake;

@@ -32,7 +32,7 @@ const HOSTS: u64 = 10_000;
 pub struct Totals {
     /// All of them.
     pub total: u64,
-    /// Assigned to nobody.
+    /// Without an assigned organization.
     pub unassigned: u64,
     /// Assigned.
     pub assigned: u64,
@@ -153,7 +153,7 @@ pub async fn summary(service: &Fleet, caller: &Caller, query: SummaryQuery) -> R
     Ok(Summary { total, types: Page { rows, total: count, request } })
 }
 
-/// The filter of a summary; what it names must be in the caller's reach.
+/// The filter of a summary; the objects it names must be in the caller's reach.
 async fn narrowed(
     service: &Fleet,
     caller: &Caller,
@@ -259,7 +259,7 @@ pub struct TypeVersions {
     pub versions: Vec<String>,
 }
 
-/// What the filters of the list can be set to.
+/// The choices of the list's filters.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Modules, ascending.
@@ -268,7 +268,7 @@ pub struct Choices {
     pub versions: Vec<TypeVersions>,
     /// Systems by name, the first ones.
     pub systems: Vec<(SystemId, String)>,
-    /// Whether one is assigned to nobody.
+    /// Whether an application has no assigned organization.
     pub has_unassigned: bool,
     /// Organizations by name.
     pub organizations: Vec<OrgRef>,

@@ -1,9 +1,10 @@
-//! Backups of systems (spec: backups#operations): what systems store, and what they and management do with it.
+//! Backups of systems (spec: backups#operations): systems store them, and systems and management list, read and delete
+//! them.
 //!
-//! The rows in the database are the list; the bytes are objects of a storage beside it. An object without a row is
-//! garbage with a job to remove it: the job is made before the upload begins and dropped by the transaction that lists
-//! the backup, and whatever takes a row away makes the job again in its own transaction. So a crash leaves neither a
-//! backup without bytes nor bytes that nobody removes.
+//! The rows in the database are the list; the bytes are objects in a storage beside it. An object without a row is
+//! garbage, and a job deletes it. The job is created before the upload begins and removed by the transaction that lists
+//! the backup; a transaction that removes a row creates the job again. So a crash leaves neither a backup without bytes
+//! nor bytes that are never removed.
 
 mod rate_limit;
 mod upload;
@@ -141,7 +142,7 @@ pub async fn delete(
 /// Where a backup can be fetched without a credential, for some seconds.
 #[derive(Clone)]
 pub struct Link {
-    /// The address; whoever knows it reads the backup, so it is never logged.
+    /// The address. It lets any holder read the backup, so it is never logged.
     pub url: String,
     /// Its life in seconds.
     pub seconds: u64,
@@ -188,7 +189,7 @@ fn named_by(service: &Fleet, token: &str) -> Option<String> {
 /// `GET /downloads/{token}`: whatever is wrong with the token, there is no such backup.
 pub async fn read_by_token(service: &Fleet, token: &str) -> Result<(Backup, Content)> {
     let key = named_by(service, token).ok_or(Error::NotFound("backup"))?;
-    // The key names the organization too: what has moved or gone meanwhile is not there.
+    // The key names the organization too: a backup that has moved or gone meanwhile is not found.
     let found = backups::by_object(&service.db, &key).await?.ok_or(Error::NotFound("backup"))?;
     read(service, found).await
 }

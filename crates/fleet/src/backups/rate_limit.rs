@@ -1,5 +1,5 @@
-//! How often a system may upload (spec: backups#operations): 6 times in a minute and 60 times in an hour, counted
-//! exactly.
+//! Limits how often a system may upload (spec: backups#operations): 6 times in a minute and 60 times in an hour,
+//! counted exactly.
 
 use bailiwick_domain::{Error, Result, SystemId, Ts, metrics::Counter};
 use std::{

@@ -20,7 +20,7 @@ const ABANDONED: Duration = Duration::from_secs(2 * 3600);
 /// Longest name of a file, in bytes, which are characters in it.
 const NAME_BYTES: usize = 255;
 
-/// What the head of the request says.
+/// The head of the request.
 #[derive(Clone, Debug)]
 pub struct Incoming {
     /// `Content-Length`.
@@ -40,11 +40,11 @@ pub enum Cut {
     Broken,
 }
 
-/// Stores a backup of the calling system; it is listed once all of it is kept.
+/// Stores a backup of the calling system; it is listed once all of its bytes are stored.
 ///
 /// # Errors
-/// 413 for what is too large or beyond the organization's quota, 429, 400 for a body of another length, 502 and 504 of
-/// the storage, 503 when too many upload at once.
+/// 413 for a body that is too large or beyond the organization's quota, 429, 400 for a body of another length, 502 and
+/// 504 of the storage, 503 when too many upload at once.
 pub async fn store(
     service: &Fleet,
     ctx: &RequestContext,
@@ -115,7 +115,7 @@ impl Draft {
         }
     }
 
-    /// Whether there is room, and the promise to remove what may come.
+    /// Checks that there is room, and enqueues the job that deletes the object if the upload fails.
     async fn begin(&self, service: &Fleet) -> Result<()> {
         let now = service.now();
         let mut tx = service.db.begin().await?;

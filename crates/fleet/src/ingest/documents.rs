@@ -29,7 +29,7 @@ pub struct Document {
     pub is_gzip: bool,
 }
 
-/// What the 202 tells.
+/// The content of the 202.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// Receipt.
@@ -114,7 +114,7 @@ fn prepare(document: &Document, max: usize) -> Result<Prepared> {
     Ok(Prepared { hash: text.hash, size, body })
 }
 
-/// All members of the stream; what decodes to more than `max` bytes is given up there.
+/// Decodes all members of the stream; stops after `max` bytes of output.
 fn gunzip(body: &[u8], max: usize) -> Result<Vec<u8>> {
     let mut decoded = Vec::with_capacity(body.len().saturating_mul(4).min(max));
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
@@ -123,7 +123,7 @@ fn gunzip(body: &[u8], max: usize) -> Result<Vec<u8>> {
     if decoded.len() > max { Err(too_large(max, u64::try_from(body.len()).ok())) } else { Ok(decoded) }
 }
 
-/// Durable before anybody is answered; few large transactions rather than one endless one.
+/// Commits the group before its senders are answered; in a few large transactions rather than one endless one.
 pub async fn write(db: Db, group: Vec<inventory::Document>) -> Result<Vec<()>, StoreError> {
     let waiting = group.len();
     let mut chunk: Vec<inventory::Document> = Vec::new();
@@ -140,7 +140,7 @@ pub async fn write(db: Db, group: Vec<inventory::Document>) -> Result<Vec<()>, S
     Ok(vec![(); waiting])
 }
 
-/// What the database gave up because others were in its way is written again.
+/// Retries a transaction that the database aborted because of a conflict.
 async fn commit(db: &Db, chunk: Vec<inventory::Document>) -> Result<(), StoreError> {
     for _ in 1..ATTEMPTS {
         match commit_once(db, chunk.clone()).await {

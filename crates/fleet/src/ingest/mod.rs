@@ -1,4 +1,5 @@
-//! What systems send often, written by group commit (spec: systems-interface#inventory, systems-interface#heartbeat).
+//! The frequent requests of systems, written by group commit (spec: systems-interface#inventory,
+//! systems-interface#heartbeat).
 
 mod documents;
 
@@ -35,12 +36,12 @@ pub struct Ingest {
     room: tokio::sync::Semaphore,
     /// A hint for the inventory worker.
     pub(crate) arrived: tokio::sync::Notify,
-    /// Held by whoever works on the queue: one at a time in each process.
+    /// Held by the task that works on the queue: one at a time in each process.
     working: tokio::sync::Mutex<()>,
 }
 
 impl Ingest {
-    /// Starts the writers on the tracker; they end after `stop` with what they have accepted.
+    /// Starts the writers on the tracker; they end after `stop`, once they have written every accepted request.
     pub fn start(db: &Db, tasks: &TaskTracker, stop: &CancellationToken) -> Ingest {
         let (beats_db, documents_db) = (db.clone(), db.clone());
         Ingest {

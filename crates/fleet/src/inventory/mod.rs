@@ -1,4 +1,4 @@
-//! Inventory after its acceptance: the worker that makes records of queued documents, and the reads.
+//! Inventory after a document was accepted: the worker that makes records from queued documents, and the reads.
 
 mod pack;
 mod plan;
@@ -29,7 +29,7 @@ pub use reads::{
 pub struct Latest {
     /// Everything but the document.
     pub record: Record,
-    /// Canonical text: in value what was received.
+    /// Canonical text: equal in value to the received document.
     pub document: String,
 }
 

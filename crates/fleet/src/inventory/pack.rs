@@ -1,4 +1,4 @@
-//! Texts as they are stored: compressed, most of them against a base, a whole text that they have nearly everything of.
+//! Stored texts: compressed, most of them against a base, which is a whole text that contains nearly all of theirs.
 
 use bailiwick_domain::{Error, Result};
 use bailiwick_store::inventory::Packed;
@@ -6,7 +6,7 @@ use zstd::zstd_safe::{CCtx, CParameter, DCtx, compress_bound, get_error_name};
 
 /// A base is written once and read often.
 const BASE_LEVEL: i32 = 6;
-/// What differs from a base is little; more effort finds nothing more.
+/// The differences from a base are small; a higher level finds nothing more.
 const LEVEL: i32 = 3;
 /// Bytes of a body that are never worth a new base.
 const SMALL_BODY: usize = 1024;
@@ -22,7 +22,7 @@ pub(super) fn pack_base(text: &str) -> Result<Vec<u8>> {
     zstd::bulk::compress(text.as_bytes(), BASE_LEVEL).map_err(Error::internal)
 }
 
-/// What the text says otherwise than the base.
+/// Compresses the differences between the text and the base.
 pub(super) fn pack_against(base: &str, text: &str) -> Result<Vec<u8>> {
     let failed = |code| Error::internal(get_error_name(code));
     // The library gives a base up that lies in the same memory as the text.

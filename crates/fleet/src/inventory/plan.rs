@@ -1,4 +1,4 @@
-//! What is to be written for queued documents: the part of the work that needs no database, apart from it.
+//! Plans the rows to write for queued documents: the part of the work that needs no database.
 
 use super::pack;
 use crate::applications::{Listing, ReportedApplications};
@@ -14,7 +14,7 @@ pub(super) struct Work {
     pub(super) latest: Option<Stored>,
 }
 
-/// An entry with what its text is made of.
+/// A queued entry, with its body or the text of the record it repeats.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) claimed: Claimed,
@@ -32,7 +32,7 @@ impl Entry {
     }
 }
 
-/// What to write for a system.
+/// The rows to write for a system.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub system: SystemId,
@@ -43,7 +43,7 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// Columns of the system after all steps; none: nothing new is said.
     pub(super) facts: Facts,
-    /// What each step says of applications.
+    /// The applications that each document lists.
     pub(super) heard: Vec<ReportedApplications>,
     /// The entry at which the steps end, and why.
     pub(super) failed: Option<(Claimed, String)>,
@@ -67,7 +67,7 @@ pub(super) struct New {
     pub(super) diff: Diff,
 }
 
-/// What a body is written against.
+/// The base that a body is compressed against.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Base {
     /// A stored one.
@@ -76,7 +76,7 @@ pub(super) enum Base {
     Planned(usize),
 }
 
-/// The text before, and what the next one may be written against.
+/// The previous document's text and hash.
 struct Previous {
     hash: String,
     text: String,
@@ -90,7 +90,7 @@ struct Planner<'r> {
     base: Option<(Base, String, usize)>,
 }
 
-/// Plans the work of one system; what cannot be used ends it there.
+/// Plans the work of one system; an unusable document ends the plan there.
 pub(super) fn plan(rules: &Rules, work: Work) -> Plan {
     let plan = Plan {
         system: work.system,
@@ -199,7 +199,7 @@ impl Planner<'_> {
         Ok((base, pack::pack_against(text, text)?))
     }
 
-    /// What the newest document says counts; what it is silent of stays as the one before it said.
+    /// Facts of the newest document replace the known ones; facts it lacks stay.
     fn say(&mut self, facts: Facts) {
         let known = &mut self.plan.facts;
         known.system_type = facts.system_type.or(known.system_type.take());

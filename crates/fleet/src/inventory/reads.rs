@@ -1,4 +1,4 @@
-//! What management reads of a system's inventory (spec: inventory#reads). Rows are chosen first and loaded in portions,
+//! Reads of a system's inventory by management (spec: inventory#reads). Rows are selected first and loaded in portions,
 //! so that no answer needs more memory than its largest row, however long the history is.
 
 use super::{Latest, pack};
@@ -13,7 +13,7 @@ use bailiwick_store::inventory::{
 };
 use std::{collections::BTreeMap, collections::HashMap, time::Duration};
 
-/// What counts as recent.
+/// The age up to which a change is recent.
 const RECENT: Duration = Duration::from_secs(24 * 3600);
 /// An inventory alert is over after that time at the latest.
 const ALERT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -102,7 +102,7 @@ pub async fn record(
 /// How much has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Whose.
+    /// The system.
     pub system: SystemId,
     /// Differences in all.
     pub total: i64,

@@ -1,8 +1,8 @@
 //! The worker of spec: inventory#processing: queued documents become records with their differences.
 //!
-//! Entries are claimed with a lease, those of a system together, so that a system's documents are handled in order and
-//! different systems side by side. A worker that dies leaves entries whose lease ends; processing twice changes
-//! nothing, because an entry is removed in the transaction that uses it.
+//! Entries are claimed with a lease, all of a system together, so that a system's documents are processed in order and
+//! different systems in parallel. When a worker dies, the leases of its entries end. Processing an entry twice changes
+//! nothing, because the transaction that uses an entry also removes it.
 
 use super::{
     plan::{self, Entry, Work},
@@ -36,11 +36,11 @@ const BATCH: usize = 32;
 const BATCH_BYTES: i64 = 16 * 1024 * 1024;
 /// Batches under way at one time: while one is planned another one is written.
 const LANES: usize = 3;
-/// Longest time a claimed entry waits for a worker that has died. Many times what a claim takes.
+/// Longest time a claimed entry waits after its worker has died. Many times longer than a claim takes.
 const LEASE: Duration = Duration::from_secs(30);
 /// How often the queue is looked at when nothing says that there is something.
 const POLL: Duration = Duration::from_secs(2);
-/// How often the log is told of a full queue.
+/// How often a full queue is logged.
 const WATCH: Duration = Duration::from_secs(60);
 /// Failures before an entry is put aside.
 const ATTEMPTS: i64 = 3;
@@ -78,7 +78,7 @@ pub async fn run_until_idle(service: &Fleet) -> Result<u64> {
     until_idle(|| work_off(service)).await
 }
 
-/// Claims once and handles what was claimed.
+/// Claims once and processes the claimed entries.
 async fn work_off(service: &Fleet) -> Result<u64> {
     let _turn = service.ingest().hold_worker().await;
     let mut tx = service.db.begin_relaxed().await?;
@@ -100,8 +100,8 @@ async fn work_off(service: &Fleet) -> Result<u64> {
     first_error.map(|()| count)
 }
 
-/// The entries of each system in order, as many systems together as one transaction takes; and what is too much of one
-/// system for one transaction.
+/// The entries of each system in order, with as many systems together as one transaction takes; and the entries of a
+/// system beyond what one transaction takes.
 fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
     let mut systems: Vec<(i64, Vec<Claimed>)> = Vec::new();
     let mut places: HashMap<SystemId, usize> = HashMap::new();
@@ -133,8 +133,8 @@ fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
     (batches, surplus)
 }
 
-/// A batch together; if that fails, each system for itself, and then entry by entry, so that what is wrong with one
-/// document is counted against that one only.
+/// Processes a batch together. If that fails, each system is processed by itself, and then entry by entry, so that a
+/// bad document only counts against its own entry.
 async fn handle(service: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
     let text = match together(service, &batch).await {
         Ok(failed) => {
@@ -165,7 +165,7 @@ async fn handle(service: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
 /// An entry that cannot be used, why, and the entries of its system behind it.
 type Unusable = (Claimed, String, Vec<Claimed>);
 
-/// Reads what a batch needs, plans it on a thread for work, and writes it in one transaction.
+/// Reads the rows that a batch needs, plans it on a worker thread, and writes it in one transaction.
 async fn together(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusable>, Failure> {
     let Some(claimed_until) = batch.iter().flatten().map(|entry| entry.claimed_until).next() else {
         return Ok(Vec::new());
@@ -191,7 +191,7 @@ async fn together(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusabl
     Ok(failed)
 }
 
-/// The bodies of a batch and what they are compared with.
+/// The bodies of a batch and the records they are compared with.
 async fn read(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Failure> {
     let entries = || batch.iter().flatten();
     let ids: Vec<i64> = entries().filter(|e| e.same_as.is_none()).map(|entry| entry.id).collect();
@@ -268,7 +268,7 @@ async fn put_back(service: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Tells the log how full the queue is when that is worth telling (spec: inventory#processing).
+/// Logs how full the queue is when it is too full (spec: inventory#processing).
 async fn watch_queue(service: &Fleet) {
     let state = match inventory::state(&service.db).await {
         Ok(state) => state,

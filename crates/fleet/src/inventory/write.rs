@@ -1,5 +1,4 @@
-//! Writing what was planned: the documents of many systems in one transaction, each with everything that follows from
-//! it.
+//! Writes plans: the documents of many systems in one transaction, each with everything that follows from it.
 
 use super::{
     plan::{Base, Plan},
@@ -24,16 +23,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Changes stored by one statement.
 const DIFFS_AT_ONCE: usize = 1000;
 
-/// A record that was made and what it found.
+/// A new record and its differences.
 struct Made {
     system: SystemId,
     id: i64,
     changes: Vec<Change>,
 }
 
-/// Writes the plans in one transaction, all or nothing; those whose entries are no longer ours are left out.
-/// Everything that an entry leads to is kept together with the end of the entry, so doing it twice does it once.
-/// Answers the entries whose system has got another latest record since they were planned: they are to be planned anew.
+/// Writes the plans in one transaction, all or nothing; plans whose entries another process has claimed are left out.
+/// All effects of an entry are written with its removal, so a repeated call has no further effect. Returns the entries
+/// of systems that have got another latest record since they were planned: they must be planned again.
 pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Result<Vec<Claimed>, Failure> {
     let ids: Vec<i64> = plans.iter().flat_map(|plan| &plan.steps).map(|step| step.claimed.id).collect();
     if ids.is_empty() {
@@ -78,7 +77,7 @@ pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Resu
     Ok(stale)
 }
 
-/// What the documents of a plan say of applications, with the name the system has after them.
+/// The applications in the documents of a plan, with the name the system has after them.
 fn heard(
     plan: &mut Plan,
     senders: &HashMap<SystemId, Sender>,
@@ -94,7 +93,7 @@ struct Pending {
     changes: Vec<Change>,
 }
 
-/// Bases, records and what is known of the systems' latest ones. Answers the records with what is before each.
+/// Writes bases, records and the facts of the systems' latest ones. Returns the records with the one before each.
 async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i64>, Made, Ts)>, Failure> {
     // The steps of all plans in one line: a record to make, or none for a text that came again.
     let mut line: Vec<(SystemId, Option<i64>, Ts, Option<Pending>)> = Vec::new();
@@ -153,7 +152,7 @@ async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i
         let known = latest.entry(system).or_insert((received_at, id));
         *known = (received_at.max(known.0), id);
     }
-    // Rows in one order everywhere, so that nobody waits for each other in a ring.
+    // All writers lock these rows in the same order, so that no deadlock arises.
     let mut again: Vec<(i64, Ts)> = again.into_iter().collect();
     again.sort_unstable();
     inventory::touch(tx, &again, now).await?;
@@ -192,7 +191,7 @@ async fn tell(tx: &mut Tx, made: &[(Option<i64>, Made, Ts)], now: Ts) -> Result<
     Ok(events::write(tx, &told).await?)
 }
 
-/// Stores what the comparisons found, and the alerts that follow.
+/// Stores the differences, and the alerts that follow from them.
 async fn differences(tx: &mut Tx, made: Vec<(Option<i64>, Made, Ts)>, now: Ts) -> Result<(), Failure> {
     let mut new = Vec::new();
     for (previous, made, record_at) in &made {
@@ -228,7 +227,7 @@ async fn differences(tx: &mut Tx, made: Vec<(Option<i64>, Made, Ts)>, now: Ts) -
     Ok(())
 }
 
-/// Ends alerts whose element is there again, and raises one when the worst change is critical (spec:
+/// Ends alerts about elements that are present again, and raises one when the worst change is critical (spec:
 /// inventory#inventory-alerts).
 async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(), Failure> {
     let created: HashSet<(&str, &str)> = made
@@ -291,7 +290,7 @@ async fn columns(
         has_changed = true;
     }
     if has_changed {
-        // What alerts say about a system is kept with its credential.
+        // The facts that alerts carry about a system are cached with its credential.
         tx.note_auth_epoch().await?;
     }
     Ok(())

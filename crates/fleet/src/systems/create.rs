@@ -107,7 +107,7 @@ pub(super) async fn home(
     Ok((granted, place, organization))
 }
 
-/// The caller, or what owners and distributors let appear in his place.
+/// The caller, or the organization that an owner or distributor names instead.
 async fn creator(tx: &mut Tx, caller: &Caller, new: &NewSystem) -> Result<Creator> {
     let mut creator = caller.creator().ok_or_else(|| Error::internal("a system created by nobody"))?;
     if let Some(id) = new.created_by_organization_id.as_deref().filter(|id| !id.is_empty()) {

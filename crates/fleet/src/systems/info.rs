@@ -1,4 +1,4 @@
-//! `GET /systems/info`: what a system may know of itself (spec: systems-interface#info).
+//! `GET /systems/info`: the data a system may read about itself (spec: systems-interface#info).
 
 use crate::Fleet;
 use bailiwick_domain::{Error, Result, System, Ts};

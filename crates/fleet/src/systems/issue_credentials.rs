@@ -1,5 +1,5 @@
-//! `GET /proxy/credentials`: an appliance that knows only its older pair gets a key and a secret (spec:
-//! systems-interface#older-paths).
+//! `GET /proxy/credentials`: an appliance that has only its older pair of credentials receives a key and a secret
+//! (spec: systems-interface#older-paths).
 
 use crate::Fleet;
 use bailiwick_domain::{Error, Result, validate::SystemSecret};
@@ -9,7 +9,7 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::{legacy, systems};
 use serde_json::json;
 
-/// What the appliance gets.
+/// The credentials for the appliance.
 #[derive(Clone, Debug)]
 pub struct Issued {
     /// Public half of its credential.
@@ -28,7 +28,7 @@ pub async fn issue_credentials(
     let secret = SystemSecret::generate(&*service.entropy);
     let hash = hash_secret(secret.secret.expose(), &*service.entropy);
     let mut tx = service.db.begin().await?;
-    // What the gate has seen may have changed before the rows were held.
+    // The gate's check may be outdated, so it is repeated on the locked rows.
     let found = systems::lock(&mut tx, identity.id).await?;
     let has_pair = legacy::hold(&mut tx, identity.id).await?;
     let found = found

@@ -1,5 +1,5 @@
 //! Suspend, reactivate, delete, restore, destroy, a new secret (spec: systems#life-cycle). Each raises the auth epoch
-//! in its transaction, so that the very next system-facing call of any process sees it.
+//! in its transaction, so that the very next system-facing request to any process sees it.
 
 use super::Created;
 use crate::{Fleet, backup_objects};
@@ -125,7 +125,7 @@ impl AllowedChange {
         id: Option<SystemId>,
     ) -> Result<AllowedChange> {
         let id = id.ok_or(Error::NotFound("system"))?;
-        // Whoever may not act does not wait for the row, nor make others wait.
+        // A caller without permission neither waits for the row nor makes others wait.
         let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
         decide(caller, action, &found.target()).granted()?;
         ctx.check_conditions(service, &found.system)?;
@@ -156,7 +156,7 @@ impl AllowedChange {
     }
 }
 
-/// What the audit keeps; no secret and no hash is in it.
+/// The fields that the audit keeps, without secrets and hashes.
 fn audited(system: &System) -> Value {
     json!({
         "name": system.name, "organization_id": system.organization.id, "system_key": system.system_key,

@@ -1,4 +1,4 @@
-//! Systems: what management does with them, and what they do for themselves.
+//! Systems: the operations of management on them, and their own operations.
 
 mod create;
 mod export;
@@ -90,7 +90,7 @@ fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
         && query.filter == SystemFilter { statuses, ..SystemFilter::default() }
 }
 
-/// What a filter finds whatever it says of statuses, once for all pages and orders; see [`systems::matches`].
+/// The systems that a filter finds without regard to status, cached for all pages and orders; see [`systems::matches`].
 async fn matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
     if !systems::is_lasting(filter) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Lists that ask for statuses and something else, from what was found before.
+//! Lists with a filter by status and another filter, made from cached matches.
 
 use super::{SystemQuery, found};
 use crate::Fleet;
@@ -8,7 +8,7 @@ use bailiwick_policy::Scope;
 use bailiwick_store::systems::{self, Ranked, SystemOrder, SystemRecord};
 use bytes::Bytes;
 
-/// The page of such a list; none for all others, and where nothing vouches for what systems are counted as.
+/// The page of such a list. None for all other lists, and while the stored statuses are not settled.
 pub(super) async fn page(
     service: &Fleet,
     scope: Scope,
@@ -28,7 +28,7 @@ pub(super) async fn page(
     let kept = match service.answers.get(&key).await {
         Some(kept) => kept,
         None => {
-            // What the filter finds whatever the statuses, if somebody has asked for that.
+            // The cached matches of the filter without statuses, if there are any.
             let matches = found(service, scope, filter).await?;
             let find = async {
                 let ranked = systems::ranked(db, &scope, filter, order.0, matches.as_ref()).await?;

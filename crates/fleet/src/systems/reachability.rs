@@ -7,16 +7,16 @@ use bailiwick_outbound::reachability::Candidate;
 use bailiwick_policy::Caller;
 use std::net::IpAddr;
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reachability {
     /// Whether anything answered.
     pub reachable: bool,
-    /// What answered, else the first that was asked; empty when nothing may be asked.
+    /// The address that answered, else the first that was tried; empty when none may be tried.
     pub url: String,
 }
 
-/// Asks the appliance at the name it has told us. A person may ask ten times a minute.
+/// Connects to the appliance at the name it has reported. A user may do so ten times a minute.
 pub async fn reachability(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Reachability> {
     let system = load(service, caller, id).await?.system;
     let user = caller.user_id().ok_or_else(|| Error::internal("a person asks for reachability"))?;

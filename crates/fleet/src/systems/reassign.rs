@@ -1,9 +1,9 @@
-//! A system goes to another organization: `PUT /systems/{id}` with another `organization_id` (spec:
+//! Moves a system to another organization: `PUT /systems/{id}` with another `organization_id` (spec:
 //! systems#reassignment).
 //!
 //! First its backups are copied, which takes time and may fail; then one transaction moves everything; then a job
-//! clears up behind it ([`super::transfer`]). The job is promised before the first copy, so a crash leaves nothing behind.
-//! Two leases keep moves of one system apart from each other, and from what is cleared up behind them.
+//! cleans up ([`super::transfer`]). The job is enqueued before the first copy, so a crash leaves nothing behind. Two
+//! leases keep moves of one system apart from each other and from the cleanup of earlier ones.
 
 use super::{
     create::home,
@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often backups that arrive meanwhile are copied after the others.
 const ROUNDS: usize = 5;
 
-/// Name of the lock that only moves of a system take: whoever finds it taken is refused.
+/// Name of the lock that only moves of a system take: a move that finds it taken is refused.
 fn lock(system: SystemId) -> String {
     format!("reassignment:{system}")
 }
@@ -47,7 +47,7 @@ fn in_progress() -> Error {
     Error::conflict("system reassignment is already in progress")
 }
 
-/// Moves a system, which was `seen` when the first checks were passed, and changes what else is to be changed.
+/// Moves a system, which the first checks loaded as `seen`, and applies the other changes.
 pub(super) async fn reassign(
     service: &Fleet,
     caller: &Caller,
@@ -82,11 +82,11 @@ struct Work {
     seen: System,
     to: OrgId,
     change: Change,
-    /// What is copied, or begun to be, by the key of the original: the key of the copy.
+    /// The copies that are made or begun: the key of the original, and that of the copy.
     copies: BTreeMap<String, String>,
 }
 
-/// What came of an attempt to write.
+/// The result of an attempt to write.
 enum Written {
     Moved(Box<System>),
     /// Backups arrived that are not copied yet.
@@ -112,7 +112,7 @@ impl Work {
         Ok(leases::take(&self.service.db, name, self.holder, now, now.plus(LOCK)).await?)
     }
 
-    /// Keeps what is cleared up behind moves out of the way.
+    /// Keeps the cleanup of earlier moves from running.
     async fn stop_clearing(&self) -> Result<()> {
         let (name, deadline) = (transfer::lock(self.seen.id), Instant::now() + WAITING);
         while !self.take(&name).await? {
@@ -156,7 +156,7 @@ impl Work {
         for backup in &missing {
             let Some(copy) = self.copies.get(&backup.object_key) else { continue };
             if let Err(e) = backup_objects::copy(&self.service, backup, copy).await {
-                // What was deleted meanwhile, with its system perhaps, nobody misses.
+                // A backup that was deleted meanwhile, perhaps with its system, needs no copy.
                 if backups::by_object(&self.service.db, &backup.object_key).await?.is_some() {
                     return Err(e);
                 }

@@ -1,5 +1,5 @@
-//! `POST /systems/register` (spec: systems-interface#register): the order of the checks decides what a caller without
-//! the right secret can learn, which is nothing.
+//! `POST /systems/register` (spec: systems-interface#register). The order of the checks ensures that a caller without
+//! the right secret learns nothing.
 
 use crate::Fleet;
 use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
@@ -8,7 +8,7 @@ use bailiwick_identity::credentials::{CredentialKey, Imported, SaltedHash, is_se
 use bailiwick_platform::RequestContext;
 use bailiwick_store::credentials::{self, CredentialRecord};
 
-/// What the appliance gets.
+/// The answer to the appliance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
     /// Public half of its credential.
@@ -17,7 +17,7 @@ pub struct Registered {
     pub registered_at: Ts,
 }
 
-/// Registers the system whose secret is presented; `secret`: none = missing from the body.
+/// Registers the system with the presented secret; `secret`: none = missing from the body.
 pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str>) -> Result<Registered> {
     let received_at = service.now();
     let text = secret.filter(|s| !s.is_empty()).ok_or_else(|| Error::field("system_secret", "required"))?;
@@ -41,7 +41,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
         tx.commit().await?;
         return Ok(Registered { system_key: found.system_key, registered_at: received_at });
     }
-    // Something came between; its state now says what to answer.
+    // Another request has changed the system meanwhile; its present state decides the answer.
     match credentials::by_public(&mut tx, &secret.public).await?.filter(|now| is_right(Some(now), &secret)) {
         Some(now) => settled(service, ctx, &now, received_at)?
             .ok_or_else(|| Error::internal("a registration failed without a reason")),
@@ -49,7 +49,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
     }
 }
 
-/// The system whose secret this is. Unknown lookup parts cost a query once a minute, and the work of a known one.
+/// The system with this secret. An unknown lookup part costs one query a minute, and as much work as a known one.
 async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<CredentialRecord>> {
     let memory = service.credentials();
     let part = CredentialKey::Public(&secret.public);
@@ -57,7 +57,7 @@ async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<
         None
     } else {
         let read = credentials::by_public(&service.db, &secret.public).await?;
-        // Only what was looked up: asking again makes nobody unknown for longer.
+        // Only after a query: repeated requests do not prolong the time.
         if read.is_none() {
             memory.note_unknown(part, now);
         }
@@ -67,7 +67,7 @@ async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<
         return Ok(found);
     }
     let Some(found) = found else { return Ok(None) };
-    // The first use of a secret whose hash was imported.
+    // The first use of a secret with an imported hash.
     let Some(imported) = Imported::parse(&found.secret_hash) else { return Ok(None) };
     if !take_over(service, found.id, &imported, secret.secret.expose()).await? {
         return Ok(None);

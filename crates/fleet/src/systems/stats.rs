@@ -20,15 +20,15 @@ use uuid::Uuid;
 
 pub use stats::Totals;
 
-/// Systems that are counted anew at once.
+/// Number of systems that are recounted at once.
 const BATCH: u64 = 1_000;
 /// As far as clocks may differ: nothing is counted as silent that is not so by the slowest of them.
 const SKEW: Duration = Duration::from_secs(30);
 /// For so many intervals of the monitor the next ones to fall silent are known.
 const INTERVALS: u32 = 3;
 
-/// Counts systems by what they are now and looks ahead to those that will fall silent, so that [`totals`] has to look
-/// at few (`bailiwick_store::systems::status_counts`).
+/// Updates the counts of systems by present status, and prepares for those about to become inactive, so that [`totals`]
+/// reads few rows (`bailiwick_store::systems::status_counts`).
 pub async fn settle(service: &Fleet) -> Result<()> {
     let systems = &service.settings.systems;
     let silent = service.now().minus(systems.liveness_timeout);
@@ -83,12 +83,12 @@ pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Re
     window.fill(&changes, super::all(service, scope).await?)
 }
 
-/// What the filters of the list can be set to.
+/// The choices of the list's filters.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Types, ascending, with their versions, descending.
     pub products: BTreeMap<String, Vec<String>>,
-    /// Who created systems, by name.
+    /// The creators of systems, by name.
     pub creators: Vec<CreatorChoice>,
     /// Organizations with systems, by name.
     pub organizations: Vec<OrgRef>,

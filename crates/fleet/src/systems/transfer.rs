@@ -1,5 +1,5 @@
-//! The promise to clean up after a system that goes to another organization. It is a job, written in the transactions
-//! of the move; the worker of the `alerts` crate does the work.
+//! The cleanup job of a system that moves to another organization. The transactions of the move write it; a worker of
+//! the `alerts` crate runs it.
 
 use crate::Fleet;
 use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, SystemId, Ts};
@@ -19,12 +19,13 @@ pub(super) const IN_FLIGHT: Duration = Duration::from_secs(120);
 /// For how long a lease on a system counts without being renewed.
 pub const LOCK: Duration = Duration::from_secs(300);
 
-/// Name of the lease that cleanup and move of a system both take: what one removes the other may need.
+/// Name of the lease that cleanup and move of a system both take, because the cleanup could remove objects that the
+/// move needs.
 pub fn lock(system: SystemId) -> String {
     format!("clearing:{system}")
 }
 
-/// What a move leaves to be done.
+/// The work that a move leaves to the cleanup.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cleanup {
     /// Which move.

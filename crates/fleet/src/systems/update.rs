@@ -50,7 +50,7 @@ pub async fn update(
     }
     system.updated_at = service.now();
     systems::update(&mut tx, &granted, &system).await?;
-    // Its name goes out with its alerts, from what is kept with the credential.
+    // The system's alerts carry its name, which is cached with the credential.
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
         action: "system.update",
@@ -90,7 +90,7 @@ pub(super) fn check_registered(system: &System, wanted: impl Into<String>) -> Re
     }
 }
 
-/// Takes over what a change names, organization apart.
+/// Applies the fields of a change, except the organization.
 pub(super) fn apply(system: &mut System, change: Change) -> Result<()> {
     let mut fields = Fields::new();
     if let Some(name) = change.name.filter(|name| !name.is_empty()) {
@@ -110,7 +110,7 @@ pub(super) fn apply(system: &mut System, change: Change) -> Result<()> {
     fields.finish()
 }
 
-/// What the audit keeps of a change.
+/// The fields of a change that the audit keeps.
 pub(super) fn editable(system: &System) -> Value {
     json!({"name": system.name, "notes": system.notes, "custom_data": system.custom_data})
 }

@@ -1,5 +1,5 @@
-//! The walk through two documents at the same time (spec: inventory-changes#comparison). It only finds where they
-//! differ; what that means is for the rules.
+//! Walks two documents at the same time (spec: inventory-changes#comparison). It only finds the differences; the rules
+//! classify them.
 
 use super::{
     Kind,
@@ -82,10 +82,10 @@ where
     }
 }
 
-/// What tells an element of an array from the others: the kind of the scalar and its text.
+/// The identity of an array element: the kind of the scalar and its text.
 type Identity<'j> = (u8, Cow<'j, str>);
 
-/// The elements whose identity occurs once, sorted by it; they are taken from `rest`.
+/// The elements with a unique identity, sorted by it; they are removed from `rest`.
 fn identified<'j>(items: &'j [Json<'_>], field: &str, rest: &mut Vec<usize>) -> Vec<(Identity<'j>, usize)> {
     let mut known: Vec<(Identity<'j>, usize)> = items
         .iter()
@@ -128,9 +128,10 @@ fn identity<'j>(value: &'j Json<'_>) -> Option<Identity<'j>> {
     }
 }
 
-/// Takes away what both sides have, as often as both have it: the k-th occurrence here goes with the k-th there.
+/// Removes elements that both sides have, as often as both have them: the k-th occurrence here pairs with the k-th
+/// there.
 fn drop_equal(old: &[Json<'_>], new: &[Json<'_>], old_rest: &mut Vec<usize>, new_rest: &mut Vec<usize>) {
-    // What both begin with pairs off in any case, and mostly that is everything.
+    // A common prefix pairs off in any case, and mostly it is everything.
     let common = old_rest.iter().zip(&*new_rest).take_while(|&(&a, &b)| old[a] == new[b]).count();
     old_rest.drain(..common);
     new_rest.drain(..common);

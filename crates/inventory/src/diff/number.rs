@@ -108,7 +108,7 @@ pub(super) fn compare_change(previous: &Decimal, current: &Decimal, percent: u32
     if let (Some(before), Some(after)) = (previous.units(scale), current.units(scale)) {
         return ((after - before).abs() * 100).cmp(&(before.abs() * i128::from(percent)));
     }
-    // Relative to the first one, whose size becomes a number near 1.
+    // Scaled by the first one, which becomes a number near 1.
     let (before, after) = (previous.approximate(previous.point), current.approximate(previous.point));
     ((after - before).abs() * 100.0).total_cmp(&(before.abs() * f64::from(percent)))
 }

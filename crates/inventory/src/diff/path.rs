@@ -1,9 +1,9 @@
-//! Where a value stands in a document, and the two paths that tell it (spec: inventory-changes#paths).
+//! The place of a value in a document, and the two paths that describe it (spec: inventory-changes#paths).
 
 use bailiwick_domain::json::Json;
 use std::borrow::Cow;
 
-/// Segments of the longest path; what lies deeper is compared as a whole (spec: inventory-changes#limits-and-order).
+/// Segments of the longest path; deeper values are compared as a whole (spec: inventory-changes#limits-and-order).
 pub(super) const MAX_DEPTH: usize = 10;
 /// Characters of the longest field path.
 const MAX_FIELD_CHARS: usize = 500;
@@ -29,7 +29,7 @@ pub(super) enum Place {
     Openvpn(&'static str),
     /// Sections of OpenVPN: paired by `section`, shown by their index.
     Sections,
-    /// An object whose keys are data.
+    /// An object with data as keys.
     DataMap,
     /// Below a `nethvoice_*` key of a module every object is a data map.
     Counters,
@@ -76,7 +76,7 @@ impl Place {
         matches!(self, Place::Nodes | Place::DataMap | Place::Counters)
     }
 
-    /// The field that tells which element of an array here is which.
+    /// The field that identifies the elements of an array here.
     pub(super) const fn identity(self) -> Option<&'static str> {
         match self {
             Place::Sections => Some("section"),
@@ -149,7 +149,7 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
         }
     }
 
-    /// Appends the structural path: what the rules look at.
+    /// Appends the structural path, which the rules match.
     pub(super) fn write_structural(&self, out: &mut String) {
         let Some(parent) = self.parent else { return };
         parent.write_structural(out);

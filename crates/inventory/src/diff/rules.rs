@@ -1,6 +1,6 @@
-//! What a change means: category, severity and significance (spec: inventory-changes#category,
-//! inventory-changes#significance), read from one document of rules. Every rule looks at the structural path, never at
-//! text that was chosen on the appliance.
+//! Classifies changes: category, severity and significance (spec: inventory-changes#category,
+//! inventory-changes#significance), by one document of rules. Every rule matches the structural path, never text that
+//! was chosen on the appliance.
 
 use super::{
     Category, Kind, Severity,
@@ -191,7 +191,7 @@ impl Rules {
         fitting.map_or(Category::System, |(category, _)| *category)
     }
 
-    /// What the patterns say; none when none fits.
+    /// The severity by the patterns; none when no pattern matches.
     fn severity(&self, path: &str, kind: Kind) -> Option<Severity> {
         let fitting =
             self.severities.iter().find(|(_, change, patterns)| *change == kind && patterns.fit(path));

@@ -1,4 +1,4 @@
-//! Laws of the walk, with the exact places that paths to show do not tell.
+//! Laws of the walk, with exact places that the shown paths do not tell apart.
 
 use super::{
     Kind,

@@ -1,10 +1,10 @@
-//! What an issuer sends: its description, what it says of a token and of a person.
+//! The documents of an issuer: its description, and its answers about a token and a person.
 
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
-/// What an issuer says of itself, as far as it is used here.
+/// The fields of an issuer's description that are used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovery {
     /// Its name, exactly as tokens must state it.
@@ -13,9 +13,9 @@ pub struct Discovery {
     pub authorization_endpoint: Option<String>,
     /// Its keys.
     pub jwks_uri: String,
-    /// Where it tells what a token is good for.
+    /// The endpoint that describes a token.
     pub introspection_endpoint: Option<String>,
-    /// Where it tells whose a token is.
+    /// The endpoint that describes the user of a token.
     pub userinfo_endpoint: Option<String>,
     /// The introspection endpoint takes the secret in the form only.
     pub secret_in_form: bool,
@@ -34,7 +34,7 @@ pub(super) struct WrittenDiscovery {
 }
 
 impl WrittenDiscovery {
-    /// What is wrong with it, if the issuer at `url` has sent it.
+    /// Checks the description that the issuer at `url` has sent; the error names the problem.
     pub(super) fn check(self, url: &str) -> Result<Discovery, &'static str> {
         if self.issuer.trim_end_matches('/') != url {
             return Err("it calls itself otherwise than the configured issuer");
@@ -71,12 +71,12 @@ impl WrittenDiscovery {
     }
 }
 
-/// What introspection says of a token (RFC 7662 §2.2).
+/// The answer to an introspection (RFC 7662 §2.2).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Introspected {
     /// Whether it is good.
     pub active: bool,
-    /// Whose.
+    /// The subject.
     pub sub: Option<String>,
     /// Issued to.
     pub client_id: Option<String>,
@@ -92,7 +92,7 @@ pub struct Introspected {
     pub nbf: Option<f64>,
     /// `Bearer`, `DPoP` …
     pub token_type: Option<Value>,
-    /// What kind of token it is, as some issuers call it: `access_token`, `refresh_token` …
+    /// The kind of token, as some issuers call it: `access_token`, `refresh_token` …
     pub token_use: Option<Value>,
     /// The same, as others do.
     pub typ: Option<Value>,
@@ -100,18 +100,18 @@ pub struct Introspected {
     pub cnf: Option<Value>,
     /// E-mail of the person.
     pub email: Option<String>,
-    /// Whether that is known to be his.
+    /// Whether the address is verified.
     pub email_verified: Option<Value>,
 }
 
-/// What the issuer says of a person.
+/// The issuer's description of a person.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Userinfo {
     /// The subject.
     pub sub: String,
     /// E-mail.
     pub email: Option<String>,
-    /// Whether that is known to be his.
+    /// Whether the address is verified.
     pub email_verified: Option<Value>,
 }
 

@@ -25,7 +25,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ABOUT_TOKENS: usize = 50;
 /// The same for description and keys: a client that shows tokens without end keeps no other from learning new keys.
 const DOCUMENTS: usize = 4;
-/// How long one waits for its turn.
+/// How long a request waits for a place.
 const TURN: Duration = Duration::from_secs(1);
 
 /// How long an issuer may take.
@@ -52,7 +52,7 @@ pub(crate) struct Connections {
     times: Times,
 }
 
-/// What a request is about: each has turns of its own.
+/// The subject of a request: each has places of its own.
 #[derive(Clone, Copy)]
 pub(crate) enum About {
     /// The issuer itself.
@@ -134,7 +134,7 @@ impl Connections {
     }
 }
 
-/// A request with what all have in common.
+/// A request with the headers that all of them have.
 pub(crate) fn request(method: Method, url: &str, body: Bytes) -> Result<Request<Full<Bytes>>, IssuerError> {
     let target: Uri = url.parse().map_err(|e| IssuerError::Unreachable(format!("an address: {e}")))?;
     let mut request = Request::new(Full::new(body));

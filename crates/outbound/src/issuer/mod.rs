@@ -1,6 +1,6 @@
-//! Client of an OpenID Connect issuer (spec: conventions#limits, authentication#identity-modes): what it says of
-//! itself, its keys, and what it says of a token. The only requests are those below; redirects are not followed,
-//! answers are read up to a limit, and what an issuer says of an error goes nowhere.
+//! Client of an OpenID Connect issuer (spec: conventions#limits, authentication#identity-modes): reads its description,
+//! its keys, and its answers about tokens. It makes only the requests below; it follows no redirects, reads answers up
+//! to a limit, and never passes on an issuer's error texts.
 
 mod documents;
 pub(crate) mod exchange;
@@ -56,10 +56,10 @@ pub struct Credentials<'a> {
     pub secret: &'a str,
 }
 
-/// What the issuer says of a token.
+/// The issuer's answer about a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssuerAnswer<T> {
-    /// It is good, and this is what it says.
+    /// The token is valid; the value describes it.
     Good(T),
     /// The issuer does not accept it.
     Refused,
@@ -86,8 +86,8 @@ impl IssuerClient {
         Ok(IssuerClient { connections: Connections::new(times)? })
     }
 
-    /// What the issuer at `url` (without a trailing slash) says of itself. It must call itself so; a trailing slash
-    /// more is its choice.
+    /// The description of the issuer at `url` (without a trailing slash). Its own name for itself must equal `url`,
+    /// with or without a trailing slash.
     pub async fn discover(&self, url: &str, within: Duration) -> Result<Discovery, IssuerError> {
         let at = format!("{url}/.well-known/openid-configuration");
         let answered = self.get(&at, None, within, DOCUMENT_BYTES).await?;
@@ -129,7 +129,7 @@ impl IssuerClient {
         Ok(if said.active { IssuerAnswer::Good(said) } else { IssuerAnswer::Refused })
     }
 
-    /// What the issuer says of the person behind a token.
+    /// The issuer's description of the user of a token.
     pub async fn userinfo(&self, endpoint: &str, token: &str) -> Result<IssuerAnswer<Userinfo>, IssuerError> {
         let total = self.connections.times().total;
         let answered = self.get(endpoint, Some(token), total, ANSWER_BYTES).await?;
@@ -190,7 +190,7 @@ fn ok<T: serde::de::DeserializeOwned>(answered: &WholeAnswer, what: &str) -> Res
     if answered.status != StatusCode::OK {
         return Err(unexpected(answered, what));
     }
-    // What is wrong with it would quote it.
+    // The parser's error is dropped, because it would quote the answer.
     let unreadable = |_| IssuerError::Unreachable(format!("{what}: an answer that cannot be read"));
     serde_json::from_slice(&answered.body).map_err(unreadable)
 }

@@ -1,5 +1,5 @@
-//! The calls of spec: logto#calls. `find_user` and `find_organization` are two more: by them a creation whose answer
-//! was lost finds what it has made, and nothing else asks them.
+//! The calls of spec: logto#calls, and two more: `find_user` and `find_organization`. After a creation whose answer was
+//! lost, they find the object it has made; they have no other use.
 
 use super::{
     LogtoClient, LogtoError,
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 type Done<T> = Result<T, LogtoError>;
 
-/// What is not there is removed already.
+/// Treats a missing object as removed.
 fn removed<T>(done: Done<T>) -> Done<()> {
     match done {
         Ok(_) | Err(LogtoError::Missing) => Ok(()),
@@ -33,7 +33,7 @@ fn found<T>(done: Done<T>) -> Done<Option<T>> {
     }
 }
 
-/// Of what not every version of Logto has (spec: logto#calls: 404 and 405 tolerated).
+/// For calls that not every version of Logto has (spec: logto#calls: 404 and 405 tolerated).
 fn tolerated<T>(done: Done<T>) -> Done<Option<T>> {
     match done {
         Err(LogtoError::Unsupported) => Ok(None),
@@ -106,8 +106,8 @@ impl LogtoClient {
         self.send(Method::PATCH, &format!("/users/{id}/is-suspended"), &body).await
     }
 
-    /// Sets a password, while a user waits. `is_unknown` is true from the moment it is sent until an answer says what
-    /// came of it, so also when this is dropped meanwhile.
+    /// Sets a password, while a user waits. `is_unknown` is true from the moment the request is sent until its answer
+    /// arrives, so it stays true if this future is dropped meanwhile.
     pub async fn set_password(&self, id: &str, password: &str, is_unknown: &AtomicBool) -> Done<()> {
         let body = json!({"password": password});
         let path = format!("/users/{id}/password");
@@ -227,7 +227,7 @@ impl LogtoClient {
         tolerated(self.get(&format!("/applications/{application}/sign-in-experience")).await)
     }
 
-    /// What an application may learn; none when it says nothing.
+    /// The scopes an application may request; none when it has no such setting.
     pub async fn consent_scopes(&self, application: &str) -> Done<Option<ConsentScopes>> {
         tolerated(self.get(&format!("/applications/{application}/user-consent-scopes")).await)
     }
@@ -243,7 +243,7 @@ impl LogtoClient {
         self.list(WhenBusy::Worker, "/users", &query).await
     }
 
-    /// Organizations whose name or id contains the text.
+    /// Organizations with the text in their name or id.
     pub async fn find_organization(&self, name: &str) -> Done<Vec<Named>> {
         self.list(WhenBusy::Worker, "/organizations", &format!("q={}&", encoded(name))).await
     }

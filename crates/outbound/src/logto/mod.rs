@@ -1,6 +1,6 @@
 //! Client of Logto's Management API (spec: logto#calls). The only requests are those of [`calls`]; [`transport`] has
-//! the token, the waits when Logto is asked too often, and the bounds. What Logto says of an error goes nowhere but
-//! into [`Refusal`], which has codes and no texts.
+//! the token, the waits when Logto limits requests, and the bounds. Errors of Logto are only passed on as a
+//! [`Refusal`], which has codes and no texts.
 
 mod calls;
 mod refusal;
@@ -25,7 +25,7 @@ pub struct Access {
     pub base: String,
     /// The token endpoint.
     pub token_url: String,
-    /// What the token is for.
+    /// The resource that the token is for.
     pub resource: String,
     /// The machine-to-machine application.
     pub id: String,

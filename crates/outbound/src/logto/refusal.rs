@@ -1,4 +1,4 @@
-//! What Logto does not do, in the words of the service (the last table of spec: logto#calls).
+//! Refusals of Logto, in the words of the service (the last table of spec: logto#calls).
 
 use serde_json::Value;
 use std::fmt;

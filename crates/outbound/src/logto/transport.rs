@@ -128,7 +128,7 @@ impl LogtoClient {
         }
     }
 
-    /// How long to wait: what the answer says, else twice as long as before, and a little by chance.
+    /// How long to wait: the time in the answer, else twice as long as before plus a small random part.
     fn wait(&self, answered: &WholeAnswer, waits: u32) -> Duration {
         let said = answered.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
         if let Some(wait) = said.and_then(|text| asked(text.trim(), self.0.clock.now())) {
@@ -202,7 +202,7 @@ impl LogtoClient {
     }
 }
 
-/// What `Retry-After` asks for: seconds or a date (RFC 9110 §10.2.3).
+/// The wait of a `Retry-After` header: seconds or a date (RFC 9110 §10.2.3).
 fn asked(text: &str, now: Ts) -> Option<Duration> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
@@ -211,7 +211,7 @@ fn asked(text: &str, now: Ts) -> Option<Duration> {
     Some(Ts(at.as_microsecond()).since(now))
 }
 
-/// The answer, or what it says is wrong.
+/// The answer, or the error it stands for.
 fn sorted(answered: WholeAnswer, method: &Method, path: &str) -> Result<WholeAnswer, LogtoError> {
     let status = answered.status;
     if status.is_success() {
@@ -237,7 +237,7 @@ fn unexpected(answered: &WholeAnswer, what: &str) -> IssuerError {
     IssuerError::Unreachable(format!("{what}: status {}", answered.status.as_u16()))
 }
 
-/// What is wrong with an answer would quote it.
+/// The parser's error is dropped, because it would quote the answer.
 pub(super) fn read<T: DeserializeOwned>(answered: &WholeAnswer, what: &str) -> Result<T, IssuerError> {
     let unreadable = |_| IssuerError::Unreachable(format!("{what}: an answer that cannot be read"));
     serde_json::from_slice(&answered.body).map_err(unreadable)

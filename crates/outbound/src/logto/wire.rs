@@ -1,4 +1,4 @@
-//! What is sent to and read from the Management API.
+//! The requests and answers of the Management API.
 
 use super::is_id;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -10,7 +10,7 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     if is_id(&id) { Ok(id) } else { Err(D::Error::custom("an id that cannot be used")) }
 }
 
-/// A user as Logto gets him.
+/// A user as Logto receives it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogtoUserFields {
@@ -58,7 +58,7 @@ pub struct Account {
     /// Whether it may not sign in.
     #[serde(default)]
     pub is_suspended: bool,
-    /// What was written with it.
+    /// The custom data stored with the account.
     #[serde(default)]
     pub custom_data: Value,
 }
@@ -76,12 +76,12 @@ pub struct Named {
     /// Of an organization.
     #[serde(default)]
     pub description: Option<String>,
-    /// What was written with an organization.
+    /// The custom data stored with an organization.
     #[serde(default)]
     pub custom_data: Value,
 }
 
-/// Only what a creation needs to read.
+/// The only field of an answer to a creation that is read.
 #[derive(Deserialize)]
 pub(super) struct Created {
     #[serde(deserialize_with = "id")]
@@ -148,7 +148,7 @@ pub struct Branding {
     pub dark_logo_url: Option<String>,
 }
 
-/// What people may allow an application to learn.
+/// The scopes that people may grant an application.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsentScopes {

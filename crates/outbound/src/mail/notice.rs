@@ -1,4 +1,4 @@
-//! A notification of alerts as a mail (spec: alert-delivery#mail-and-telegram): all of one group are one thread.
+//! A notification of alerts as a mail (spec: alert-delivery#mail-and-telegram): the mails of one group form one thread.
 
 use super::{MailError, Mailer, WHOLE, one_line};
 use crate::delivery::Failure;
@@ -19,7 +19,7 @@ use std::{
 pub struct Notice {
     /// Unique.
     pub id: String,
-    /// What is the same for all of a group.
+    /// The same for all mails of a group.
     pub thread: String,
     /// Address.
     pub to: String,

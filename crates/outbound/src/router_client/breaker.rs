@@ -1,5 +1,5 @@
-//! Stops asking a router that fails: 10 faults in a row refuse requests for 10 s, then one probe decides
-//! (spec: alert-router#remote-rules).
+//! A circuit breaker for a failing router: 10 faults in a row refuse requests for 10 s, then one probe decides (spec:
+//! alert-router#remote-rules).
 
 use bailiwick_domain::{Clock, Ts};
 use std::{
@@ -12,7 +12,7 @@ const FAULTS: u32 = 10;
 /// How long it stays open.
 const OPEN: Duration = Duration::from_secs(10);
 
-/// What is known of the router; shared by all connections to it.
+/// The state of the router, shared by all connections to it.
 pub(super) struct Breaker {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,

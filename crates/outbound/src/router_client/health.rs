@@ -4,7 +4,7 @@ use super::{RouterClient, RouterError};
 use bailiwick_domain::metrics::{ANSWERS, Counter, Histogram, Times};
 use std::time::Duration;
 
-/// What may become of a request, in the order of the counters.
+/// The outcomes of a request, in the order of the counters.
 const OUTCOMES: [&str; 7] =
     ["answered", "refused", "rejected", "unknown_tenant", "not_ready", "timed_out", "unavailable"];
 

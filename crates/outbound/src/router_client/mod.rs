@@ -1,8 +1,8 @@
 //! The client of a remote alert router: Mimir, Cortex, or one plain Prometheus Alertmanager (spec:
 //! alert-router#remote).
 //!
-//! Only the requests listed here are ever made. Each carries the tenant exactly once and nothing of the client's own
-//! request; bodies and queries are rebuilt by the caller. Answers are read whole, up to 16 MiB, and judged here.
+//! It makes only the requests listed here. Each carries the tenant exactly once and nothing of the original client's
+//! request; the caller rebuilds bodies and queries. Answers are read whole, up to 16 MiB, and checked here.
 
 mod breaker;
 mod health;
@@ -42,7 +42,7 @@ const NOT_READY_FOR: Duration = Duration::from_secs(1);
 /// Time for the readiness question.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What the router is.
+/// The kind of router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterKind {
     /// Grafana Mimir.
@@ -69,7 +69,7 @@ pub struct RouterConfig {
     pub url: String,
     /// Path before `/api/v2`, with leading slash or empty.
     pub prefix: String,
-    /// What it is.
+    /// The kind of router.
     pub kind: RouterKind,
     /// Requests in flight; more are refused. One tenant has a quarter of them, but eight in any case.
     pub in_flight: usize,
@@ -133,7 +133,7 @@ impl RouterError {
 
 impl std::error::Error for RouterError {}
 
-/// Whose request this is.
+/// The system or service that a request is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
     /// The tenant: the organization of the calling system.
@@ -226,7 +226,7 @@ impl RouterClient {
         expect_ok(self.read(Method::GET, uri, caller).await?)
     }
 
-    /// Pushes alerts in a request of their own; `body` is what `alerting::alert::write_alerts` made.
+    /// Pushes alerts in a request of their own; `body` is the output of `alerting::alert::write_alerts`.
     pub async fn put_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         self.put_alerts_until(caller, body, Instant::now() + self.shared.config.write_timeout).await
     }
@@ -274,7 +274,7 @@ impl RouterClient {
         }
     }
 
-    /// What the router has as a tenant's configuration, as it writes it; `None` when it has none.
+    /// A tenant's configuration as the router writes it; `None` when it has none.
     pub async fn configuration(&self, caller: Caller<'_>) -> Result<Option<Bytes>, RouterError> {
         let answered = self.read(Method::GET, self.shared.targets.configuration.clone(), caller).await?;
         if answered.status == StatusCode::NOT_FOUND { Ok(None) } else { expect_ok(answered).map(Some) }

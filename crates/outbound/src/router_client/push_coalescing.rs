@@ -1,6 +1,6 @@
-//! Pushes of one tenant share requests: those that are there at the same moment, and those that come while a request of
-//! this tenant has no answer yet, travel together. A push that meets no other waits for nobody; one that meets another
-//! waits for [`QUEUE_TIMEOUT`] at most, so a request that hangs does not hold up the rest.
+//! Pushes of one tenant share requests: pushes that arrive at the same moment, or while a request of this tenant has no
+//! answer yet, are sent together. A push that meets no other is sent at once; one that meets another waits for
+//! [`QUEUE_TIMEOUT`] at most, so a request that hangs does not hold up the rest.
 
 use super::{Caller, Repeat, RouterClient, RouterError, WholeAnswer, expect_ok};
 use bytes::Bytes;
@@ -28,9 +28,9 @@ pub(super) struct Pushing(Mutex<HashMap<Box<str>, Tenant>>);
 struct Tenant {
     /// Pushes in this module's care; the tenant is forgotten with the last one.
     present: usize,
-    /// Whose request has no answer yet.
+    /// Held by the push with a request in flight.
     turn: Arc<Semaphore>,
-    /// Those who have come after the first; none while there is no first that waits.
+    /// The pushes that wait behind the first; none while no first one waits.
     gathering: Option<Others>,
 }
 
@@ -40,8 +40,8 @@ struct Others {
     pushes: Vec<(Bytes, oneshot::Sender<SharedOutcome>)>,
 }
 
-/// What became of the request that took a push along. None: it must be sent by itself, because the router finds fault
-/// with something in the request, and only that way it tells with whose push.
+/// The result of the request that included a push. None: the push must be sent by itself, because the router has
+/// refused part of the request and only a single request shows which push that is.
 type SharedOutcome = Option<Result<(), RouterError>>;
 
 /// How a push travels.
@@ -115,8 +115,8 @@ impl Pushing {
 }
 
 impl RouterClient {
-    /// Pushes alerts, together with other pushes of the same tenant where there are any; `body` is what
-    /// `alerting::alert::write_alerts` made of at least one.
+    /// Pushes alerts, together with other pushes of the same tenant where there are any; `body` is the output of
+    /// `alerting::alert::write_alerts` for at least one alert.
     pub async fn push_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         let deadline = Instant::now() + self.shared.config.write_timeout;
         match self.pushing.place(caller.tenant, &body, self.shared.config.pushes_together) {
@@ -196,7 +196,7 @@ fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
-/// What is between the brackets of an array.
+/// The text between the brackets of an array.
 fn elements(array: &[u8]) -> &[u8] {
     array.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")).unwrap_or(array)
 }

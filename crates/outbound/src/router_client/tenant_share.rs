@@ -1,11 +1,11 @@
-//! How many of the requests in flight one tenant may have, so that it cannot take the places of all others.
+//! Limits the requests in flight of one tenant, so that it cannot take all places.
 
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// What a tenant may have in any case.
+/// The number that a tenant may always have.
 const LEAST: usize = 8;
 
 pub(super) struct Shares {

@@ -29,7 +29,7 @@ const TRIES: u32 = 3;
 /// Pause after a first failure; it doubles, up to [`LONGEST_PAUSE`], until the collector takes something.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// What is read of an answer.
+/// Bytes that are read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
 /// How often the log says that the collector does not accept spans.
 const TELL_EVERY: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ pub(super) struct Exporter {
     told_at: Option<Instant>,
 }
 
-/// What became of a try.
+/// The outcome of a try.
 enum Tried {
     /// Taken, but for so many.
     Taken(u64),

@@ -1,4 +1,4 @@
-//! From spans of `tracing` to spans of OpenTelemetry.
+//! Converts spans of `tracing` into spans of OpenTelemetry.
 
 use super::{
     Traces,
@@ -20,8 +20,8 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// The fields that leave the process, and as what. All others are for the log: paths have ids in them, and
-/// other fields may have more.
+/// The fields that leave the process, and their names there. All others are for the log only: paths have ids in them,
+/// and other fields may have more.
 const ATTRIBUTES: [(&str, &str); 8] = [
     ("id", "request.id"),
     ("method", METHOD),
@@ -53,12 +53,12 @@ pub struct Wanted;
 /// A span that is kept, while it goes on.
 struct Open {
     parent: Option<[u8; 8]>,
-    /// In the words of [`Noted`], where the span says itself what it is called.
+    /// The span's fields; a name among them replaces the code's.
     noted: Noted,
     began: Ts,
 }
 
-/// What a span has said.
+/// The recorded fields of a span.
 #[derive(Default)]
 struct Noted {
     name: Option<String>,
@@ -71,7 +71,7 @@ impl TraceLayer {
         TraceLayer(traces)
     }
 
-    /// What to filter it by.
+    /// The filter to use with the layer.
     pub const fn filter(&self) -> Wanted {
         Wanted
     }
@@ -184,7 +184,7 @@ impl Noted {
         })
     }
 
-    /// What it says it is called; of a request method and route; else what the code calls it.
+    /// The name: the one the span sets; else request method and route; else the name in the code.
     fn name(&self, fallback: &str) -> String {
         let method = self.text(METHOD);
         match (&self.name, method.zip(self.text(ROUTE)), self.text(JOB)) {
@@ -227,7 +227,7 @@ impl Visit for Noted {
     }
 }
 
-/// What a field is written as: `Display` for those marked with `%`.
+/// The text of a field: `Display` for those marked with `%`.
 struct Shown<'a>(&'a dyn Debug);
 
 impl fmt::Display for Shown<'_> {

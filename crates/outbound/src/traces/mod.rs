@@ -1,9 +1,9 @@
 //! Traces for an OpenTelemetry collector: OTLP over HTTP, as JSON (docs/observability.md).
 //!
-//! The parts of the service open spans of `tracing`; the subscriber decides whether they are recorded, so a span
-//! costs one look at a number while there are no traces. [`Traces::layer`] turns them into OpenTelemetry's:
-//! `request` and `job` begin a trace; `transaction`, `query` and `call` only ever are parts of one. What leaves is the list of
-//! [`layer`]'s attributes and nothing else, whatever a span carries for the log.
+//! The parts of the service open spans of `tracing`; the subscriber decides whether they are recorded, so without
+//! tracing a span costs one comparison. [`Traces::layer`] converts them into OpenTelemetry's: `request` and `job` begin
+//! a trace; `transaction`, `query` and `call` are only ever parts of one. Only the attributes listed in [`layer`] leave
+//! the process, whatever else a span has for the log.
 
 mod export;
 mod layer;
@@ -30,7 +30,7 @@ use tracing_subscriber::{Registry, registry::LookupSpan};
 
 /// Spans that wait for the exporter; more are dropped and counted.
 pub const QUEUE: usize = 4096;
-/// Time for what waits at the end of the process.
+/// Time to send waiting spans when the process ends.
 pub const FLUSH: Duration = Duration::from_secs(5);
 
 /// Where traces go, and how many.
@@ -53,7 +53,7 @@ pub struct Traces(Arc<Shared>);
 struct Shared {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    /// Traces are kept whose number is below; see [`Shared::keeps`].
+    /// A trace is kept if its number is below; see [`Shared::keeps`].
     threshold: u64,
     queue: mpsc::Sender<Span>,
     /// Until the exporter has been started.
@@ -63,7 +63,7 @@ struct Shared {
     meters: Arc<Meters>,
 }
 
-/// What becomes of spans.
+/// Numbers of spans by outcome.
 #[derive(Debug, Default)]
 struct Meters {
     exported: Counter,
@@ -101,7 +101,7 @@ impl Traces {
         })))
     }
 
-    /// What a subscriber needs to hand spans over.
+    /// The layer that passes spans from a subscriber.
     pub fn layer(&self) -> TraceLayer {
         TraceLayer::new(self.clone())
     }
@@ -117,7 +117,7 @@ impl Traces {
         *lock(&self.0.running) = Some(running);
     }
 
-    /// Sends what waits and ends, within [`FLUSH`].
+    /// Sends waiting spans and ends, within [`FLUSH`].
     pub async fn finish(&self) {
         self.0.stop.cancel();
         let running = lock(&self.0.running).take();
@@ -140,8 +140,8 @@ impl Traces {
 }
 
 impl Shared {
-    /// Whether a trace is kept. By its number, as OpenTelemetry's own sampler decides (`TraceIdRatioBased`), so that all
-    /// who are set to the same ratio keep the same traces.
+    /// Whether a trace is kept. The trace id decides, as in OpenTelemetry's own sampler (`TraceIdRatioBased`), so that
+    /// all programs with the same ratio keep the same traces.
     fn keeps(&self, trace: [u8; 16]) -> bool {
         let [.., a, b, c, d, e, f, g, h] = trace;
         (u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 1) < self.threshold

@@ -1,4 +1,4 @@
-//! The caller's place in a trace, from his `traceparent` (W3C Trace Context).
+//! The caller's place in a trace, from the `traceparent` header (W3C Trace Context).
 
 /// The span that a request was made in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) struct Parent {
     pub(super) sampled: bool,
 }
 
-/// Reads a `traceparent`; `None` for what is none. Of a version later than ours what is known of this one counts.
+/// Reads a `traceparent`; `None` if it is invalid. Of a later version, the fields of this one are read.
 pub(super) fn parent(text: &str) -> Option<Parent> {
     let mut parts = text.split('-');
     let (version, trace) = (digits::<1>(parts.next()?)?, digits(parts.next()?)?);

@@ -20,7 +20,7 @@ impl fmt::Display for Context {
     }
 }
 
-/// What part a span plays; the numbers are OTLP's.
+/// The role of a span; the numbers are OTLP's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Work of the service's own.

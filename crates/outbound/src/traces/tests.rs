@@ -36,7 +36,7 @@ fn traces(ratio: f64, endpoint: &str) -> Traces {
     Traces::new(&config, Arc::new(Ticks::default()), Arc::new(Spread::default())).unwrap()
 }
 
-/// Does something while spans are traced; what there is of them afterwards.
+/// Runs something while spans are traced, and returns the spans.
 fn traced<T>(traces: &Traces, work: impl FnOnce() -> T) -> (T, Vec<Span>) {
     let layer = traces.layer();
     let filter = layer.filter();

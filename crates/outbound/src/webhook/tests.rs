@@ -13,7 +13,7 @@ use tokio::{
     net::TcpListener,
 };
 
-/// Takes one connection after the other and answers each with these bytes; what it got.
+/// Answers one connection after the other with these bytes, and returns the requests.
 async fn sink(answer: &'static str) -> (u16, Arc<std::sync::Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -115,7 +115,7 @@ fn names(sets: Vec<Vec<&'static str>>) -> Lookup {
 async fn a_name_that_turns_to_a_private_address_is_not_contacted() {
     let (port, got) = sink("HTTP/1.1 200 OK\r\n\r\n").await;
     let url = format!("http://hook.example.org:{port}/");
-    // Resolved once and judged: there is no second question whose answer could be another one.
+    // Resolved once and checked: there is no second look-up that could give another address.
     for private in [
         vec!["127.0.0.1"],
         vec!["8.8.8.8", "127.0.0.1"],

@@ -24,7 +24,7 @@ pub async fn run(app: &App, command: AssetsCommand) -> Result<(), String> {
     };
     let moved = images::move_all(app, progress).await;
     let moved = moved.map_err(|e| format!("{done} images were moved, then: {e}; run it again to go on"))?;
-    // A service that runs does so too; what cannot be deleted now is deleted later.
+    // A running service does this too; objects that cannot be deleted now are deleted later.
     if let Err(e) = objects::run_until_idle(app).await {
         print(&format!("objects that are of no use any more are deleted later: {e}\n"));
     }

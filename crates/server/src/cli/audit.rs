@@ -63,7 +63,7 @@ fn line(columns: [&str; 5]) -> String {
     let mut line = String::new();
     // Writing to a text cannot fail.
     let _ = write!(line, "{at:<20}  {actor:<32}  {action:<26}  {object:<48}  {request}");
-    // What a terminal would obey is not printed.
+    // Control characters are replaced, because a terminal would obey them.
     line = line.trim_end().chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     line.push('\n');
     line

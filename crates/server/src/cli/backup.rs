@@ -1,5 +1,5 @@
 //! `bailiwick backup` and `bailiwick restore`: database, secret and files of an installation on SQLite, in a directory
-//! with a list of what belongs to it (docs/backup.md).
+//! with a list of its files (docs/backup.md).
 
 use super::print;
 use crate::config::{Config, DatabaseUrl};
@@ -18,7 +18,7 @@ const DATABASE: &str = "bailiwick.db";
 const SECRET: &str = "secret";
 const ASSETS: &str = "assets";
 
-/// What a backup holds.
+/// The content of a backup.
 #[derive(Debug, Serialize, Deserialize)]
 struct List {
     /// Of the program that made it.
@@ -87,7 +87,7 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
             Ok(())
         }
         Err(why) => {
-            // What is left has the name of something unfinished.
+            // If this fails, the name of the directory shows that the backup is unfinished.
             let _ = remove(&draft);
             Err(why)
         }
@@ -147,7 +147,7 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     if places.secret.is_none() && holds(SECRET) {
         same_secret(config, from)?;
     }
-    // What a process that was killed has left beside its database would be played into the restored one.
+    // SQLite would play the files that a killed process has left beside its database into the restored one.
     let beside = ["", "-wal", "-shm", "-journal"].map(|end| suffixed(&places.database, end));
     for place in beside.iter().map(PathBuf::as_path).chain(secret) {
         if place.exists() {
@@ -185,7 +185,7 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A configured secret must be the backup's: what was sealed with another one is lost.
+/// A configured secret must be the backup's: data sealed with another one cannot be opened.
 fn same_secret(config: &Config, from: &Path) -> Result<(), String> {
     let kept = fs::read_to_string(from.join(SECRET)).map_err(|e| told(&from.join(SECRET), &e))?;
     match &config.general.secret {
@@ -244,7 +244,7 @@ fn list_one(directory: &Path, name: &str) -> Result<Listed, String> {
 /// Regular files below a directory with their names relative to it; none when there is no directory.
 ///
 /// # Errors
-/// When it cannot be read, and when a part of it is elsewhere: what a link leads to would be missing.
+/// When it cannot be read, or has links: the files they lead to would be missing.
 fn files_below(directory: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     let (mut found, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(next) = waiting.pop() {

@@ -62,7 +62,7 @@ pub struct ReplayArgs {
     pub since: Option<bailiwick_domain::Ts>,
 }
 
-/// Does what the command says.
+/// Runs the command.
 pub async fn run(app: &App, command: EventsCommand) -> Result<(), String> {
     match command {
         EventsCommand::List(args) => list(app, args).await,
@@ -128,7 +128,7 @@ fn state(view: &View) -> &'static str {
 }
 
 fn line(id: &str, organization: &str, state: &str, pending: &str, dead: &str, name: &str) -> String {
-    // What a terminal would obey is not printed.
+    // Control characters are replaced, because a terminal would obey them.
     let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("{id:<36}  {organization:<36}  {state:<8}  {pending:>8}  {dead:>6}  {name}\n")
 }

@@ -1,9 +1,9 @@
-//! What the first start of an installation tells, whichever command it is.
+//! The message of the first start of an installation, the same for all commands.
 
 use super::print;
 use bailiwick_app::{App, bootstrap::FirstStart};
 
-/// The service answers: where to sign in and with what. A generated password is shown this once.
+/// Prints where to sign in, and the credentials, once the service answers. A generated password is shown only here.
 pub fn greet(app: &App, first: FirstStart) {
     let FirstStart::Created { email, generated_password } = first else { return };
     if let Some(issuer) = app.settings.identity.issuer() {

@@ -27,7 +27,8 @@ async fn list(app: &App) -> Result<(), String> {
         let Some(last) = found.last() else { return Ok(()) };
         after = last.id;
         for entry in &found {
-            // What a document made an error say is not for the terminal to obey.
+            // Control characters are replaced, because a terminal would obey them: a document can put them into an
+            // error.
             let error: String = entry.error.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             let (id, key, bytes) = (entry.id, &entry.system_key, entry.data_size);
             let (received, aside) = (entry.received_at, entry.quarantined_at);

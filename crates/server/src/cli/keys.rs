@@ -1,4 +1,4 @@
-//! `bailiwick keys …`, and whether the configured secret is the database's, for every command that has one.
+//! `bailiwick keys …`, and for every command with a secret the check that the database was made with it.
 
 use super::{compose, print};
 use crate::{
@@ -112,7 +112,7 @@ pub async fn rotate(app: &App) -> Result<(), String> {
     Ok(())
 }
 
-/// Seals everything that lasts anew: the secrets of alert layers and of subscriptions to events, and the signing key.
+/// Seals all stored secrets again: those of alert layers and event subscriptions, and the signing key.
 pub async fn reseal(app: &App) -> Result<(), String> {
     nobody_seals_otherwise(app).await?;
     let done = alert_config::reseal_all(app).await.map_err(|e| e.to_string())?;

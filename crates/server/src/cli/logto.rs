@@ -4,7 +4,7 @@ use super::{LogtoCommand, LogtoSyncArgs, print};
 use bailiwick_app::App;
 use bailiwick_identity::logto_sync;
 
-/// Prints what differs, one line for each object, and tells the tenant unless it is asked not to.
+/// Prints the differences, one line for each object, and sends them to the tenant unless the command only compares.
 pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {
     let LogtoCommand::Sync(LogtoSyncArgs { dry_run }) = command;
     let each = |difference: &logto_sync::Difference| {
@@ -26,7 +26,7 @@ pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {
 fn line(difference: &logto_sync::Difference) -> String {
     let logto_sync::Difference { kind, id, name, what, .. } = difference;
     let line = format!("{kind:<12}  {id}  {name}: {}", what.join("; "));
-    // What a terminal would obey is not printed.
+    // Control characters are replaced, because a terminal would obey them.
     let line: String = line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("{line}\n")
 }

@@ -2,7 +2,7 @@
 
 use bailiwick_domain::Error;
 
-/// The error; wrong fields are named by `place`, with what would be right.
+/// The error; wrong fields are named by `place`, with the rule they break.
 pub fn of(error: &Error, place: impl Fn(&str) -> String) -> String {
     let Error::Invalid(fields) = error else { return error.to_string() };
     let field =
@@ -10,7 +10,7 @@ pub fn of(error: &Error, place: impl Fn(&str) -> String) -> String {
     fields.iter().map(field).collect::<Vec<_>>().join("; ")
 }
 
-/// What a code asks for.
+/// The rule behind a code.
 fn rule(code: &str) -> &str {
     match code {
         "required" | "cannot_be_empty" => "must not be empty",

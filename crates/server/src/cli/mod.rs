@@ -450,11 +450,11 @@ pub fn print(text: &str) -> ExitCode {
 
 /// Tells the operator something on the standard error, beside a command's output.
 pub fn note(message: &str) {
-    // Nothing is left to tell it to when the standard error is closed.
+    // If the standard error is closed, there is no place left to report to.
     let _ = writeln!(io::stderr().lock(), "bailiwick: {message}");
 }
 
-/// Tells the operator what went wrong; exit status 1.
+/// Prints an error for the operator; exit status 1.
 pub fn fail(message: &str) -> ExitCode {
     note(message);
     ExitCode::FAILURE

@@ -3,7 +3,7 @@
 use super::{RetentionArgs, print};
 use bailiwick_app::{App, retention};
 
-/// Removes what has been kept long enough, or counts it.
+/// Removes data that is past its retention, or counts it.
 pub async fn run(app: &App, args: RetentionArgs) -> Result<(), String> {
     let figures = if args.dry_run {
         retention::dry_run(app).await.map_err(|e| e.to_string())?

@@ -62,7 +62,8 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     let db = compose::open(config, true).await?;
     know(&db).await;
     let secret = keys::admitted(config, &db, Purpose::Service).await?;
-    // Before the first user is created, whose password is printed once, and before an address is printed.
+    // Binds first: before the first user is created with a password that is printed once, and before an address is
+    // printed.
     let bound = bind(config)?;
     let config = &at_real_port(config, &bound);
     let app = compose::application(config, &secret, db)?;

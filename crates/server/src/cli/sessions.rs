@@ -7,7 +7,7 @@ use bailiwick_identity::auth;
 use bailiwick_platform::audit;
 use serde_json::json;
 
-/// Lists or ends what a user has open.
+/// Lists or ends the sessions of a user.
 pub async fn run(app: &App, command: SessionsCommand) -> Result<(), String> {
     match command {
         SessionsCommand::List(args) => {

@@ -1,4 +1,4 @@
-//! The command line as it is typed.
+//! Tests of the command line as an operator types it.
 
 use super::*;
 use clap::{CommandFactory, error::ErrorKind};

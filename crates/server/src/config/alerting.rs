@@ -1,4 +1,4 @@
-//! Types of settings of alerting: where webhooks may go, the time zone of messages.
+//! Types of alerting settings: the addresses webhooks may have, the time zone of messages.
 
 use super::{
     value::{Kind, Value},

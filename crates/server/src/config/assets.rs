@@ -1,4 +1,4 @@
-//! Where objects and images are kept.
+//! Types of settings for the places of objects and images.
 
 use super::value::{Choice, Kind, Value};
 
@@ -20,7 +20,7 @@ impl Choice for ImageStore {
     const VALUES: &'static [Self] = &[ImageStore::Database, ImageStore::Bucket];
 }
 
-/// What the keys of objects begin with: segments of `A-Z a-z 0-9 - _ .`, which need no escaping, between slashes.
+/// The prefix of object keys: segments of `A-Z a-z 0-9 - _ .`, which need no escaping, between slashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyPrefix(String);
 

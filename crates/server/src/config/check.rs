@@ -1,4 +1,4 @@
-//! Rules over values that are each well formed.
+//! Rules over several settings, each well-formed by itself.
 
 use super::{AlertingMode, Config, HttpUrl, IdentityMode, ImageStore, Problem, clients};
 use bailiwick_fleet::inventory::Rules;
@@ -16,8 +16,8 @@ const LONGEST_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 /// A day more than a consent lasts at most (spec: impersonation#requests-while-impersonating).
 const LONGEST_CONSENT: Duration = Duration::from_secs(8 * 86_400);
 
-/// Adds what is wrong with the configuration as a whole. A rule over a setting that has a problem already stays silent:
-/// its default stands in the place of the unreadable value.
+/// Adds the problems of the configuration as a whole. A rule over a setting that already has a problem is skipped: only
+/// the default is there in place of the unreadable value.
 pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let mut refuse = |bad: bool, paths: &[&str], message: &str| {
         let told = problems.iter().any(|problem| paths.contains(&problem.setting.as_str()));
@@ -84,7 +84,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(inverted, &both, "is shorter than tokens.access_lifetime");
 
     let (path, kept) = ("impersonation.audit_retention", config.impersonation.audit_retention);
-    // The longest consent: what is recorded of a session is there as long as its token lives.
+    // The longest consent: the record of a session must last as long as its token.
     refuse(kept < LONGEST_CONSENT, &[path], "is shorter than 8 days");
 
     let (path, kept) = ("events.retention", config.events.retention);
@@ -187,7 +187,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     problems.extend(clients::problems(&config.clients));
 }
 
-/// What mode `oidc` needs, and what is of no use without it.
+/// The settings that mode `oidc` needs, and those that have no effect without it.
 fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let (oidc, is_oidc) = (&config.identity_oidc, config.identity.mode == IdentityMode::Oidc);
     let both = ["identity.oidc.issuer", "identity.mode"];
@@ -211,7 +211,7 @@ fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     }
 }
 
-/// What mode `logto` needs. Its settings may be there in other modes: deployments have them in their environment.
+/// The settings that mode `logto` needs. They may be set in other modes: deployments have them in their environment.
 fn logto(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let (logto, is_logto) = (&config.identity_logto, config.identity.mode == IdentityMode::Logto);
     for (path, is_set) in [
@@ -248,7 +248,7 @@ fn logto(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     refuse(wrong, &["identity.logto.management_resource"], "is not an absolute URI");
 }
 
-/// The rules in a file, or what is wrong with them.
+/// The rules in a file, or the problem with them.
 pub(crate) fn inventory_rules(path: &std::path::Path) -> Result<Rules, String> {
     let text = std::fs::read_to_string(path).map_err(|why| format!("cannot be read: {why}"))?;
     Rules::compile(&text).map_err(|why| format!("cannot be used: {why}"))

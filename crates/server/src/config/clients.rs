@@ -1,5 +1,5 @@
-//! OpenID clients by their id: `[identity.clients.<id>]`. A map has no place among the settings, whose names are known
-//! beforehand, so it comes from the file only.
+//! OpenID clients by their id: `[identity.clients.<id>]`. The names of settings are fixed in advance, which those of a
+//! map are not, so clients can only be set in the file.
 
 use super::{Problem, value_types::COVERED};
 use bailiwick_identity::oidc;
@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 const ORIGIN: &str = "configuration file";
 
-/// What the reference tells before the keys.
+/// The text of the reference before the keys.
 const ABOUT: &str = "A further client of the OpenID provider beside the default one, `bailiwick`; one table for \
     each, in the file only, for instance `[identity.clients.console]`.";
 
@@ -140,7 +140,7 @@ fn name(id: &str) -> String {
     format!("identity.clients.{id}")
 }
 
-/// What the provider has against the clients.
+/// The problems that the provider finds in the clients.
 pub(super) fn problems(clients: &[Client]) -> impl Iterator<Item = Problem> {
     let found = oidc::clients::problems(clients);
     found.into_iter().map(|(id, message)| Problem::new(&name(id), ORIGIN, message))

@@ -1,5 +1,5 @@
-//! Environment names of existing deployments (spec: authentication#environment-names). They rank below the service's
-//! own names.
+//! Environment names of existing deployments (spec: authentication#environment-names). The service's own names take
+//! precedence over them.
 
 use super::{
     Problem, settings,
@@ -32,8 +32,8 @@ pub(super) fn entries(name: &str, text: String, origin: String, problems: &mut V
     setting.map(|setting| Entry { path: setting.path.into(), text, origin }).into_iter().collect()
 }
 
-/// `API_BASE_URL` is a path, or an address with one. The path joins the base paths (replacing them would cut off the
-/// appliances, whose paths are fixed); the address is the public one.
+/// `API_BASE_URL` is a path, or an address with one. The path is added to the base paths (replacing them would cut off
+/// the appliances, which have fixed paths); the address becomes the public one.
 fn api_base(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Entry> {
     let (address, path) = match url::Url::parse(text) {
         Ok(url) => (Some(url.origin().ascii_serialization()), url.path().to_owned()),

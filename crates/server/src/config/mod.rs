@@ -1,6 +1,7 @@
-//! Configuration: defaults, then a TOML file, then the environment, then flags. Plain data; every mistake at once.
+//! Configuration: defaults, then a TOML file, then the environment, then flags. Plain data; all mistakes are reported
+//! at once.
 //!
-//! To add a setting, add a line to [`sections`]; a rule over several settings goes into `check`. The one map, of OpenID
+//! To add a setting, add a line to [`sections`]; a rule over several settings goes into `check`. The only map, OpenID
 //! clients by id, is in `clients`.
 
 mod alerting;
@@ -53,7 +54,7 @@ pub struct Problem {
     pub setting: String,
     /// Where it was given.
     pub origin: String,
-    /// What is wrong; never a secret.
+    /// The problem, without secrets.
     pub message: String,
 }
 
@@ -183,7 +184,7 @@ pub fn load(
         sources::add(&mut found, source, &mut problems);
     }
     let config = Config::read(&found, &mut problems).or_else(|| {
-        // Defaults in the place of what cannot be read, so that the rules see the rest.
+        // Unreadable values are replaced by defaults, so that the rules can check the rest.
         found.retain(|path, _| !problems.iter().any(|problem| problem.setting == *path));
         Config::read(&found, &mut Vec::new())
     });

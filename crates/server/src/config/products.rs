@@ -1,4 +1,4 @@
-//! Products that can be rebranded, as they are configured.
+//! The configured products that can be rebranded.
 
 use super::value::{Kind, Value};
 use bailiwick_domain::rebranding::{Product, ProductType};

@@ -60,7 +60,7 @@ pub fn effective(config: &Config) -> String {
     out
 }
 
-/// What stands in for a setting that is not set, where that follows from others.
+/// The value derived from other settings for a setting that is not set.
 fn derived(config: &Config, path: &str) -> Option<String> {
     match path {
         "secret" => Some(format!("kept in {}", config.general.data_dir.join("secret").display())),

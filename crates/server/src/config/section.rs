@@ -15,7 +15,7 @@ pub struct Setting {
     pub kind: Kind,
     /// Default as text; `None` = not set.
     pub default: Option<&'static str>,
-    /// What it does.
+    /// Its effect.
     pub about: &'static str,
     /// Other environment names that are accepted (spec: authentication#environment-names).
     pub older: &'static [&'static str],
@@ -36,7 +36,7 @@ pub const VARIABLE_PREFIX: &str = "BAILIWICK_";
 pub struct SectionTable {
     /// Key of the TOML table, empty for the top level.
     pub name: &'static str,
-    /// What the section is about.
+    /// The subject of the section.
     pub about: &'static str,
     /// Its settings.
     pub settings: &'static [Setting],

@@ -1,4 +1,4 @@
-//! Where settings come from: file, environment, flags, the later ones winning.
+//! The sources of settings: file, environment, flags, the later ones winning.
 
 use super::{
     Problem, clients, legacy_names,
@@ -18,7 +18,7 @@ pub struct Given {
     pub origin: String,
 }
 
-/// What the sources gave, by path.
+/// The given settings, by path.
 pub type Found = BTreeMap<&'static str, Given>;
 
 /// The variable that names the configuration file; not a setting.
@@ -136,8 +136,8 @@ fn wrong_form(form: Form) -> &'static str {
     }
 }
 
-/// The entries of the environment, the names of older deployments first so that ours win over them. An empty variable
-/// counts as not set, which is what container files make of an undefined one.
+/// The entries of the environment, the names of older deployments first so that the service's own names win over them.
+/// An empty variable counts as not set, because container files turn an undefined variable into an empty one.
 pub(super) fn from_environment(
     variables: impl Iterator<Item = (String, String)>,
     problems: &mut Vec<Problem>,

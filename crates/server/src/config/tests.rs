@@ -197,7 +197,7 @@ fn third_party_applications_are_clients_with_an_entry_of_their_own() {
     let application = &config.clients[0].application;
     assert_eq!((application.name.as_deref(), config.clients[0].first_party), (Some("Wiki"), false));
     assert_eq!(application.access_control.as_ref().unwrap().organization_roles, ["Reseller"]);
-    // What is in force can be read again.
+    // The effective configuration can be read again.
     assert_eq!(loaded(&effective(&config), &[], &[]).clients[0].application, *application);
     let wrong = "[identity.clients.a]\nredirect_uris = [\"https://a.example/\"]\nname = \"A\"\n\
         [identity.clients.b]\nredirect_uris = [\"https://b.example/\"]\nfirst_party = false\nlogin_url = \"javascript:1\"\n\

@@ -1,4 +1,4 @@
-//! How one setting's text becomes a value, and how the value is written again.
+//! Converts the text of one setting into a value, and the value into text again.
 
 use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -19,7 +19,7 @@ pub enum Form {
     List,
 }
 
-/// What is known about a type of setting before any value is there.
+/// The properties of a type of setting, known without a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// For messages and the reference: "duration", "address" …
@@ -63,7 +63,7 @@ pub trait Choice: Copy + PartialEq + Sized + 'static {
     const WORDS: &'static [&'static str];
     /// The values, in the order of [`Choice::WORDS`].
     const VALUES: &'static [Self];
-    /// What to say about a word that is not accepted.
+    /// The message about a word that is not accepted.
     fn refuse(_word: &str) -> String {
         format!("is not one of {}", Self::WORDS.join(", "))
     }

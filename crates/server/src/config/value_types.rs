@@ -10,7 +10,7 @@ use std::{
 };
 use url::Url;
 
-/// What stands in the place of a secret.
+/// The text shown in place of a secret.
 pub(super) const COVERED: &str = "***";
 
 /// A text that no log, error or report ever shows.
@@ -103,7 +103,7 @@ impl Value for HttpUrl {
     }
 }
 
-/// Scheme, host and port, without a path: what `Origin` headers and the public address carry.
+/// Scheme, host and port, without a path: the content of `Origin` headers and of the public address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(HttpUrl);
 
@@ -140,7 +140,7 @@ impl BasePath {
         &self.0
     }
 
-    /// What stands in front of a route: nothing for `/`, else the path.
+    /// The text before a route: nothing for `/`, else the path.
     pub fn before_route(&self) -> &str {
         self.0.trim_end_matches('/')
     }
@@ -294,7 +294,7 @@ fn cover_password(address: &str) -> String {
     url.to_string()
 }
 
-/// What is logged, in the syntax of `tracing` filters: `info`, `warn,bailiwick_api=debug`.
+/// The filter of the log, in the syntax of `tracing` filters: `info`, `warn,bailiwick_api=debug`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFilter(String);
 
@@ -348,7 +348,7 @@ impl Choice for AlertingMode {
     const VALUES: &'static [Self] = &[AlertingMode::Embedded, AlertingMode::Remote];
 }
 
-/// What the tree has to say about an impersonation (spec: authorization#impersonation).
+/// Whether the hierarchy limits impersonation (spec: authorization#impersonation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImpersonationScope {
     /// Nothing: the consent takes its place.
@@ -363,7 +363,7 @@ impl Choice for ImpersonationScope {
     const VALUES: &'static [Self] = &[ImpersonationScope::Consent, ImpersonationScope::Hierarchy];
 }
 
-/// What kind of alert router the remote one is (spec: alert-router#remote-interface).
+/// The kind of remote alert router (spec: alert-router#remote-interface).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterKind {
     /// Grafana Mimir.

@@ -1,4 +1,4 @@
-//! From when until when a certificate is good (X.509, RFC 5280 §4.1): rustls does not tell. Nothing else of it is looked at.
+//! The validity period of a certificate (X.509, RFC 5280 §4.1), which rustls does not report. No other field is read.
 
 use bailiwick_domain::Ts;
 use jiff::{civil::DateTime, fmt::strtime, tz::Offset};
@@ -32,12 +32,12 @@ pub fn validity(certificate: &[u8]) -> Option<Validity> {
     Some(Validity { from: time(kind, from)?, until: time(other, until)? })
 }
 
-/// What is in the first element, if it is one of this kind, and what follows it.
+/// The content of the first element, if it is of this kind, and the rest.
 fn inside(bytes: &[u8], kind: u8) -> Option<(&[u8], &[u8])> {
     element(bytes).filter(|(found, ..)| *found == kind).map(|(_, content, rest)| (content, rest))
 }
 
-/// Kind and content of the first element, and what follows it.
+/// Kind and content of the first element, and the rest.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&kind, bytes) = bytes.split_first()?;
     let (&first, mut bytes) = bytes.split_first()?;

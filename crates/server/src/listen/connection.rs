@@ -42,7 +42,7 @@ use tower::Service;
 /// Read buffer of a connection at most; hyper grows it from 8 KiB as bodies need it.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// What the connections of one worker share.
+/// The state that the connections of one worker share.
 pub(super) struct Front {
     http: http1::Builder,
     router: Router,
@@ -186,7 +186,7 @@ struct Watched<S> {
 }
 
 impl<S: AsyncRead + Unpin> Watched<S> {
-    /// Takes what comes until the client has no more, or too much; the connection's timer ends it, too.
+    /// Reads and drops further bytes until the client ends or sends too much; the connection's timer ends it, too.
     fn linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut bytes = [0; 8 * 1024];
         while self.taken < LINGER_BYTES {

@@ -1,4 +1,4 @@
-//! What a connection is doing and since when, and the one timer that follows from it.
+//! The state of a connection and its start, and the one timer that follows from it.
 
 use super::{Options, unread_bodies::LINGER_TIME};
 use futures_util::task::AtomicWaker;
@@ -27,8 +27,8 @@ pub(super) const LINGER: u8 = 3;
 /// How long the head of a request may be on its way before its connection counts as idle.
 const ARRIVAL: Duration = Duration::from_millis(250);
 
-/// What a connection is doing and since when, in milliseconds from its start. Only its own task writes these, so relaxed
-/// order suffices; other threads read them to find idle connections and may ask one to end.
+/// The state of a connection and its start, in milliseconds from that of the connection. Only its own task writes
+/// these, so relaxed order suffices; other threads read them to find idle connections and may ask one to end.
 #[derive(Debug)]
 pub(super) struct ConnectionState {
     start: Instant,
@@ -76,8 +76,8 @@ impl ConnectionState {
         }
     }
 
-    /// Since when no request has been in flight; `None` while one is. A connection whose first request has not arrived
-    /// whole is idle since it was accepted, after a moment in which the request may be on its way.
+    /// When the last request ended; `None` while one is in flight. A connection without a complete first request is
+    /// idle since it was accepted, after a moment in which the request may be on its way.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let since = self.start + Duration::from_millis(self.since.load(Relaxed));
         match self.phase() {

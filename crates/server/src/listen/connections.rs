@@ -1,8 +1,8 @@
-//! Which connections may be open at the same time. All workers of a front share one [`Connections`]: it is locked when a
-//! connection begins and ends, never for a request.
+//! Limits the open connections. All workers of a front share one [`Connections`]: it is locked when a connection begins
+//! and ends, never for a request.
 //!
-//! When a client address has its share, or the front is full, the connection that has been idle longest makes room for
-//! the newcomer. A connection with a request in flight never does.
+//! When a client address has used its share, or the front is full, the connection that has been idle longest is closed
+//! for the new one. A connection with a request in flight never is.
 
 use super::connection_state::ConnectionState;
 use bailiwick_domain::{
@@ -61,7 +61,7 @@ struct State {
 #[derive(Debug)]
 struct Open {
     pace: Arc<ConnectionState>,
-    /// The address whose share it takes; `None` = a trusted proxy.
+    /// The address that it counts towards; `None` = a trusted proxy.
     address: Option<IpAddr>,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
     address: Option<IpAddr>,
-    /// What the connection is doing.
+    /// The connection's state.
     pub(super) pace: Arc<ConnectionState>,
 }
 
@@ -149,7 +149,7 @@ impl Connections {
         page.finish()
     }
 
-    /// The address whose share a peer takes; `None` for a trusted proxy.
+    /// The address that a peer counts towards; `None` for a trusted proxy.
     fn share_of(&self, peer: IpAddr) -> Option<IpAddr> {
         let peer = peer.to_canonical();
         if self.limits.trusted.iter().any(|network| network.contains(peer)) {

@@ -1,5 +1,5 @@
-//! Which core a worker runs on. Workers that are busy never sleep, so where two of them get onto one core, each waits for
-//! the other's time slice while another core is idle now and then; so each has a core of its own.
+//! Assigns each worker a core of its own. Busy workers never sleep, so two of them on one core would each wait for the
+//! other's time slice while another core is idle now and then.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

@@ -105,10 +105,10 @@ pub fn bind(address: SocketAddr, options: Options) -> io::Result<Bound> {
     Ok(Bound { address, options, listeners })
 }
 
-/// Serves. `router` is asked once per worker, inside the worker's
-/// runtime, with the worker's number: what it makes there (connection pools to upstreams) stays on that core. Every
-/// request carries `axum::extract::ConnectInfo<SocketAddr>`, the address of the connection's other end. With `tls`
-/// connections begin with its handshake. `connections` bounds how many are open over all workers.
+/// Serves. `router` is called once per worker, inside the worker's runtime, with the worker's number: the objects it
+/// creates there (connection pools to upstreams) stay on that core. Every request carries
+/// `axum::extract::ConnectInfo<SocketAddr>`, the address of the connection's other end. With `tls` connections begin
+/// with its handshake. `connections` bounds how many are open over all workers.
 ///
 /// # Errors
 /// The system's, when it has no threads.

@@ -1,4 +1,4 @@
-//! The front against raw sockets: what a client library would not send.
+//! Tests of the front with raw sockets, for requests that a client library would not send.
 
 use super::*;
 use axum::{
@@ -19,7 +19,7 @@ use std::{
 
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// What a test waits for at most, and limits that no test reaches.
+/// The longest wait of a test, and limits that no test reaches.
 const LONG: Duration = Duration::from_secs(60);
 
 fn options() -> Options {

@@ -1,5 +1,5 @@
-//! TLS of the listener: a certificate and its key from two files, exchanged while it runs. Connections keep what they
-//! began with.
+//! TLS of the listener: a certificate and its key from two files, which can be replaced at run time. Connections keep
+//! the certificate they began with.
 
 use super::certificate_dates::{Validity, validity};
 use bailiwick_domain::Ts;
@@ -19,7 +19,7 @@ use tokio_rustls::TlsAcceptor;
 /// The service warns of a certificate that ends sooner: a program that renews certificates would have renewed it.
 const SOON: Duration = Duration::from_secs(10 * 86_400);
 
-/// Where the certificate is, and what is in use of it.
+/// The files of the certificate, and the certificate in use.
 #[derive(Debug)]
 pub struct Tls {
     certificate: PathBuf,
@@ -44,10 +44,10 @@ impl Tls {
         Ok(Tls { certificate: certificate.to_owned(), key: key.to_owned(), present })
     }
 
-    /// Reads the files again; from then on new connections get what they hold.
+    /// Reads the files again; new connections then use their content.
     ///
     /// # Errors
-    /// As [`Tls::open_sessions`]; what was in use stays so.
+    /// As [`Tls::open_sessions`]; the certificate in use stays.
     pub fn reload(&self) -> Result<(), String> {
         let fresh = read(&self.certificate, &self.key)?;
         *self.present.write().unwrap_or_else(PoisonError::into_inner) = fresh;
@@ -68,14 +68,14 @@ impl Tls {
         self.present().validity.map(|validity| validity.until)
     }
 
-    /// What is wrong with the time of the certificate in use.
+    /// The problem with the validity of the certificate in use.
     pub fn complaint(&self, now: Ts) -> Option<String> {
         let told = complaint(self.present().validity?, now)?;
         Some(format!("the certificate in {} (http.tls_certificate) {told}", self.certificate.display()))
     }
 }
 
-/// What is wrong with these times.
+/// The problem with this validity.
 fn complaint(Validity { from, until }: Validity, now: Ts) -> Option<String> {
     let day = until.rfc3339(0);
     // Of one that lives for days only, the last third.
@@ -234,7 +234,7 @@ mod tests {
             let mut second = connect(&server, &new).await.unwrap();
             ask(&mut first).await;
             ask(&mut second).await;
-            // What cannot be used changes nothing.
+            // An unusable file changes nothing.
             fs::write(dir.path().join("cert.pem"), "no certificate").unwrap();
             assert!(tls.reload().unwrap_err().contains("cert.pem"));
             ask(&mut connect(&server, &new).await.unwrap()).await;
@@ -254,7 +254,7 @@ mod tests {
                 let mut plain = TcpStream::connect(server.address()).await.unwrap();
                 plain.write_all(said.as_bytes()).await.unwrap();
                 let mut answer = Vec::new();
-                // It may be closed with what was sent unread.
+                // The connection may be closed before all of the request was read.
                 let _ = plain.read_to_end(&mut answer).await;
                 assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
             }

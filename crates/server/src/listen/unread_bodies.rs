@@ -1,8 +1,9 @@
 //! Bodies that are still unread when the answer is ready: those of requests that are refused by their head.
 //!
-//! What a client still sends would be in the way: a connection that is closed over it is reset, which may take the answer
-//! with it, and a client that hears nothing of the end sends its next request into it. So a small rest is read, and the
-//! connection goes on; otherwise the answer says that it ends, and what comes is taken for a while after the last byte.
+//! The rest of such a body is a problem. If the connection is closed over it, it is reset, which may destroy the
+//! answer; and a client that does not learn of the end sends its next request into it. So a small rest is read, and the
+//! connection goes on; otherwise the answer announces the end, and further bytes are read for a while after its last
+//! byte.
 
 use axum::body::{Bytes, HttpBody};
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -24,7 +25,7 @@ pub(super) const LINGER_TIME: Duration = Duration::from_secs(2);
 /// And how much.
 pub(super) const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
-/// Where a body is found whose reader has gone.
+/// The body that a handler has dropped before reading all of it.
 #[derive(Clone, Default)]
 pub(super) struct AbandonedBody(Arc<Mutex<Option<Incoming>>>);
 
@@ -33,8 +34,8 @@ impl AbandonedBody {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
     }
 
-    /// Whether nothing is left of the request: it was read to its end, or is now. `is_awaited` tells that the client waits
-    /// to be asked for its body (`Expect`); reading would ask.
+    /// Whether no part of the request is left: it was read to its end, or is now. With `is_awaited` the client waits to
+    /// be asked for its body (`Expect`); reading would ask.
     pub(super) async fn is_over(&self, is_awaited: bool) -> bool {
         let left = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(body) = left else { return true };

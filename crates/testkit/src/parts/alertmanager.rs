@@ -74,7 +74,7 @@ impl Alertmanager {
         &self.url
     }
 
-    /// What it has logged (warnings and errors).
+    /// Its log so far (warnings and errors).
     #[must_use]
     pub fn log(&self) -> String {
         self.process.output()
@@ -88,7 +88,7 @@ impl Alertmanager {
         tokio::process::Command::new(amtool()?)
             .arg(format!("--alertmanager.url={}", self.url))
             .args(arguments)
-            // Its own files must not be read from the home directory of whoever runs the tests.
+            // It must not read files from the home directory of the user who runs the tests.
             .env("HOME", self.process.directory())
             .env_remove("XDG_CONFIG_HOME")
             .stdin(std::process::Stdio::null())
@@ -106,7 +106,7 @@ pub fn amtool() -> Result<PathBuf> {
     programs::find(&["amtool"], PACKAGE, &[])
 }
 
-/// A configuration that keeps alerts and notifies nobody.
+/// A configuration that keeps alerts and sends no notifications.
 pub const SILENT_CONFIGURATION: &str = "route:\n  receiver: nobody\nreceivers:\n  - name: nobody\n";
 
 /// A configuration that sends every alert to one webhook at once (groups of one alert, no waiting).

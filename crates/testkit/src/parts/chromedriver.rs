@@ -70,7 +70,7 @@ impl Chromedriver {
         }))
     }
 
-    /// What the server has logged (warnings and errors).
+    /// The server's log so far (warnings and errors).
     #[must_use]
     pub fn log(&self) -> String {
         self.process.output()

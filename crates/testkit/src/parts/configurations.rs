@@ -1,5 +1,5 @@
 //! A stand-in for the configuration interface of a router with tenants (spec: alert-router#remote-differences): it
-//! keeps what is uploaded for each tenant once the real `amtool` finds no fault with it.
+//! keeps the configuration uploaded for each tenant if the real `amtool` accepts it.
 
 use super::{
     PartError, Result, alertmanager,
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// What it does instead of its work.
+/// An answer in place of its work.
 type Fault = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
 
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl Configurations {
         self.recorder.url()
     }
 
-    /// What a tenant has.
+    /// The configuration of a tenant.
     #[must_use]
     pub fn of(&self, tenant: impl std::fmt::Display) -> Option<Upload> {
         self.locked().kept.get(&tenant.to_string()).cloned()
@@ -65,7 +65,7 @@ impl Configurations {
         self.locked().kept.len()
     }
 
-    /// Loses everything, as a router does whose storage is gone.
+    /// Loses everything, like a router without its storage.
     pub fn lose(&self) {
         self.locked().kept.clear();
     }

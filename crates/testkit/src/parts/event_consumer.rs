@@ -13,7 +13,7 @@ use std::{
 
 const PROGRAM: &str = include_str!("../../provider/consumer.mjs");
 
-/// The running consumer. It ends when the value is dropped; what it has taken stays in its file.
+/// The running consumer. It ends when the value is dropped; the accepted ids stay in its file.
 #[derive(Debug)]
 pub struct EventConsumer {
     port: u16,
@@ -31,7 +31,7 @@ impl EventConsumer {
         ports::spare()
     }
 
-    /// Starts one that believes any of these secrets and keeps the ids of what it has taken in this file.
+    /// Starts one that accepts any of these secrets and writes the ids of accepted events to this file.
     ///
     /// # Errors
     /// When node or the library are not installed, or it does not come up.
@@ -52,7 +52,7 @@ impl EventConsumer {
         Ok(Self { port, file, secrets, _process: process })
     }
 
-    /// Kills it; started again by what is handed out.
+    /// Kills it; the returned future starts it again.
     pub fn kill(self) -> impl Future<Output = Result<Self>> {
         let Self { port, file, secrets, _process } = self;
         drop(_process);

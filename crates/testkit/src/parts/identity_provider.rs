@@ -1,4 +1,4 @@
-//! A real OpenID Connect provider (oidc-provider of npm) where whoever a test names is signed in.
+//! A real OpenID Connect provider (oidc-provider of npm) that signs in any user a test names.
 
 use super::{
     PartError, Result, answers_ok, ports,
@@ -15,7 +15,7 @@ const PROGRAM: &str = include_str!("../../provider/provider.mjs");
 const VERIFIER: &str = "a-verifier-of-the-tests-that-is-long-enough-for-it";
 const CHALLENGE: &str = "G44zNv9T3MZGnnKpm5aPlLHSAtbVx-A1VGOiUmZHSvM";
 
-/// What tokens for a resource are meant for, unless they are asked to be for another one.
+/// The audience of tokens for a resource, unless they are requested for another one.
 pub const AUDIENCE: &str = "https://api.example";
 
 /// Id and secret of the client that may introspect.
@@ -47,7 +47,7 @@ impl IdentityProvider {
         Self::start_on(ports::spare()?, None).await
     }
 
-    /// Starts one whose client `bailiwick` is an application at this origin, in a browser.
+    /// Starts one where the client `bailiwick` is a browser application at this origin.
     ///
     /// # Errors
     /// As [`IdentityProvider::start`].

@@ -26,7 +26,7 @@ pub mod scratch;
 pub mod smtp;
 pub mod vmalert;
 
-/// Why a part could not be started or did not do what it was asked; the text is for the person who runs the tests.
+/// Why a part could not be started or did not do its work; the text is for the person who runs the tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartError(String);
 
@@ -35,7 +35,7 @@ impl PartError {
         Self(text.into())
     }
 
-    /// An error of the operating system together with what was being done.
+    /// An error of the operating system with the attempted action.
     pub(crate) fn io(doing: &str, error: &std::io::Error) -> Self {
         Self(format!("{doing}: {error}"))
     }

@@ -6,15 +6,15 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// The first port handed out. The range ends below 32768, where Linux starts to take ports for outgoing
-/// connections and for `bind(0)`, so that nobody takes a port between the test here and the start of the program.
+/// The first port handed out. The range ends below 32768, where Linux starts to take ports for outgoing connections and
+/// for `bind(0)`, so that no other program takes a port between the test here and the start of the part.
 const FIRST: u32 = 15_000;
 /// How many ports the range has.
 const COUNT: u32 = 17_000;
 
 static HANDED_OUT: AtomicU32 = AtomicU32::new(0);
 
-/// A TCP port on 127.0.0.1 that nobody listens on, never handed out twice by this process.
+/// A TCP port on 127.0.0.1 without a listener, never handed out twice by this process.
 ///
 /// # Errors
 /// When no port of the range is free.

@@ -1,9 +1,9 @@
 //! One throw-away PostgreSQL cluster per test process.
 //!
 //! The cluster is made with `initdb` in about a second, in memory where there is room, as a database for every test is
-//! hundreds of small files. It keeps nothing safe (no fsync) and sorts text by the rules of
-//! a language, as most installed servers do, so that a statement that forgets to ask for bytewise order is seen.
-//! Databases are administered with PostgreSQL's own `psql`, so this crate needs no SQL library.
+//! hundreds of small files. It does not secure its data (no fsync), and it sorts text by the rules of a language, as
+//! most installed servers do, so that a statement that forgets to ask for bytewise order fails. Databases are
+//! administered with PostgreSQL's own `psql`, so this crate needs no SQL library.
 
 use super::{
     PartError, Result, ports,
@@ -36,7 +36,7 @@ pub struct Cluster {
     psql: PathBuf,
     /// None for a server that was there before.
     process: Option<Process>,
-    /// Databases nobody needs any more.
+    /// Databases that are no longer needed.
     finished: Mutex<Vec<String>>,
 }
 
@@ -104,7 +104,7 @@ impl Cluster {
         url.into()
     }
 
-    /// Creates a database, as a copy of `template` if one is given. Nobody may be connected to the template.
+    /// Creates a database, as a copy of `template` if one is given. The template may have no connections.
     ///
     /// # Errors
     /// When the name is not made of small letters, digits and `_`, or the server refuses.
@@ -119,12 +119,12 @@ impl Cluster {
         self.ask(self.maintenance.as_str(), &statements).await.map(|_| ())
     }
 
-    /// Has a database removed together with the creation of another one: where a value is dropped nobody can wait.
+    /// Has a database removed with the next creation of another one: `drop` cannot wait.
     pub fn drop_later(&self, name: String) {
         self.finished.lock().unwrap_or_else(PoisonError::into_inner).push(name);
     }
 
-    /// Removes a database if it exists, closing what is connected to it.
+    /// Removes a database if it exists, closing its connections.
     ///
     /// # Errors
     /// When the name is not made of small letters, digits and `_`, or the server refuses.
@@ -156,7 +156,7 @@ impl Cluster {
         run(&[], &self.psql, arguments.into_iter().map(OsString::from)).await
     }
 
-    /// What the throw-away server has logged; empty for a server that was there before.
+    /// The log of the throw-away server so far; empty for an existing server.
     #[must_use]
     pub fn log(&self) -> String {
         self.process.as_ref().map(Process::output).unwrap_or_default()

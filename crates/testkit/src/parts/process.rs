@@ -64,7 +64,7 @@ pub enum Stop {
     Terminate,
     /// `QUIT`: PostgreSQL's immediate shutdown, which still frees its shared memory.
     Quit,
-    /// `KILL`: for programs whose state is thrown away anyway.
+    /// `KILL`: for programs whose state is discarded anyway.
     Kill,
 }
 
@@ -134,7 +134,7 @@ impl Process {
         self.scratch.path()
     }
 
-    /// What the program has written to its standard output and standard error so far.
+    /// The program's standard output and standard error so far.
     #[must_use]
     pub fn output(&self) -> String {
         std::fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn is_alive(pid: &str) -> bool {
-        // A process that ended but was not yet collected still has its directory; its state tells.
+        // A process that ended but was not yet collected still has its directory; its state shows that.
         std::fs::read_to_string(format!("/proc/{pid}/stat"))
             .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
     }

@@ -1,4 +1,4 @@
-//! Finding the programs that the parts are made of.
+//! Finds the programs that the parts run.
 
 use super::{PartError, Result};
 use std::path::{Path, PathBuf};

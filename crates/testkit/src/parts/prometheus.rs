@@ -31,8 +31,8 @@ impl Prometheus {
             format!("--config.file={}", file.display()),
             format!("--storage.tsdb.path={}", scratch.path().join("storage").display()),
             format!("--web.listen-address=127.0.0.1:{port}"),
-            // It finds its Alertmanagers some seconds after the first evaluation; what it had to say until then it says
-            // again after this time, by default a minute.
+            // It finds its Alertmanagers some seconds after the first evaluation. Alerts before that are only sent
+            // again after this delay, which is a minute by default.
             "--rules.alert.resend-delay=1s".to_owned(),
             "--log.level=warn".to_owned(),
         ];
@@ -47,15 +47,15 @@ impl Prometheus {
         &self.url
     }
 
-    /// What it has logged (warnings and errors).
+    /// Its log so far (warnings and errors).
     #[must_use]
     pub fn log(&self) -> String {
         self.process.output()
     }
 }
 
-/// A configuration that sends what the rules beside it say to an Alertmanager at `address` (`127.0.0.1:8080`), below
-/// `prefix`, with Basic credentials. Rules are looked at every second.
+/// A configuration that sends the alerts of the rules beside it to an Alertmanager at `address` (`127.0.0.1:8080`),
+/// below `prefix`, with Basic credentials. Rules are evaluated every second.
 #[must_use]
 pub fn sending_configuration(address: &str, prefix: &str, (user, password): (&str, &str)) -> String {
     format!(

@@ -1,4 +1,4 @@
-//! An object storage that speaks the S3 protocol (s3rver of npm) and believes only requests that are signed with its
+//! An object storage that speaks the S3 protocol (s3rver of npm) and accepts only requests that are signed with its
 //! secret (checked by aws4 of npm).
 
 use super::{
@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 const PROGRAM: &str = include_str!("../../provider/s3.mjs");
 
-/// Key id and secret that let somebody in.
+/// The key id and secret that it accepts.
 pub const CREDENTIALS: (&str, &str) = ("AKBAILIWICK", "a+secret/of-the.tests");
 
 /// The running storage. It ends when the value is dropped.
@@ -33,7 +33,7 @@ pub enum Answers {
     Later,
 }
 
-/// What is in a bucket, and how many requests there were about it.
+/// The content of a bucket, and the number of requests about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Keys in order.
@@ -100,7 +100,7 @@ impl S3 {
         answer.map(drop).map_err(|e| PartError::new(format!("the object storage: {e}")))
     }
 
-    /// What is in a bucket.
+    /// The content of a bucket.
     ///
     /// # Errors
     /// When it does not answer.
@@ -154,7 +154,7 @@ mod tests {
             assert!(matches!(plain.get("x/1-2", size, LONGEST).await, Err(AssetError::Damaged(_))));
         }
         assert_eq!(plain.get("y", 1, LONGEST).await, Err(AssetError::NotFound));
-        // What backups need: parts, copies, sizes, addresses for others.
+        // The operations that backups need: parts, copies, sizes, presigned addresses.
         let mut upload = below.begin("large").await.unwrap();
         let chunk = vec![7; 3 * 1024 * 1024];
         for _ in 0..3 {

@@ -16,7 +16,7 @@ const PREFIX: &str = "bailiwick-test-";
 
 /// A directory that only its owner may enter, removed with everything in it when the value is dropped.
 ///
-/// Its name carries the id of the test process, so that a later run can remove what a dead one has left.
+/// Its name has the id of the test process, so that a later run can remove the directories of a dead one.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -69,7 +69,7 @@ impl Scratch {
         Ok(path)
     }
 
-    /// Whether this process runs as root: what it makes belongs to user 0.
+    /// Whether this process runs as root: its files then belong to user 0.
     pub(crate) fn is_owned_by_root(&self) -> bool {
         self.path.metadata().is_ok_and(|data| data.uid() == 0)
     }

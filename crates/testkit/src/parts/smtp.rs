@@ -1,4 +1,4 @@
-//! A real mail server (aiosmtpd) that keeps what it takes.
+//! A real mail server (aiosmtpd) that keeps the messages it accepts.
 
 use super::{
     PartError, Result, ports,
@@ -32,7 +32,7 @@ pub struct Received {
     pub html: Option<String>,
     /// Whether TLS was spoken.
     pub encrypted: bool,
-    /// Who has signed in.
+    /// The user that has signed in.
     pub user: Option<String>,
 }
 
@@ -108,7 +108,7 @@ impl SmtpSink {
         self.port
     }
 
-    /// What it has taken so far, in order.
+    /// The accepted messages so far, in order.
     ///
     /// # Errors
     /// When its file cannot be read.
@@ -118,11 +118,11 @@ impl SmtpSink {
         };
         let read =
             |line: &str| serde_json::from_str(line).map_err(|e| PartError::new(format!("{e}: {line}")));
-        // What has no end yet is still being written.
+        // A line without an end is still being written.
         lines.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(read).collect()
     }
 
-    /// What it says to every recipient from now on, such as `451 later`; none = it takes them.
+    /// The answer to every recipient from now on, such as `451 later`; none = it accepts them.
     ///
     /// # Errors
     /// When its file cannot be written.

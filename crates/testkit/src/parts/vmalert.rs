@@ -47,14 +47,14 @@ impl Vmalert {
         Ok(Self { process })
     }
 
-    /// What it has logged (warnings and errors).
+    /// Its log so far (warnings and errors).
     #[must_use]
     pub fn log(&self) -> String {
         self.process.output()
     }
 }
 
-/// What a source of measurements answers while a rule holds for one series, or for none.
+/// The answer of a source of measurements while a rule holds for one series, or for none.
 #[must_use]
 pub fn measured(series: Option<&serde_json::Value>) -> serde_json::Value {
     let result: Vec<serde_json::Value> =

@@ -1,12 +1,12 @@
-//! Whether a value is what a schema of the document says: JSON Schema as far as the document uses it. A word that is not
-//! known here fails, so that nothing is looked over.
+//! Whether a value matches a schema of the document: JSON Schema as far as the document uses it. An unknown keyword
+//! fails, so that none is ignored.
 
 use serde_json::{Map, Value};
 
-/// Keywords that say nothing of what is allowed.
+/// Keywords without effect on the allowed values.
 const REMARKS: [&str; 6] = ["description", "title", "default", "examples", "example", "deprecated"];
 
-/// What is wrong with the value, and where.
+/// The violations of the schema by the value, and their places.
 pub fn differences(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut check = Check { document, found: Vec::new() };
     check.schema("", schema, value);

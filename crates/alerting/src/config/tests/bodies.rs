@@ -45,7 +45,7 @@ fn only_the_owner_refuses() {
     assert_eq!(check(true).channels.enabled.email, Some(false));
     let other = check(false);
     assert_eq!((other.channels.enabled.email, other.channels.enabled.webhook), (None, Some(true)));
-    // An override takes the place of what the organization has, so its `false` is kept.
+    // An override replaces the organization's setting, so its `false` is kept.
     assert_eq!(other.systems[0].channels.enabled.email, Some(false));
 }
 

@@ -227,7 +227,7 @@ fn no_placeholder_is_left_in_a_template() {
     }
 }
 
-/// The check finds what is told to too many, too few or others.
+/// The check finds notifications to too many, too few or other recipients.
 #[test]
 fn a_document_that_tells_others_is_not_uploaded() {
     let (layer, publishing) = (merge([], Some(&example())), publishing());

@@ -68,7 +68,7 @@ fn systems_become_overrides() {
     assert_eq!(read.systems[0].channels, Channels::default());
 }
 
-/// A list of a system's own is told where the toggle in force is on, though the organization has nobody to tell.
+/// A system's own list is notified where its toggle is on, even if the organization has no recipients.
 #[test]
 fn a_list_of_a_system_has_a_toggle_of_its_own() {
     let read = layer(&json!({
@@ -141,7 +141,7 @@ fn errors_have_the_paths_of_the_flat_form() {
     let body = json!({"mail_enabled": true, "mail_addresses": mails("a"),
         "severities": [{"severity": "critical", "mail_addresses": mails("b")}]});
     assert_eq!(refusals(&body), ["mail_addresses: max"]);
-    // And those of a system, whose toggle is above that of a severity.
+    // The same for a system, whose toggle overrides that of a severity.
     let body = json!({"mail_enabled": true, "mail_addresses": mails("a"), "severities": [
         {"severity": "critical", "mail_enabled": false, "mail_addresses": mails("b")}],
         "systems": [{"system_key": "A", "mail_enabled": true}]});
@@ -179,7 +179,7 @@ fn the_flat_view() {
 }
 
 proptest! {
-    /// An older client that sends back what it was given changes nothing of who is told; nothing is lost either.
+    /// An older client that sends back what it received changes no recipients and loses nothing.
     #[test]
     fn sent_back_it_means_the_same(channels in channels()) {
         let mut layer = Layer { channels, systems: Vec::new() };

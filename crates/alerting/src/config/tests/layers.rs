@@ -1,4 +1,4 @@
-//! Merging, and who is told.
+//! Merging, and the recipients that result.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn layers_add_up() {
             ],
         })
     );
-    // What organizations above say of their own systems is nothing to this tenant.
+    // Overrides of organizations above do not apply to this tenant.
     assert_eq!(merge([&owner], None).systems, []);
     assert_eq!(merge([], None), Layer::default());
 }
@@ -81,7 +81,7 @@ fn what_is_neither_critical_nor_a_warning_is_info() {
 }
 
 proptest! {
-    /// Nobody who is told by a part is lost in the whole, and nobody is told whom no part names.
+    /// The merged layer notifies every recipient of a part, and no recipient that no part names.
     #[test]
     fn merging_only_adds(stack in prop::collection::vec(channels(), 1..4)) {
         let stack: Vec<Layer> =
@@ -101,7 +101,7 @@ proptest! {
                 prop_assert!(stack.iter().any(names));
             }
         }
-        // Merging what is merged changes nothing.
+        // Merging a merged layer again changes nothing.
         prop_assert_eq!(&merge([], Some(&merged)), &merged);
         prop_assert_eq!(&merge([&merged], Some(&Layer::default())), &merged);
     }

@@ -1,4 +1,4 @@
-//! Of the whole way from a body to a document; single rules are tested beside them.
+//! Tests of the whole path from a body to a document; single rules are tested next to their code.
 
 mod bodies;
 mod documents;

@@ -1,4 +1,4 @@
-//! What breaks and what does not, on a small document, and the interface against what was released.
+//! Breaking and compatible changes of a small document, and the comparison of the interface with the released one.
 
 use super::breaking_changes;
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ fn document() -> Value {
     })
 }
 
-/// What changing the document in this way breaks.
+/// The breaks that a change of the document causes.
 fn broken(change: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut new = document();
     change(&mut new);
@@ -96,7 +96,7 @@ fn more_to_get_and_less_to_send_breaks_nothing() {
     );
 }
 
-/// What else is sent is treated as ever: the list only says which words mean something.
+/// Other words are treated as before: the list only names those with a meaning.
 #[test]
 fn a_parameter_may_come_to_list_its_words_and_bounds_and_then_keeps_them() {
     let with = |schema: Value| {
@@ -120,7 +120,7 @@ fn a_parameter_may_come_to_list_its_words_and_bounds_and_then_keeps_them() {
     assert_eq!(breaking_changes(&silent, &bounded), [""; 0]);
     assert_eq!(breaking_changes(&bounded, &with(json!({"type": "integer", "maximum": 50}))).len(), 1);
     assert_eq!(breaking_changes(&silent, &with(json!({"type": "string"}))).len(), 1);
-    // A body is refused for what it may not say.
+    // A body with another word is refused.
     let found = broken(|d| schema(d, "Base")["properties"]["id"] = json!({"type": "string", "enum": ["a"]}));
     assert_eq!(found, [""; 0], "an answer may promise more");
     let found = broken(|d| schema(d, "New")["properties"]["name"]["enum"] = json!(["a"]));

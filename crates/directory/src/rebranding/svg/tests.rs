@@ -1,4 +1,4 @@
-//! Pictures, and what only looks like some.
+//! Pictures, and files that only look like some.
 
 use super::{Verdict, judge};
 

@@ -1,6 +1,6 @@
-//! A stand-in for a Logto tenant: what spec: logto#calls lists and nothing else. Every request is held against that
-//! list ([`rules`]): method, path, query, body, content type and bearer. One outside it fails the test when the part is
-//! dropped, so the list is the whole of what the service may ask.
+//! A stand-in for a Logto tenant: the calls of spec: logto#calls and no others. Every request is checked against that
+//! list ([`rules`]): method, path, query, body, content type and bearer. A request outside it fails the test when the
+//! part is dropped, so the list covers every request that the service may make.
 
 mod rules;
 mod tenant;
@@ -27,7 +27,7 @@ pub const CLIENT: &str = "spa";
 pub enum Fault {
     /// Instead of being looked at, it is answered so.
     Answer(Answer),
-    /// What it asks for is done, and the answer is this.
+    /// The request is carried out, but this is the answer.
     DoneBut(Answer),
 }
 
@@ -50,7 +50,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Logto {
-    /// A tenant with the roles of the catalogue and nobody in it.
+    /// A tenant with the roles of the catalogue and without users.
     ///
     /// # Errors
     /// When no port can be had.
@@ -115,7 +115,7 @@ impl Logto {
         self.upstream.requests()
     }
 
-    /// What was asked outside the list; forgets it. A test of the part itself asks.
+    /// The requests outside the list so far; clears them. For a test of the part itself.
     #[must_use]
     pub fn take_problems(&self) -> Vec<String> {
         std::mem::take(&mut *locked(&self.shared.problems))
@@ -136,7 +136,7 @@ fn answer(shared: &Shared, request: &Recorded) -> Answer {
     }
     let faults = Arc::clone(&*locked(&shared.faults));
     let Some(fault) = faults(request) else { return tenant.answer(request) };
-    // Whoever has asked for a creation, or for the token to it, cannot know what came of it, unless it was refused.
+    // A client that asked for a creation, or for the token to it, cannot know its outcome, unless it was refused.
     let creations = ["/api/users", "/api/organizations", "/oidc/token"];
     let is_refused = matches!(&fault, Fault::Answer(answer) if answer.is_refusal());
     if request.method == "POST" && creations.contains(&request.path.as_str()) && !is_refused {

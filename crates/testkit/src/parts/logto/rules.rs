@@ -3,7 +3,7 @@
 use super::{super::recorder::Recorded, APP, Tenant};
 use serde_json::Value;
 
-/// What is wrong with a request.
+/// The problem of a request.
 pub(super) enum Wrong {
     /// A token that is not good any more: an answer of its own, no fault of the test.
     Unauthorized,
@@ -11,14 +11,14 @@ pub(super) enum Wrong {
     Outside(String),
 }
 
-/// What a call has behind its path.
+/// The query or body of a call.
 #[derive(Clone, Copy)]
 enum Sent {
     /// Nothing.
     Nothing,
     /// A page.
     Page,
-    /// A page of what is searched for; after a lost answer only.
+    /// A page of search results; after a lost answer only.
     Search(&'static [&'static str]),
     /// JSON with these keys; those with `?` may be left out.
     Body(&'static [&'static str]),
@@ -60,7 +60,7 @@ const CALLS: &[(&str, &str, Sent)] = &[
     ("GET", "applications/*/sign-in-experience", Nothing),
     ("GET", "applications/*/user-consent-scopes", Nothing),
     ("GET", "domains", Page),
-    // Beyond the list: how a creation whose answer was lost finds what it has made.
+    // Beyond the list: these find the object of a creation whose answer was lost.
     ("GET", "users", Search(&["search.username", "mode.username"])),
     ("GET", "organizations", Search(&["q"])),
 ];

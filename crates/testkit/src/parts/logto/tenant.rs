@@ -1,4 +1,4 @@
-//! What a tenant has and how it answers.
+//! The content of a tenant and its answers.
 
 use super::super::recorder::{Answer, Recorded};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub struct Tenant {
     pub organizations: BTreeMap<String, Value>,
     /// Members (organization, account) with the ids of their organization roles.
     pub members: BTreeMap<(String, String), BTreeSet<String>>,
-    /// Role ids for who joins an organization by himself.
+    /// Role ids for users who join an organization by themselves.
     pub jit: BTreeMap<String, BTreeSet<String>>,
     /// Id and name.
     pub roles: Vec<(String, String)>,
@@ -86,7 +86,7 @@ impl Tenant {
         format!("{prefix}{}", self.made)
     }
 
-    /// An account somebody has made there.
+    /// An account made directly at the tenant.
     pub fn add_user(&mut self, email: &str, username: &str) -> String {
         let id = self.fresh("account");
         let user = json!({"id": id, "username": username, "primaryEmail": email, "primaryPhone": null,
@@ -95,7 +95,7 @@ impl Tenant {
         id
     }
 
-    /// An organization somebody has made there.
+    /// An organization made directly at the tenant.
     pub fn add_organization(&mut self, name: &str) -> String {
         let id = self.fresh("organization");
         let organization = json!({"id": id, "name": name, "description": null, "customData": {}});
@@ -142,7 +142,7 @@ impl Tenant {
         .collect()
     }
 
-    /// Names of the roles for who joins an organization by himself.
+    /// Names of the roles for users who join an organization by themselves.
     #[must_use]
     pub fn jit_names(&self, organization: &str) -> Vec<String> {
         let ids = self.jit.get(organization).cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A recording HTTP upstream: keeps every request exactly as it came and answers by a function.
 //!
-//! It reads HTTP/1.1 itself instead of through a library, because tests ask it about things a library tidies away:
-//! repeated headers, their order and spelling, and answers that break the protocol.
+//! It reads HTTP/1.1 itself instead of through a library, because tests check details that a library hides: repeated
+//! headers, their order and spelling, and answers that break the protocol.
 
 mod wire;
 
@@ -26,7 +26,7 @@ pub struct Recorded {
     pub method: String,
     /// The request target before the first `?`, as sent (percent-encoding untouched).
     pub path: String,
-    /// What follows the first `?`; None without one.
+    /// The text after the first `?`; None without one.
     pub query: Option<String>,
     /// Names and values in the order and spelling of the wire, repeats included.
     pub headers: Vec<(String, String)>,
@@ -67,7 +67,7 @@ impl Recorded {
     }
 }
 
-/// What the upstream does with a request.
+/// The upstream's reaction to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     delay: Duration,
@@ -92,8 +92,8 @@ impl Answer {
         }
     }
 
-    /// Whether it says that a request was understood and not done: a 4xx with a JSON body, and none of those that blame
-    /// the caller or nobody.
+    /// Whether the answer means that a request was understood and not carried out: a 4xx with a JSON body, except the
+    /// statuses for a wrong caller, a missing object or a temporary fault.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         let Kind::Reply { status, body, .. } = &self.kind else { return false };
@@ -155,7 +155,7 @@ impl Answer {
 
 type Script = Arc<dyn Fn(&Recorded) -> Answer + Send + Sync>;
 
-/// What the tasks of the connections share with the value.
+/// The state that the connections' tasks share with the value.
 struct Shared {
     script: Mutex<Script>,
     requests: Mutex<Vec<Recorded>>,
@@ -226,7 +226,7 @@ impl Recorder {
         self.wait_within(count, PATIENCE).await
     }
 
-    /// As [`Recorder::wait_for`], for requests whose number needs longer.
+    /// As [`Recorder::wait_for`], with a longer limit.
     ///
     /// # Errors
     /// When there are fewer after `limit`.

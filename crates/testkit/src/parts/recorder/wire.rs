@@ -1,4 +1,4 @@
-//! HTTP/1.1 as the recorder reads and writes it.
+//! Reads and writes HTTP/1.1 for the recorder.
 
 use super::{Kind, Recorded};
 use std::io::{Error, ErrorKind, Result};
@@ -24,7 +24,7 @@ impl Connection {
         Self { stream: BufReader::new(stream), number, is_last: false }
     }
 
-    /// The next request; None when the client has ended the connection or was told that it ends.
+    /// The next request; None when the client has closed the connection or has received the announcement of its end.
     pub(super) async fn read(&mut self) -> Result<Option<Recorded>> {
         if self.is_last {
             return Ok(None);
@@ -132,7 +132,7 @@ impl Connection {
             let size = line.split(';').next().unwrap_or_default().trim();
             let size = usize::from_str_radix(size, 16).map_err(|_| invalid("chunk size"))?;
             if size == 0 {
-                // What follows the last chunk has the form of headers and is not kept.
+                // Trailers have the form of headers and are not kept.
                 self.headers().await?;
                 return Ok(body);
             }
