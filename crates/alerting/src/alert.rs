@@ -14,11 +14,11 @@ use std::{borrow::Cow, time::Duration};
 /// Deepest nesting of a body (spec: alerts#request-order).
 pub const BODY_DEPTH: usize = 16;
 
-/// One alert that passed all checks. Times are as the sender gave them; the router fills in the others.
+/// One alert that passed all checks. Times are those the sender gave; the router sets missing ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedAlert {
-    /// Without empty values; with the stable labels of the sender. They never change, so that `fingerprint` is theirs:
-    /// it is asked for several times on the way of every push.
+    /// Without empty values; with the stable labels of the sender. They never change, so the cached `fingerprint` stays
+    /// valid: each push needs it several times.
     labels: Labels,
     fingerprint: Fingerprint,
     /// With the display values of the sender, placeholders replaced.
@@ -59,12 +59,12 @@ impl PostedAlert {
         self.fingerprint
     }
 
-    /// The key of its system, which every alert names that a system or the service itself has sent.
+    /// The key of its system: every alert from a system or the service itself has one.
     pub fn system_key(&self) -> &str {
         self.labels.value("system_key")
     }
 
-    /// Start with the default for one that was not given (spec: alert-router#ingest).
+    /// The start, or its default if none was given (spec: alert-router#ingest).
     pub fn start(&self, now: Nanos) -> Nanos {
         self.starts_at.or(self.ends_at).unwrap_or(now)
     }
@@ -102,19 +102,19 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The answer when alerts were refused; it is given after the others are stored.
+    /// The answer when alerts were refused; it is sent after the others were stored.
     pub fn refusal(&self) -> Option<Reject> {
         if self.refused.is_empty() { None } else { Some(Reject::bad(self.refused.join("\n"))) }
     }
 }
 
-/// Reads the body of a push. `Err` refuses all of it.
+/// Reads the body of a push. `Err` refuses the whole push.
 pub fn parse_alerts(body: &[u8], intake: &Intake<'_>) -> Result<Batch, Reject> {
     if body.trim_ascii().is_empty() {
         return Err(Reject::required("alerts"));
     }
-    // Keys that stand twice are refused (spec: alerts#request-order); clients#alertmanager-clients wants vmalert, which
-    // writes one label twice alike.
+    // Repeated keys are refused (spec: alerts#request-order), except for vmalert, which writes one label twice with the
+    // same value (clients#alertmanager-clients).
     let limits = json::Limits {
         duplicates: json::Duplicates::SameStringIn("labels"),
         ..json::Limits::strict(BODY_DEPTH)
@@ -129,7 +129,7 @@ pub fn parse_alerts(body: &[u8], intake: &Intake<'_>) -> Result<Batch, Reject> {
     if elements.len() > intake.limits.alerts_per_request {
         return Err(Reject::TOO_LARGE);
     }
-    // A wrong type anywhere is found before anything is missed, as by decoders that read all and check then.
+    // Wrong types are reported before missing values, as by decoders that read everything first and check then.
     let mut read = Vec::with_capacity(elements.len());
     for (index, element) in elements.into_iter().enumerate() {
         read.push(Raw::read(element).map_err(|reason| {
@@ -253,7 +253,7 @@ fn string_map(value: Json<'_>) -> Result<Option<Pairs<'_>>, String> {
     Ok(Some(out))
 }
 
-/// A time; null, the empty text and the zero time mean that it is not set.
+/// A time; null, the empty text and the zero time stand for none.
 fn time(value: &Json<'_>) -> Result<Option<Nanos>, String> {
     match value {
         Json::Null => Ok(None),

@@ -48,8 +48,8 @@ pub fn decode_created(body: &[u8]) -> Result<Uuid, Unreadable> {
     serde_json::from_slice::<Created>(body).map(|c| c.silence_id).map_err(Unreadable)
 }
 
-/// Works out the status of the alerts for which the router does not: suppressed by an active silence of the tenant
-/// or by inhibition, else active.
+/// Computes the status of alerts if the router leaves it out: suppressed by an active silence of the tenant or by
+/// inhibition, else active.
 pub fn complete_status(alerts: &mut [ListedAlert], silences: &[ActiveSilence]) {
     for alert in alerts.iter_mut().filter(|a| a.status.state == AlertState::Unprocessed) {
         alert.status.silenced_by = silenced_by(&alert.labels, silences);

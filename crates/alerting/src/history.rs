@@ -45,7 +45,7 @@ pub struct Occurrence {
     pub expires_at: Option<Ts>,
     /// The receiver that was notified, if the router has reported it.
     pub receiver: Option<String>,
-    /// When the row was made; from the resolution on, when that was heard of.
+    /// When the row was made; once it is resolved, when the resolution was received.
     pub created_at: Ts,
 }
 
@@ -89,7 +89,7 @@ pub enum What {
 }
 
 impl Heard {
-    /// The times between which, the second excluded, an occurrence begins that this may be about beside the open one.
+    /// The range of starts (the second excluded) of occurrences, besides the open one, that this event may concern.
     pub fn start_range(&self) -> Option<(Ts, Ts)> {
         match self.what {
             What::Firing { start, .. } => Some(start.unwrap_or(self.at)).map(|s| (s, Ts(s.0 + 1))),
@@ -103,7 +103,7 @@ impl Heard {
 }
 
 impl What {
-    /// The time by which an occurrence began that this may be about beside those of [`Heard::start_range`].
+    /// The latest start of the occurrences that this event may concern besides those of [`Heard::start_range`].
     pub const fn began_by(&self) -> Option<Ts> {
         match self {
             What::Resolved { start: Some(_), end } => Some(*end),
@@ -140,8 +140,8 @@ impl Kept {
     }
 }
 
-/// The rows of one alert that matter: the open one, those that begin at a time that was given, and the last one that
-/// began by the end that was given.
+/// The relevant rows of one alert: the open one, those with a start in the given range, and the last one that began by
+/// the given end.
 #[derive(Clone, Debug, Default)]
 pub struct Occurrences(Vec<Kept>);
 
@@ -249,7 +249,7 @@ impl Occurrences {
 }
 
 impl Occurrence {
-    /// Ends: not before it began, whatever the sender's clock says.
+    /// Ends, but not before its start, whatever the sender's clock says.
     fn ends(&mut self, end: Option<Ts>, at: Ts) {
         self.status = Status::Resolved;
         self.ends_at = end.map(|end| end.max(self.starts_at));
@@ -257,14 +257,14 @@ impl Occurrence {
         self.created_at = at;
     }
 
-    /// Is over already; of two ends the later one counts.
+    /// Already over; of two ends the later one counts.
     fn ends_later(&mut self, end: Option<Ts>) {
         self.ends_at = self.ends_at.max(end);
     }
 }
 
 impl Kept {
-    /// The same occurrence fires after all: its end was only supposed.
+    /// The same occurrence still fires: its end was only assumed.
     fn goes_on(&mut self, at: Ts, until: Ts, annotations: Labels) {
         // An event from before the row's end that another process has reported late.
         if self.row.created_at > at {

@@ -113,7 +113,7 @@ pub fn expand<'v>(text: &str, max: usize, value: impl Fn(&str) -> Option<&'v str
 /// The name and the length of the placeholder at the start.
 fn placeholder(text: &str) -> Option<(&str, usize)> {
     let inner = text.strip_prefix("{{")?.trim_start_matches(' ').strip_prefix('.')?;
-    // A name is short; looking further would make many open braces quadratic.
+    // Names are short; a longer search would make many open braces quadratic.
     let len = inner.bytes().take(256).take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
     let (name, after) = inner.split_at(len);
     let after = after.trim_start_matches(' ').strip_prefix("}}")?;

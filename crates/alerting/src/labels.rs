@@ -14,7 +14,7 @@ impl Labels {
         Labels(Vec::new())
     }
 
-    /// From pairs in any order; of several with one name the last counts.
+    /// From pairs in any order; of several pairs with one name the last counts.
     pub fn from_pairs(mut pairs: Vec<(String, String)>) -> Labels {
         if !pairs.is_sorted_by(|a, b| a.0 < b.0) {
             pairs.sort_by(|a, b| a.0.cmp(&b.0));

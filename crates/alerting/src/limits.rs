@@ -1,8 +1,8 @@
-//! How much one request, alert, silence or query may hold (spec: alerts#query-parameters, alerts#limits).
+//! Limits of one request, alert, silence or query (spec: alerts#query-parameters, alerts#limits).
 
 use std::time::Duration;
 
-/// The limits that can be judged without storage. The default is the specification's.
+/// The limits that can be checked without storage. The default is the specification's.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Alerts in one request.

@@ -22,7 +22,7 @@ pub enum AlertState {
     Active,
     /// Silenced or inhibited.
     Suppressed,
-    /// Some remote routers do not say; never shown to clients.
+    /// Some remote routers leave the status open; never shown to clients.
     Unprocessed,
 }
 

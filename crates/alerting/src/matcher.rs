@@ -97,7 +97,7 @@ impl From<Matcher> for Wire {
 pub enum MatcherError {
     /// Not `name<op>value`.
     Format(String),
-    /// A quote that is neither escaped nor the closing one, or no closing one.
+    /// A quote that is neither escaped nor the closing one, or a missing closing quote.
     Quote(String),
     /// The value is not UTF-8.
     NotUtf8(String),
@@ -124,7 +124,7 @@ impl Matcher {
         Matcher { name: name.into(), value: value.into(), op: Op::Equal }
     }
 
-    /// Reads the classic syntax. An expression in it is not looked at; see [`Matcher::compile`].
+    /// Reads the classic syntax, without checking an expression in it; see [`Matcher::compile`].
     pub fn parse(text: &[u8]) -> Result<Matcher, MatcherError> {
         let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let Some((name, op, raw)) = split(text) else { return Err(MatcherError::Format(lossy(text))) };

@@ -103,8 +103,8 @@ impl AlertsQuery {
                 .all(|m| m.matches_value(if m.matcher().name == "name" { name } else { "" }))
     }
 
-    /// The query for a remote router: the filters, and always the matcher of the calling system. Flags and
-    /// receivers are judged on the answer.
+    /// The query for a remote router: the filters, and always the matcher of the calling system. Flags and receivers
+    /// are applied to the answer.
     pub fn upstream(&self, system_key: &str) -> String {
         filters_for(self.filters.iter().map(Compiled::matcher), system_key)
     }
@@ -177,7 +177,7 @@ fn receiver_regex(value: &[u8], limits: &Limits) -> Result<Regex, Reject> {
     re2::anchored(text).map_err(|e| fault(&e.to_string()))
 }
 
-/// An empty value means the default, which is true; anything that is not a known yes is a no.
+/// An empty value means the default, which is true; any word that is not a known yes is a no.
 fn flag(value: &[u8]) -> bool {
     const YES: [&[u8]; 10] =
         [b"true", b"1", b"yes", b"ok", b"y", b"on", b"selected", b"checked", b"t", b"enabled"];

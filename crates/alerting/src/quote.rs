@@ -1,4 +1,4 @@
-//! Quoting of offending values in error texts, as senders know it from other alert routers.
+//! Quotes offending values in error texts, in the form senders know from other alert routers.
 
 /// The text in double quotes, with backslash escapes for unprintable characters.
 pub(crate) fn quoted(text: &str) -> String {

@@ -36,7 +36,7 @@ const COMPILED_BYTES: usize = 512 * 1024;
 pub fn anchored(expression: &str) -> Result<Regex, RegexError> {
     let inner = match translate::translate(expression) {
         Ok(inner) => inner,
-        // Other routers parse the expression with its anchors around it and show the rest of that text.
+        // Other routers parse the expression with its anchors and show the rest of that text.
         Err(fault) => {
             let whole = format!("^(?:{expression})$");
             return Err(translate::translate(&whole).err().unwrap_or(fault).into());

@@ -19,8 +19,8 @@ use std::{
     time::Duration,
 };
 
-/// How long counts are gone by while less than a quarter of a limit is used, and while more is: other processes add to
-/// them too.
+/// How long a count is used while less than a quarter of a limit is taken, and while more is: other processes also add
+/// to it.
 const WIDE: Duration = Duration::from_secs(30);
 const NARROW: Duration = Duration::from_secs(2);
 /// How many alerts and systems this process remembers; beyond that it forgets all of them and queries again.
@@ -50,9 +50,9 @@ struct Tenant {
 #[derive(Debug, Default)]
 struct System {
     count: Count,
-    /// Alerts that the router has, and until when they are active.
+    /// Alerts that the router has, and the time until which each is active.
     known: HashMap<Fingerprint, Nanos>,
-    /// New ones on their way to it, and in how many pushes.
+    /// New alerts on their way to the router, and the number of pushes that have each.
     under_way: HashMap<Fingerprint, u32>,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn is_over(alert: &PostedAlert, now: Nanos) -> bool {
     alert.ends_at.is_some_and(|end| end <= now)
 }
 
-/// The alerts of a push that there is room for; their places are held until it is dropped.
+/// The alerts of a push that fit; their places are reserved until the value is dropped.
 pub(super) struct AdmittedAlerts<'a> {
     pub(super) alerts: Vec<PostedAlert>,
     /// Others were left out.

@@ -31,7 +31,7 @@ use uuid::Uuid;
 
 /// Pushes of one group at most.
 const PUSHES: usize = 64;
-/// Rows of a system per allowed active alert or silence: ended ones are kept for a while, but not without end.
+/// Rows of a system per allowed active alert or silence: ended ones are kept for a while, but only up to this number.
 const ROWS_PER_LIMIT: u64 = 20;
 /// Longest wait for a commit.
 const WAIT: Duration = Duration::from_secs(20);
@@ -94,8 +94,8 @@ impl Rules {
     }
 }
 
-/// Stores alerts about several systems of a tenant, whatever its limits; the positions of those that the database has
-/// refused.
+/// Stores service alerts about several systems of a tenant, without limits; returns the positions of those that the
+/// database has refused.
 pub async fn raise(
     service: &Alerts,
     tenant: OrgId,
@@ -131,8 +131,8 @@ fn start(service: &Alerts) -> Pushes {
     })
 }
 
-/// All pushes of a group in one commit; if that fails, each on its own, so that one cannot spoil the others. Without a
-/// database no push of the group is tried again: its sender comes back.
+/// Commits all pushes of a group together. If that fails, each is committed on its own, so that a bad one does not
+/// affect the others. Without a database no push is retried: its sender pushes again.
 async fn store_group(
     db: Db,
     rules: Rules,
@@ -299,7 +299,7 @@ impl State {
         Ok(())
     }
 
-    /// Counts one more row; false when a system piles up alerts that are over.
+    /// Counts one more row; false when a system has too many resolved alerts.
     async fn has_rows_left(&mut self, push: &Push) -> Result<bool, StoreError> {
         let most = self.rules.alerts_per_system.saturating_mul(ROWS_PER_LIMIT);
         let counts = self.counts(push).await?;
@@ -318,7 +318,7 @@ impl State {
                 payload: written(&kept.alert)?,
             });
         }
-        // In one order everywhere, so that processes do not wait for each other in a ring.
+        // All processes lock these rows in the same order, so that no deadlock arises.
         changed.sort_unstable_by(|a, b| {
             (a.organization_id, &a.fingerprint).cmp(&(b.organization_id, &b.fingerprint))
         });
@@ -347,7 +347,7 @@ pub(super) async fn alerts(
     let at = service.now();
     let now = Nanos::from_ts(at);
     let outage = service.alerting().outage.get();
-    // After an outage, alerts that ended in it are still shown for a while.
+    // After an outage, alerts that expired in it are still shown for a while.
     let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
     let (stored, silences) =
         rows::alerts_and_silences_of_system(&service.db, who.tenant, who.key(), from, at).await?;
@@ -381,7 +381,7 @@ pub(super) async fn silence(
     Ok(kept.map(|s| s.listed(now)))
 }
 
-/// Writes the silence and, if it takes the place of another, that one as expired.
+/// Writes the silence; a silence that it replaces is written as expired.
 pub(super) async fn set_silence(
     service: &Alerts,
     who: &Sender<'_>,
@@ -418,7 +418,7 @@ pub(super) async fn set_silence_in(
         if is_more && is_full {
             return Err(Fault::SilenceLimit);
         }
-        // Those that are over are kept for a while, and count for nothing: the oldest make room.
+        // Expired silences are kept for a while but do not count: the oldest make room.
         let most = limits.silences_per_system.saturating_mul(ROWS_PER_LIMIT);
         let beyond = (counts.rows_of_system + 1).saturating_sub(most);
         if beyond > 0 {

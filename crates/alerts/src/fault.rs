@@ -7,7 +7,7 @@ use bailiwick_store::StoreError;
 /// The error a system receives instead of a result; the texts here are for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The request itself is wrong, or the router says so: the exact answer.
+    /// The request is wrong, by the service's or the router's check: the exact answer.
     #[error("refused with {}: {}", .0.status, .0.render().trim_end())]
     Rejected(Reject),
     /// 408 `request body timed out`.
@@ -55,7 +55,7 @@ impl From<Reject> for Fault {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Fault {
-        // Nothing is wrong with the database when it is this process that ends.
+        // When this process closes the database, nothing is wrong with it.
         if error.is_closed() {
             return Fault::not_ready(error.to_string());
         }

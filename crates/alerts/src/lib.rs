@@ -60,7 +60,7 @@ use uuid::Uuid;
 /// about one tenant.
 const FOR_PEOPLE: usize = 64;
 const SPARED: usize = 16;
-/// Statistics over the history that are made at once.
+/// Statistics over the history that are computed concurrently.
 const STATISTICS: usize = 2;
 
 /// The alert router and what belongs to it. Cloning it is cheap.
@@ -99,7 +99,7 @@ pub struct Alerting {
     router: AlertRouter,
     /// The same router for requests of people. It has its own places and its own faults, so people never block systems.
     for_people: AlertRouter,
-    /// How many tenants all of people's lists together ask at the same time.
+    /// Tenants that all lists for people together may ask concurrently.
     asked: Semaphore,
     /// The organizations whose statistics are being computed; each computation reads all rows of its scope.
     statistics: FairSemaphore,
@@ -112,13 +112,13 @@ pub struct Alerting {
     outage: outage_detector::KnownOutage,
     waiting: push_queue::QueuedTenants,
     dropped: push_queue::Dropped,
-    /// How many alerts are active at a remote router.
+    /// The active alerts at a remote router.
     room: active_alert_limit::ActiveAlertLimit,
     /// Pushes the configurations of tenants to a remote router.
     provisioning: config::provision::Provisioning,
-    /// Writes history after the answer; started by the first push to a remote router.
+    /// Writes the alert history after the answer; started by the first push to a remote router.
     writer: history::deferred::Writer,
-    /// Tells people of the embedded router's alerts.
+    /// Sends the notifications of the embedded router.
     delivery: notify::Delivery,
 }
 
@@ -193,7 +193,7 @@ impl Alerting {
         &self.for_people
     }
 
-    /// How a remote router does, for each client of it by name; none for the embedded one.
+    /// The health of a remote router, for each of its clients by name; none for the embedded one.
     pub fn router_health(&self) -> Vec<(&'static str, router_client::Health)> {
         let health = |name, router: &AlertRouter| match router {
             AlertRouter::Embedded => None,
@@ -204,7 +204,7 @@ impl Alerting {
         proxy.chain(configurations).collect()
     }
 
-    /// Alerts held for a remote router that were dropped since the process began, by reason.
+    /// Numbers of alerts that were queued for a remote router and dropped, by reason, since the process began.
     pub fn dropped(&self) -> [(&'static str, u64); 2] {
         [("refused", self.dropped.refused.get()), ("expired", self.dropped.expired.get())]
     }
@@ -234,7 +234,7 @@ impl Alerting {
 /// An alert that the service raises itself, and the key of the system it is about.
 pub type ServiceAlert = (String, PostedAlert);
 
-/// The system that asks, for the time of one request.
+/// The calling system, for the time of one request.
 #[derive(Debug)]
 pub struct Sender<'a> {
     /// Stable labels and display values.
@@ -283,7 +283,7 @@ impl Sender<'_> {
     }
 }
 
-/// Stores a push: all that is good in it, also when the rest is refused.
+/// Stores a push: all valid alerts, even if others are refused.
 pub async fn push_alerts(
     service: &Alerts,
     router: &AlertRouter,
@@ -362,7 +362,7 @@ pub async fn list_silences(
     }
 }
 
-/// One silence; `None` when there is none or it is not the system's own.
+/// One silence; `None` if it does not exist or belongs to another system.
 pub async fn silence(
     service: &Alerts,
     router: &AlertRouter,
@@ -382,7 +382,7 @@ pub async fn silence(
     }
 }
 
-/// Creates or updates a silence of the own system; the id that is valid from now on.
+/// Creates or updates a silence of the calling system; returns its id, which may be a new one.
 pub async fn set_silence(
     service: &Alerts,
     router: &AlertRouter,

@@ -25,13 +25,13 @@ use uuid::Uuid;
 const LEASE: &str = "liveness";
 /// Systems or alerts of one batch.
 const BATCH: u64 = 2_000;
-/// A process that has died is replaced after so many intervals.
+/// After this many intervals another process replaces one that has died.
 const INTERVALS: u32 = 3;
 
 /// The result of one check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Whether this process is the one that watches.
+    /// Whether this process holds the lease.
     pub is_leader: bool,
     /// Alerts raised or refreshed.
     pub posted: u64,
@@ -46,7 +46,7 @@ pub fn start_monitor(service: &Alerts) {
     });
 }
 
-/// Checks once, if this process is the one to do so.
+/// Checks once, if this process holds the lease.
 pub async fn check(service: &Alerts) -> Result<Checked> {
     let lease = service.settings.systems.check_interval * INTERVALS;
     let mut checked = Checked::default();
@@ -62,7 +62,7 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
     let cutoff = service.now().minus(service.settings.systems.liveness_timeout);
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {
-        // A long check keeps its lease, and one that has lost it stops.
+        // A long check renews its lease, and stops when it has lost it.
         checked.is_leader = renew().await?;
         if !checked.is_leader {
             return Ok(checked);
@@ -124,7 +124,7 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>, cutoff: Ts) -> Resu
     let mut count = 0;
     for (tenant, rows) in tenants {
         let is_gone = organizations::place(&service.db, tenant).await?.is_none();
-        // The service's own router keeps nothing of a tenant that is gone.
+        // The embedded router keeps no rows of a tenant that is gone.
         let resolved = if is_gone && service.alerting().is_embedded() {
             rows
         } else {
@@ -151,8 +151,8 @@ fn told(what: &str, raised: &OpenLinkAlert) -> EventDraft {
     EventDraft::system_by_id(what, raised.system_id, &raised.system_key).of(raised.organization_id)
 }
 
-/// Posts alerts of a tenant; the rows of those it took. None when it took none at all: the next check tries again, and
-/// other tenants go on.
+/// Posts alerts of a tenant; returns the rows of those it accepted. None when it accepted none: the next check retries,
+/// and other tenants are not affected.
 async fn taken<R>(service: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -> Option<Vec<R>> {
     match raise(service, tenant, alerts).await {
         Ok(left) => {

@@ -19,7 +19,7 @@ const QUEUE_EVERY: Duration = Duration::from_secs(1);
 /// alert-router#life).
 const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
 const KEEP_UNTOLD: Duration = Duration::from_secs(45 * 60);
-/// How long it is kept that a recipient could not be reached, unless that happens again.
+/// How long the failure of a recipient is kept, unless it fails again.
 const KEEP_FAILURES: Duration = Duration::from_secs(30 * 86_400);
 /// Rows removed by one transaction.
 const ROWS: i64 = 1000;
@@ -47,7 +47,7 @@ pub fn start_background(service: &Alerts) {
     }
 }
 
-/// Runs the work again and again until the application stops; a failure is logged and tried again.
+/// Repeats the work until the application stops; failures are logged and retried.
 async fn every<F: Future<Output = Result<(), StoreError>>>(
     service: &Alerts,
     pause: Duration,
@@ -72,7 +72,7 @@ async fn deliver(service: Alerts) -> Result<(), StoreError> {
     deliver_queued(&service).await.map(drop)
 }
 
-/// Delivers queued pushes that are due; how many were tried.
+/// Delivers due queued pushes; returns how many were tried.
 ///
 /// # Errors
 /// The database's.
@@ -84,7 +84,7 @@ async fn purge(service: Alerts) -> Result<(), StoreError> {
     purge_ended(&service).await.map(drop)
 }
 
-/// Removes alerts and silences that are over for long enough; how many.
+/// Removes alerts and silences that ended long enough ago; returns their number.
 ///
 /// # Errors
 /// The database's.

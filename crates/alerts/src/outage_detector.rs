@@ -51,11 +51,11 @@ impl KnownOutage {
     }
 }
 
-/// Gives a sign of life unless the last one is recent, and learns of an outage that is over with it.
+/// Gives a sign of life unless the last one is recent, and learns of an outage that has just ended.
 pub(super) async fn keep(service: &Alerts) -> Result<(), StoreError> {
     let signed_at = service.alerting().outage.known().signed_at;
     let now = service.now();
-    // A clock that was set back makes it worthless.
+    // If the clock was set back, the last sign does not count.
     let is_recent = signed_at.is_some_and(|at| at <= now && now.since(at) < EVERY);
     if is_recent { Ok(()) } else { sign(service).await }
 }

@@ -27,17 +27,16 @@ const RETRY: Backoff = Backoff::new(&[FIRST], Duration::from_secs(60));
 pub const LONGEST: Duration = RETRY.longest();
 /// How much longer than one request to the router a delivery may take before another process takes over.
 const SPARE: Duration = Duration::from_secs(35);
-/// Alerts of one request: of the largest ones, less than any router's limit of 16 MiB.
+/// Alerts of one request: with the largest alerts, less than any router's limit of 16 MiB.
 const ALERTS: usize = 200;
 /// Requests of one delivery to a tenant, including those that search for the alerts the router refuses.
 const REQUESTS: usize = 64;
-/// Fingerprints of dropped alerts that a line of the log names.
+/// Fingerprints of dropped alerts in one log line.
 const NAMED: usize = 10;
-/// Tenants that are delivered to at the same time.
+/// Tenants that are delivered to concurrently.
 const SIDE_BY_SIDE: usize = 8;
 
-/// The tenants with something in the queue, as far as this process knows: so that a push of any other tenant costs no
-/// look into the database.
+/// The tenants with queued alerts, as far as this process knows, so that a push of any other tenant needs no query.
 #[derive(Debug, Default)]
 pub(super) struct QueuedTenants(RwLock<Known>);
 
@@ -47,7 +46,7 @@ struct Known {
     reads: u64,
     /// Each with the number of the last read before it was added.
     tenants: HashMap<OrgId, u64>,
-    /// Alerts of the first request to those of them that last took fewer than [`ALERTS`].
+    /// Alerts of the first request to tenants where the last requests had fewer than [`ALERTS`].
     fewer: HashMap<OrgId, usize>,
 }
 
@@ -88,7 +87,7 @@ impl QueuedTenants {
         fewer.retain(|tenant, _| tenants.contains_key(tenant));
     }
 
-    /// How many alerts of this tenant the next request has.
+    /// How many alerts the next request of this tenant has.
     fn at_once(&self, tenant: OrgId) -> usize {
         self.known().fewer.get(&tenant).copied().unwrap_or(ALERTS)
     }
@@ -103,7 +102,7 @@ impl QueuedTenants {
     }
 }
 
-/// Alerts that left the queue without having been delivered, since the process began.
+/// Alerts that left the queue undelivered, since the process began.
 #[derive(Debug, Default)]
 pub(super) struct Dropped {
     /// The router refuses them.
@@ -157,7 +156,7 @@ pub(super) async fn keep(
         if left_out.refused.contains(&fingerprint) || left_out.needless.contains(&fingerprint) {
             continue;
         }
-        // The router would take the time of the delivery for the start.
+        // Without a start, the router would use the time of the delivery.
         let list = write_started_alerts(std::slice::from_ref(alert), now);
         let new = NewQueued {
             fingerprint: fingerprint.to_string(),
@@ -283,7 +282,7 @@ async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> R
         let Sent { left, smallest_refused } = send(service, client, &claimed, &mut requests).await?;
         match smallest_refused {
             None if left.is_empty() => waiting.set_at_once(tenant, limit.saturating_mul(2)),
-            // The next delivery goes on about where this one came to, however slowly the router refuses.
+            // The next delivery starts with the size that this one has reached, however slowly the router refuses.
             Some(alerts) if !left.is_empty() => waiting.set_at_once(tenant, alerts / 2),
             _ => {}
         }
@@ -302,9 +301,9 @@ async fn deliver_to(service: &Alerts, client: &RouterClient, tenant: OrgId) -> R
 
 /// The results of leased alerts.
 struct Sent {
-    /// To be tried again; all others were delivered or refused for good, and are out of the queue.
+    /// Alerts to be retried; all others were delivered or finally refused, and are out of the queue.
     left: Vec<Queued>,
-    /// Alerts of the smallest request that was refused and had several.
+    /// Size of the smallest refused request with several alerts.
     smallest_refused: Option<usize>,
 }
 

@@ -20,7 +20,7 @@ use bailiwick_domain::OrgId;
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use uuid::Uuid;
 
-/// Sends a push on. A tenant that does not run there yet gets it later: it is kept, durably, before the answer.
+/// Sends a push on. If the tenant does not run there yet, the push is queued, durably, before the answer.
 pub(super) async fn push(
     service: &Alerts,
     client: &RouterClient,
@@ -45,7 +45,7 @@ pub(super) async fn push(
 pub(super) struct Addressed<'a> {
     pub(super) caller: Caller<'a>,
     pub(super) tenant: OrgId,
-    /// The system that sends them; none when it is the service itself.
+    /// The system that sends them; none when the service itself does.
     pub(super) system_key: Option<&'a str>,
 }
 
@@ -53,11 +53,11 @@ pub(super) struct Addressed<'a> {
 #[derive(Default)]
 pub(super) struct Taken {
     alerts: Vec<PostedAlert>,
-    /// Others were left out, because too much waits for the tenant.
+    /// Some alerts were left out, because too many are queued for the tenant.
     is_cut: bool,
 }
 
-/// Gives alerts to the router, or keeps them until it runs the tenant, and notes them in the history.
+/// Sends alerts to the router, or queues them until it runs the tenant, and notes them in the history.
 pub(super) async fn hand_over(
     service: &Alerts,
     client: &RouterClient,
@@ -105,7 +105,7 @@ impl Taken {
     }
 }
 
-/// The alerts the router names, with a complete status, and the silences that were needed for that.
+/// The alerts that the router returns, with a complete status, and the silences that were needed for that.
 pub(super) async fn alerts(
     service: &Alerts,
     client: &RouterClient,
@@ -184,7 +184,7 @@ pub(super) async fn set_silence(
     Ok(decode_created(&body)?)
 }
 
-/// One that is over is not asked about again: some routers call that an error.
+/// A silence that is already expired is not sent again: some routers treat that as an error.
 pub(super) async fn expire_silence(
     service: &Alerts,
     client: &RouterClient,

@@ -36,7 +36,7 @@ impl std::fmt::Debug for RequestLimit {
 
 #[derive(Default)]
 struct Entry {
-    /// When everything asked so far is paid for at the steady rate.
+    /// The time at which all requests so far are paid for at the steady rate.
     paid_at: i64,
     in_flight: u32,
 }
@@ -49,7 +49,7 @@ pub struct InFlight<'a> {
 }
 
 impl RequestLimit {
-    /// `per_second` steady requests, `burst` at once, `in_flight` in work; zero counts as one.
+    /// `per_second` steady requests, `burst` at once, `in_flight` in progress; zero counts as one.
     pub fn new(clock: Arc<dyn Clock>, per_second: u32, burst: u32, in_flight: usize) -> RequestLimit {
         let cost = 1_000_000_000 / i64::from(per_second.max(1));
         RequestLimit {
@@ -72,7 +72,7 @@ impl RequestLimit {
     /// Counts a request of the system.
     ///
     /// # Errors
-    /// [`Fault::RateLimited`], or [`Fault::NotReady`] when too many are in work.
+    /// [`Fault::RateLimited`], or [`Fault::NotReady`] when too many are in progress.
     pub fn admit(&self, system: SystemId) -> Result<InFlight<'_>, Fault> {
         let now = self.clock.now().0.saturating_mul(1000);
         let mut shard = self.shard(system);

@@ -12,11 +12,11 @@ use bailiwick_outbound::router_client::Caller;
 /// Alerts of one request to a remote router.
 const ALERTS: usize = 1000;
 
-/// Posts alerts of a tenant; the positions of those that were not taken, which are to be tried again. A remote router
-/// that does not run the tenant yet gets them later.
+/// Posts alerts of a tenant; returns the positions of those that were not accepted, which are to be retried. A remote
+/// router that does not run the tenant yet gets them later.
 ///
 /// # Errors
-/// When none was taken.
+/// When none was accepted.
 pub async fn raise(service: &Alerts, tenant: OrgId, alerts: Vec<ServiceAlert>) -> Result<Vec<usize>, Fault> {
     let now = Nanos::from_ts(service.now());
     let client = match service.alerting().router_for_worker() {

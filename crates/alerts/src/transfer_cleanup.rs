@@ -20,9 +20,9 @@ use tracing::Instrument;
 
 /// Longest time a leased job waits for a worker that has died.
 const LEASE: Duration = Duration::from_secs(600);
-/// How often the jobs are looked at when nothing says that there is something.
+/// How often the jobs are polled without a hint.
 const POLL: Duration = Duration::from_secs(30);
-/// The wait while another move of the system is under way.
+/// The delay while another move of the system is in progress.
 const LATER: Duration = Duration::from_secs(10);
 
 /// Starts the worker on the application's tracker.
@@ -35,7 +35,7 @@ pub fn start_worker(service: &Alerts) {
     });
 }
 
-/// Handles everything that is due now; for tests. Answers how many jobs were handled.
+/// Processes all due jobs; for tests. Returns their number.
 pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
     until_idle(|| work_off(service)).await
 }
@@ -96,7 +96,7 @@ impl Lock<'_> {
 
 async fn clear(service: &Alerts, cleanup: &Cleanup, lock: &Lock<'_>) -> Result<Option<Ts>> {
     let has_happened = reassignments::has_happened(&service.db, cleanup.reassignment).await?;
-    // Neither waits for the other: a storage or a router may be away for long.
+    // Both steps are tried: storage or router may be away for long, and neither waits for the other.
     let left = if has_happened { leave(service, cleanup).await } else { Ok(0) };
     let mut deleted = 0;
     let removed = remove(service, cleanup, lock, &mut deleted).await;

@@ -8,11 +8,11 @@ use crate::Alerts;
 use bailiwick_alerting::{AlertsQuery, Identity, ListedSilence, Nanos, SilencesQuery};
 use bailiwick_domain::{OrgId, SystemId};
 
-/// Resolves the system's alerts in the tenant and ends the silences that are about the whole system; how many silences
-/// those were. Doing it again does the rest.
+/// Resolves the system's alerts in the tenant and ends the silences that concern the whole system; returns how many
+/// silences. It can be repeated: it does what is left.
 ///
 /// # Errors
-/// The router's; then it is to be done again.
+/// The router's; the call must then be repeated.
 pub(crate) async fn leave(
     service: &Alerts,
     tenant: OrgId,
@@ -48,7 +48,7 @@ pub(crate) async fn leave(
     Ok(expired)
 }
 
-/// Whether a system's own silence is about nothing but the system: the list holds its own only.
+/// Whether a system's own silence covers the whole system: the list has no silences of others.
 fn is_whole(silence: &ListedSilence) -> bool {
     silence.matchers.len() == 1
 }

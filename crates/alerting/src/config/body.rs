@@ -37,13 +37,13 @@ impl Posted {
         match decode::<Forms>(body)? {
             Forms { flat: true, layer: true } => Err(refused("mixed configuration forms")),
             Forms { flat: true, .. } => decode(body).map(Posted::Flat),
-            // `systems` alone is the same in both as long as it says nothing of its lists.
+            // A body with only `systems` has the same meaning in both forms, unless it names lists.
             _ => decode(body).map(Posted::Layer),
         }
     }
 }
 
-/// Of which form a body has keys, its `systems` included.
+/// The forms of which a body has keys, including those in its `systems`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Forms {
     flat: bool,
@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for KeysOf<'_> {
         while let Some(key) = map.next_key::<String>()? {
             let is_one_of = |keys: &[&str]| keys.contains(&key.as_str());
             self.forms.flat |= is_one_of(&FLAT_KEYS);
-            // `enabled` and the lists are keys of the layer form alone.
+            // `enabled` and the lists are keys of the layer form only.
             self.forms.layer |= key == "enabled" || is_one_of(Kind::LISTS);
             if key == "systems" && !self.is_below {
                 map.next_value_seed(KeysOf { forms: &mut *self.forms, is_below: true })?;

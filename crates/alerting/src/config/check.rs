@@ -37,7 +37,7 @@ impl Check<'_> {
         channels
     }
 
-    /// One list of recipients: each of them, and each only once.
+    /// Checks one list of recipients; each may occur only once.
     fn list<R: Listed>(&mut self, at: &str, drafts: Option<Vec<R::Draft>>) -> Vec<R> {
         let drafts = drafts.unwrap_or_default();
         let name = format!("{at}{}", R::KIND.list_key());
@@ -55,7 +55,7 @@ impl Check<'_> {
         recipients
     }
 
-    /// Whether a body has more of anything than a layer may have. Nothing else of it is looked at.
+    /// Checks the numbers of objects in a body against those of a layer. It reads nothing else.
     pub(super) fn counts(&mut self, posted: &Posted) {
         let (systems, severities) = match posted {
             Posted::Layer(draft) => {

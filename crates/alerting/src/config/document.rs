@@ -63,7 +63,7 @@ pub struct Route {
     /// Wait before the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_interval: Option<Span>,
-    /// When a message that says nothing new is sent again.
+    /// After which time a message without news is sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_interval: Option<Span>,
     /// Looked at before the node itself, in order.

@@ -17,7 +17,7 @@ use bailiwick_domain::{Error, Result};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
-/// A checked flat configuration. Lists are recipients without severities; of the organization, of severities, of
+/// A checked flat configuration: lists of recipients without severities, for the organization, for severities and for
 /// systems.
 struct Flat {
     all: Channels,
@@ -45,7 +45,7 @@ impl Check<'_> {
             return Err(Error::bad_request("invalid email_template_lang: allowed values are en, it"));
         };
         let all = FlatEntryDraft {
-            // At the top an absent toggle is off; below it has no opinion.
+            // At the top an absent toggle is off; below it means no setting.
             mail_enabled: Some(draft.mail_enabled.unwrap_or_default()),
             webhook_enabled: Some(draft.webhook_enabled.unwrap_or_default()),
             telegram_enabled: Some(draft.telegram_enabled.unwrap_or_default()),
@@ -78,7 +78,7 @@ impl Check<'_> {
         });
         let flat = Flat { systems: systems.collect(), all, severities };
         let layer = flat.to_layer();
-        // Lists of different places together may be more than one may have.
+        // The lists of all places together may exceed the limit of one.
         self.count_of("", &layer.channels);
         for (i, one) in layer.systems.iter().enumerate() {
             self.count_of(&format!("systems.{i}."), &one.channels);
@@ -132,7 +132,7 @@ impl Check<'_> {
     }
 }
 
-/// Kinds that the flat form does not know keep no opinion.
+/// Kinds that the flat form does not have keep no setting.
 fn set_toggles(toggles: &mut Toggles, email: Option<bool>, webhook: Option<bool>, telegram: Option<bool>) {
     (toggles.email, toggles.webhook, toggles.telegram) = (email, webhook, telegram);
 }
@@ -154,7 +154,7 @@ impl Flat {
         Layer { systems: systems.collect(), channels }
     }
 
-    /// Fills the organization's list of a channel; its toggle.
+    /// Fills the organization's list of a channel; returns its toggle.
     fn convert<R: Listed>(&self, channels: &mut Channels) -> Option<bool> {
         let told = self.told::<R>(None, false);
         let is_on = !told.is_empty() || R::toggle(&self.all) == Some(true);
@@ -167,7 +167,7 @@ impl Flat {
     fn convert_override<R: Listed>(&self, own: &Channels, all: &Channels, to: &mut Channels) -> Option<bool> {
         let (named, toggle) = (R::list(own), R::toggle(own));
         let told = match toggle {
-            // It says nothing and goes on following the organization.
+            // No setting, so it keeps following the organization.
             None if named.is_empty() => return None,
             Some(false) => Vec::new(),
             _ => self.told::<R>(Some(own), false),

@@ -248,7 +248,7 @@ fn receiver_config(name: String, recipients: &Recipients) -> ReceiverConfig {
 }
 
 impl Document {
-    /// As YAML: no folded lines, nothing that a reader of YAML 1.1 takes for something else.
+    /// As YAML: no folded lines, no text that a YAML 1.1 parser would read as another type.
     ///
     /// # Errors
     /// The serializer's.
@@ -262,7 +262,8 @@ impl Document {
     /// # Errors
     /// It is none, or has keys that this service does not write.
     pub fn from_yaml(text: &str) -> Result<Document, GenerateError> {
-        // As large as the largest configuration makes it. Errors say where, and never show the text: it has secrets.
+        // The limits of the largest configuration. Errors name the place and never show the text, because it has
+        // secrets.
         let options = serde_saphyr::options! {
             budget: serde_saphyr::budget! {
                 max_events: 8_000_000,
@@ -292,7 +293,7 @@ impl Document {
 }
 
 /// Reads a document back and walks its tree with an alert of every kind: of each severity, of none and of an unknown
-/// one, from each system with an override, from one without and from none, of this tenant and of another.
+/// one; from each system with an override, from one without, and from none; of this tenant and of another.
 pub(super) fn check(
     yaml: &str,
     tenant: &str,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct SystemOverride {
     /// The system.
     pub system_key: String,
-    /// For each channel: a list that is not empty and a toggle that is set take the place of the organization's.
+    /// For each channel, a non-empty list and a toggle that is set replace the organization's.
     #[serde(flatten)]
     pub channels: Channels,
 }

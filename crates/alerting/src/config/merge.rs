@@ -29,7 +29,7 @@ pub fn merge<'a>(above: impl IntoIterator<Item = &'a Layer>, own: Option<&'a Lay
 }
 
 fn add(to: &mut Channels, from: &Channels) {
-    // An explicit `true` anywhere wins; an explicit `false` says no more than nothing.
+    // An explicit `true` anywhere wins; an explicit `false` equals no setting.
     let either = |a: Option<bool>, b: Option<bool>| match (a, b) {
         (Some(a), Some(b)) => Some(a || b),
         (a, b) => a.or(b),
@@ -59,7 +59,7 @@ fn unite<R: Listed>(to: &mut Channels, from: &Channels) {
     }
 }
 
-/// Severities in order, each once; all three are the same as none.
+/// Severities in order, each once; all three become none.
 fn normalise(channels: &mut Channels) {
     fn each<R: Listed>(channels: &mut Channels) {
         for recipient in R::list_mut(channels) {

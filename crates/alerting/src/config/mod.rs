@@ -62,7 +62,7 @@ impl Posted {
         allowed: &AllowedHosts,
     ) -> Result<Checked> {
         let mut check = Check::new(allowed);
-        // Before anything else looks at it: the rest takes time with the number of recipients.
+        // First of all, because the time of the other checks grows with the number of recipients.
         check.counts(&self);
         std::mem::take(&mut check.fields).finish()?;
         if let Some(stored) = stored {

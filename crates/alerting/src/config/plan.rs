@@ -17,7 +17,7 @@ pub struct Timing {
     pub group_wait: Duration,
     /// Wait before the next one.
     pub group_interval: Duration,
-    /// When a message that says nothing new is sent again.
+    /// After which time a message without news is sent again.
     pub repeat_interval: Duration,
 }
 
@@ -112,7 +112,7 @@ fn branch(
     Route { matchers: vec![matcher.to_string()], continues: Some(false), routes, ..Route::to(BLACKHOLE) }
 }
 
-/// Info is whatever is neither critical nor a warning, nothing at all included.
+/// Info includes every severity other than critical and warning, and none at all.
 pub(super) fn of_severity(severity: Severity) -> Matcher {
     match severity {
         Severity::Critical | Severity::Warning => Matcher::equal("severity", severity.as_str()),

@@ -146,7 +146,7 @@ impl<'a, R: Listed> All<'a, R> {
     }
 }
 
-/// The recipients that a list sent back may mean: first those that were shown in its place, then all others.
+/// The stored recipients that a list sent back may refer to: first those shown in its place, then all others.
 struct Candidates<'a, R> {
     here: Vec<&'a R>,
     all: &'a All<'a, R>,

@@ -84,7 +84,7 @@ fn repeated<'w>(template: &str, word: impl Fn(&str) -> &'w str) -> String {
     out
 }
 
-/// A text as a constant of the template language, whatever is in it.
+/// A text as a constant of the template language, with any characters escaped.
 fn constant(text: &str) -> String {
     Value::from(text).to_string()
 }

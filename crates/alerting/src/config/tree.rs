@@ -19,7 +19,7 @@ struct Node {
     children: Vec<Node>,
 }
 
-/// Where an alert goes: a node of the tree with all that it inherits.
+/// The destination of an alert: a node of the tree with its inherited values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     /// Name of the receiver.
@@ -32,7 +32,7 @@ pub struct Destination {
     pub group_wait: Duration,
     /// Wait before the next one.
     pub group_interval: Duration,
-    /// When a message that says nothing new is sent again.
+    /// After which time a message without news is sent again.
     pub repeat_interval: Duration,
 }
 
@@ -52,7 +52,7 @@ impl std::error::Error for TreeError {}
 const MAX_DEPTH: usize = 16;
 
 impl Tree {
-    /// Makes a tree ready.
+    /// Compiles a tree.
     ///
     /// # Errors
     /// A matcher that cannot be read, or a tree that is too deep.
@@ -78,7 +78,7 @@ impl Tree {
     }
 }
 
-/// Every tree of this service asks for info, once more for each system with recipients of its own: that expression is
+/// Every tree of this service matches info, once more for each system with recipients of its own: that expression is
 /// compiled once for all of them.
 fn compiled(matcher: Matcher) -> Result<Compiled, RegexError> {
     static INFO: OnceLock<Option<Compiled>> = OnceLock::new();
@@ -115,7 +115,7 @@ impl Node {
         Ok(Node { matchers, continues: route.continues == Some(true), destination, children })
     }
 
-    /// Adds where an alert goes below this node or at it; false if the node does not match.
+    /// Adds the destinations of an alert at or below this node; false if the node does not match.
     fn find<'t>(&'t self, labels: &Labels, found: &mut Vec<&'t Destination>) -> bool {
         if !all_match(&self.matchers, labels) {
             return false;
@@ -134,7 +134,7 @@ impl Node {
 }
 
 impl Destination {
-    /// The labels of the alert that make its group here.
+    /// The labels of the alert that determine its group here.
     pub fn group_labels(&self, labels: &Labels) -> Labels {
         let mut group = labels.clone();
         group.retain(|name, _| self.group_by.iter().any(|by| by == name));

@@ -25,7 +25,7 @@ fn delivered(at: i64, start: i64, end: Option<i64>) -> Heard {
 /// Status, start, end, expiry, creation.
 type Row = (Status, i64, Option<i64>, Option<i64>, i64);
 
-/// All rows after this was heard, those stored before among them.
+/// All rows after these events, including those stored before.
 fn rows(stored: &[Occurrence], events: Vec<Heard>) -> Vec<Row> {
     let mut all = Occurrences::new(stored.iter().cloned());
     events.into_iter().for_each(|event| all.apply(event));
@@ -183,7 +183,7 @@ proptest! {
 
 #[test]
 fn a_told_occurrence_without_a_start_is_the_one_that_ended_then() {
-    // The router was given ends and no starts, so it takes the last end for both.
+    // The router received ends and no starts, so it uses the last end for both.
     let stored = Occurrence {
         id: Some(1),
         status: Resolved,

@@ -45,10 +45,10 @@ impl Entry {
     }
 }
 
-/// Why something is said; the words go into the message.
+/// The reason for a notification; its words are part of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// Nothing has been said of firing alerts of this group.
+    /// No notification has reported firing alerts of this group.
     First,
     /// An alert fires that no notification has reported.
     NewAlerts,

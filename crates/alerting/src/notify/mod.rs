@@ -21,8 +21,8 @@ pub use snapshot::{Snapshot, Taken};
 use crate::Nanos;
 use std::time::Duration;
 
-/// When a group is looked at for the first time: `group_wait` after it came into being, at once if the alert that made
-/// it began longer ago than that.
+/// The time of a group's first flush: `group_wait` after the group was created, or at once if its first alert began
+/// longer ago than that.
 pub fn first_flush(created: Nanos, starts_at: Nanos, group_wait: Duration) -> Nanos {
     if created.exceeds(starts_at, group_wait) { created } else { created.plus(group_wait) }
 }
@@ -30,17 +30,17 @@ pub fn first_flush(created: Nanos, starts_at: Nanos, group_wait: Duration) -> Na
 /// Shortest time for the tries of a flush.
 const AT_LEAST: Duration = Duration::from_secs(10);
 
-/// How long the tries of a flush may take: until the next one is due.
+/// How long the tries of a flush may take: until the next flush is due.
 pub fn patience(group_interval: Duration) -> Duration {
     group_interval.max(AT_LEAST)
 }
 
-/// How long to wait after the failed try number `tries`, counted from 0: 0.5 s × 1.5ⁿ up to 60 s, half as long to half
-/// as long again by `chance`, which is 0 to 255.
+/// The delay after the failed try number `tries`, counted from 0: 0.5 s × 1.5ⁿ up to 60 s, multiplied by 0.5 to 1.5
+/// according to `chance`, which is 0 to 255.
 pub fn retry_wait(tries: u32, chance: u8) -> Duration {
     const FIRST: f64 = 0.5;
     const LONGEST: f64 = 60.0;
-    // From the twelfth on it is the longest anyway.
+    // From the twelfth try on, the delay is the longest anyway.
     let grown = FIRST * 1.5_f64.powi(i32::try_from(tries.min(64)).unwrap_or(64));
     let jitter = 0.5 + f64::from(chance) / 255.0;
     Duration::from_secs_f64((grown.min(LONGEST) * jitter).min(LONGEST))

@@ -59,7 +59,7 @@ fn the_first_look_at_a_group() {
         let starts_at = NOW.minus(seconds(i64::unsigned_abs(began)));
         assert_eq!(first_flush(NOW, starts_at, wait), NOW.plus(seconds(due)), "{began}");
     }
-    // One that is still to come is waited for no longer than others.
+    // An alert that starts in the future waits no longer than others.
     assert_eq!(first_flush(NOW, NOW.plus(HOUR), wait), NOW.plus(wait));
 }
 

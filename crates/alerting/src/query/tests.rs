@@ -101,7 +101,7 @@ proptest! {
         let _ = parse(&format!("filter=a%3D{tail}&receiver={tail}"));
     }
 
-    /// Whatever is asked, the rebuilt query parses, keeps the filters and ends with the own system.
+    /// For any request, the rebuilt query parses, keeps the filters and ends with the calling system.
     #[test]
     fn rebuilt_queries_read_back(values in prop::collection::vec(any::<String>(), 0..5), key in "[A-Z0-9-]{1,12}") {
         let mut query = String::new();

@@ -42,9 +42,9 @@ struct Translation<'e> {
     out: String,
     open: usize,
     names: Vec<&'e str>,
-    /// Is there something before this that can be repeated?
+    /// Whether a repeatable item precedes this place.
     repeatable: bool,
-    /// Where the repetition operator directly before this begins.
+    /// The start of the repetition operator directly before this place.
     repeated_from: Option<&'e str>,
 }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use bailiwick_domain::validate::Fields;
 
-/// An address of a webhook with the key of its field: to be asked about before anything is stored.
+/// An address of a webhook with the key of its field, to be resolved before anything is stored.
 #[derive(Clone, Debug)]
 pub struct WebhookField {
     /// `webhook_recipients.0.url`

@@ -154,7 +154,7 @@ fn email_address(address: &str) -> Rule<()> {
     if is_too_long(address, MAX_ADDRESS_CHARS) {
         return Err("max");
     }
-    // A remote router would take double braces for one of its templates.
+    // A remote router would treat double braces as one of its templates.
     let is_one = is_addr_spec(address)
         && is_deliverable(address)
         && !address.contains("{{")

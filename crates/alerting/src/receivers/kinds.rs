@@ -81,7 +81,7 @@ macro_rules! kinds {
             }
         }
 
-        /// Whether each channel is on; `None` = no opinion.
+        /// Whether each channel is on; `None` = no setting.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Toggles {
@@ -226,7 +226,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Which content it receives when there is this reason for a notification.
+            /// The content it receives for this reason of a notification.
             pub fn variant(&self, reason: Reason) -> Variant {
                 match self {
                     $(AnyRecipient::$Kind(one) => variant(one, reason),)+

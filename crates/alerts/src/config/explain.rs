@@ -20,7 +20,7 @@ pub struct Explanation {
     pub labels: Labels,
     /// The severity the alert is treated as.
     pub severity: Severity,
-    /// The matchers on the way to the node that takes it.
+    /// The matchers from the root to the node that takes the alert.
     pub route: String,
     /// The receiver of that route; none when it notifies no recipient.
     pub receiver: Option<String>,

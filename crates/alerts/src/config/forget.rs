@@ -13,7 +13,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 /// Alerts of one push.
 const ALERTS: usize = 500;
-/// Silences that are ended side by side, and in one try: more is left for the next one.
+/// Silences that are ended concurrently, and in one try; the next try ends the others.
 const SIDE_BY_SIDE: usize = 8;
 const SILENCES: usize = 2000;
 

@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 
 /// Tenants pushed at once.
 const AT_ONCE: i64 = 10;
-/// How long a push may take before another process takes over: longer than the router has for its answer.
+/// How long a push may take before another process takes over: longer than the request timeout of the router.
 const LEASE: Duration = Duration::from_secs(60);
 /// Waits after failures: 1, 3, 5, 10, 20 … seconds.
 const RETRY: Backoff = Backoff::new(
@@ -34,7 +34,7 @@ const RETRY: Backoff = Backoff::new(
 );
 /// The longest wait between two tries.
 pub const LONGEST: Duration = RETRY.longest();
-/// How often the queue is looked at when nothing says that there is something.
+/// How often the queue is polled without a hint that it has entries.
 const POLL: Duration = Duration::from_secs(1);
 /// How long a save waits for the tenants it concerns.
 const SAVE_WAITS: Duration = Duration::from_secs(20);
@@ -42,17 +42,17 @@ const SAVE_WAITS: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Tenants that a save names one by one.
 const NAMED: i64 = 1000;
-/// A router needs this long to start a tenant: before that nothing is lost.
+/// Time that a router needs to start a tenant: within it, a missing tenant is not a lost one.
 const SETTLES: Duration = Duration::from_secs(60);
 
 /// The state this process keeps for pushing configurations.
 #[derive(Debug, Default)]
 pub(crate) struct Provisioning {
-    /// Of its own, so that faults here do not open the breaker that systems' requests stand behind.
+    /// A client of its own, so that its faults do not open the circuit breaker of systems' requests.
     client: Option<RouterClient>,
     /// Something was queued.
     arrived: Notify,
-    /// When a tenant was last found missing at the router, so that each sign does not cost a write.
+    /// When a tenant was last found missing at the router, so that not every such answer costs a write.
     lost: Mutex<HashMap<OrgId, Ts>>,
 }
 
@@ -68,7 +68,7 @@ impl Provisioning {
     }
 }
 
-/// The router has said that it does not know a tenant (spec: alerts#waiting-tenants).
+/// Called when the router has answered that it does not know a tenant (spec: alerts#waiting-tenants).
 pub(crate) async fn lost(service: &Alerts, tenant: OrgId) {
     if !service.settings.alerting.router.is_provisioned() {
         return;
@@ -127,7 +127,7 @@ async fn queue_all(service: &Alerts) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Pushes up to ten tenants that are due; how many were tried.
+/// Pushes up to ten due tenants; returns how many were tried.
 ///
 /// # Errors
 /// The database's.
@@ -204,7 +204,7 @@ pub(super) async fn layers_of(service: &Alerts, tenants: &[OrgId]) -> Result<Has
     Ok(found)
 }
 
-/// One tenant; a reason that may be shown when it failed.
+/// Pushes one tenant; returns a reason that may be shown when it failed.
 async fn push_one(
     service: &Alerts,
     client: &RouterClient,

@@ -42,7 +42,7 @@ pub(super) fn warnings(service: &Alerts, layer: &Layer) -> Vec<String> {
     if service.settings.mail.is_none() && layer.has(Kind::Email) {
         warnings.push("email delivery is not configured".to_owned());
     }
-    // A remote router writes to Telegram by itself.
+    // A remote router has its own Telegram client.
     let is_silent = service.alerting().is_embedded() && !service.settings.alerting.telegram;
     if is_silent && layer.has(Kind::Telegram) {
         warnings.push("telegram delivery is not available".to_owned());

@@ -59,7 +59,7 @@ pub async fn set(
     }
     let body = body()?;
     for _ in 0..ATTEMPTS {
-        // Secrets that are kept, and the name service, are asked before anything is held.
+        // The name service is asked, and secrets are restored, before any row is locked.
         let stored = alert_layers::get(&service.db, id).await?;
         let (body, before, judging) = (body.clone(), open(service, id, stored.as_ref())?, service.clone());
         // The write checks that this layer is unchanged; otherwise the save starts over.
@@ -89,7 +89,7 @@ pub async fn set(
     })
 }
 
-/// `DELETE /alerts/config`: the layer is gone, those of organizations above stay in force. Doing so again changes
+/// `DELETE /alerts/config`: removes the layer; those of organizations above stay in force. A second call changes
 /// nothing.
 ///
 /// # Errors
@@ -109,7 +109,7 @@ pub async fn remove(
         ctx.check_conditions(service, &EditableLayer(open(service, id, stored.as_ref())?.as_ref()))?;
     }
     if alert_layers::remove(&mut tx, &target).await? {
-        // One that cannot be read any more can still be removed.
+        // An unreadable layer can still be removed.
         let before = open(service, id, stored.as_ref()).unwrap_or_default();
         record(service, &mut tx, caller, ctx, id, [before.as_ref(), None]).await?;
     }
@@ -144,7 +144,7 @@ async fn look_up(service: &Alerts, tenant: OrgId, webhooks: &[WebhookField]) -> 
             found.extend(some.iter().map(|target| target.host.as_str()).zip(codes));
         }
     };
-    // Those that were not answered in time count as not found.
+    // Names without an answer in time count as not found.
     let _ = tokio::time::timeout(LOOK_UP_TIME, asking).await;
     let refused = |field: &WebhookField| {
         let host = field.target.host.as_str();

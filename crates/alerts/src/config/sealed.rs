@@ -8,7 +8,7 @@ use bailiwick_store::alert_layers;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-/// Sealed for one organization, a secret copied into the row of another does not open there.
+/// Each secret is sealed for one organization: copied into the row of another, it does not open.
 fn purpose(organization: OrgId) -> String {
     format!("alert layer of {organization}")
 }
@@ -73,8 +73,8 @@ fn seal_anew(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, stored: Va
 pub struct ResealCounts {
     /// Layers sealed again.
     pub sealed: u64,
-    /// Layers with something that neither the present nor the previous secret opens, or that cannot be read at all; that
-    /// stays as it is.
+    /// Layers that cannot be read, or have a secret that neither the present nor the previous secret of the service
+    /// opens; these stay as they are.
     pub lost: u64,
 }
 

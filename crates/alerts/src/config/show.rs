@@ -116,7 +116,7 @@ pub async fn view(service: &Alerts, caller: &Caller, organization: Option<&str>)
     look(service, caller, &place).await
 }
 
-/// Secrets are never in it; recipients from above the reader's organization are hidden whole.
+/// Secrets are never included; recipients from above the reader's organization are hidden.
 async fn look(service: &Alerts, caller: &Caller, place: &OrgNode) -> Result<EffectiveView> {
     let links = alert_layers::chain(&service.db, place.path).await?;
     let (scope, publishing, tenant) = (hierarchy(caller), publishing(service), place.path.id);

@@ -17,11 +17,11 @@ use std::time::Duration;
 
 const LEASE: &str = "alert configurations";
 const LEASE_TIME: Duration = Duration::from_secs(180);
-/// Between two looks, how many tenants each concerns, and how many of them are asked about at the same time.
+/// Time between two rounds, tenants of one round, and tenants asked concurrently.
 const EVERY: Duration = Duration::from_secs(60);
 const TENANTS: i64 = 60;
 const SIDE_BY_SIDE: usize = 4;
-/// How long a tenant is not asked about after it was, or was pushed.
+/// How long a tenant is left out after it was read back or pushed.
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// Reads back for as long as the application runs.
@@ -33,8 +33,8 @@ pub(crate) fn start(service: &Alerts) {
     }
 }
 
-/// Reads some tenants' configurations back from the router and queues those that are not there as they should be; how
-/// many these were. None when another process does that.
+/// Reads some tenants' configurations back from the router and queues those that differ; returns their number. None
+/// when another process is doing so.
 ///
 /// # Errors
 /// The database's.
@@ -68,7 +68,7 @@ pub async fn read_back(service: &Alerts) -> Result<Option<u64>> {
     Ok(Some(lost))
 }
 
-/// False when the router is known to have another one, or none.
+/// False when the router is known to have another configuration, or none.
 async fn is_there(
     service: &Alerts,
     client: &RouterClient,

@@ -17,13 +17,13 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// How long the first note of a group waits for others: well below the second that rows may be behind.
+/// How long the first event of a group waits for others: well below the second by which rows may be late.
 const GATHER: Duration = Duration::from_millis(500);
 /// Notes of one transaction.
 const NOTES: usize = 1000;
 /// Bytes of events that may wait; events beyond that are dropped.
 const WAITING: usize = 64 * 1024 * 1024;
-/// Between two tries while the database does not answer.
+/// Delay before a retry while the database does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where notes are handed in.
@@ -53,8 +53,8 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// Lets a refresh that says nothing new move the end of the note before it: senders repeat themselves, and several
-    /// often say the same. True when that is all there was to note.
+    /// If a refresh only moves the end, updates the waiting event of the alert instead of adding one: senders often
+    /// repeat themselves. True when nothing else needs to be noted.
     fn refresh(&mut self, key: (OrgId, Fingerprint), alert: &PostedAlert, now: Nanos, ends: Nanos) -> bool {
         let Some(note) = self.last.get(&key).and_then(|place| self.notes.get_mut(*place)) else {
             return false;
@@ -77,7 +77,8 @@ impl Queue {
     }
 }
 
-/// Notes alerts of a tenant, each with the key of its system, that are taken in now; they are written within a second.
+/// Notes alerts that a tenant's router has just accepted, each with the key of its system; they are written within a
+/// second.
 pub(in super::super) fn note<'a>(
     service: &Alerts,
     tenant: OrgId,
@@ -154,7 +155,7 @@ fn start(service: &Alerts) -> Arc<Queue> {
 async fn run(service: Alerts, queue: Arc<Queue>) {
     let mut is_stopping = false;
     while !is_stopping {
-        // Something arrives, and then waits for more; a stop ends either.
+        // Waits for the first event and then for more; a stop ends both.
         let gather = async {
             queue.arrived.notified().await;
             tokio::time::sleep(GATHER).await;

@@ -12,12 +12,12 @@ use std::time::Duration;
 const LEASE: &str = "alert history";
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(60);
-/// A process that has died is replaced after that time.
+/// After this time another process replaces one that has died.
 const LEASE_TIME: Duration = Duration::from_secs(180);
 /// Rows that end in one transaction.
 const ROWS: i64 = 500;
 
-/// Starts the looks on the application's tracker.
+/// Starts the periodic search on the application's tracker.
 pub(in super::super) fn start(service: &Alerts) {
     periodic::repeat(service, LEASE, EVERY, |service| {
         Box::pin(async { Ok(sweep(service).await?.unwrap_or(0)) })

@@ -40,7 +40,7 @@ pub(super) enum Origin {
 }
 
 impl Note {
-    /// Of an alert that is taken in now and fires `until` then unless it is over.
+    /// The event of an alert that is accepted now; it fires `until` then unless it is resolved.
     pub(super) fn of(
         (tenant, system_key): (OrgId, &str),
         alert: &PostedAlert,
@@ -117,7 +117,7 @@ pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(),
     alert_handling::end(tx, &over, now).await
 }
 
-/// Rows beside the open ones that the notes may be about.
+/// Stored rows besides the open ones that the events may concern.
 async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, Known>) -> Result<Vec<Stored>, StoreError> {
     let (mut started, mut begun) = (Vec::new(), Vec::new());
     for (key, (open, notes)) in alerts.iter().filter(|(_, (open, notes))| !only_refreshes(open, notes)) {
@@ -147,7 +147,7 @@ fn keep_to_one_system(key: &AlertKey, stored: &[Stored], notes: &mut Vec<Note>) 
     }
 }
 
-/// Whether the open row is all that this can be about, as it mostly is.
+/// Whether the events only concern the open row, as is usual.
 fn only_refreshes(open: &[Stored], notes: &[Note]) -> bool {
     let refreshes = |row: &Stored, note: &Note| match note.heard.what {
         What::Firing { start, .. } => start.is_none_or(|start| start >= row.starts_at),

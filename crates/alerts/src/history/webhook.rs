@@ -16,7 +16,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 /// Alerts of one delivery.
 const ALERTS: usize = 1000;
-/// Time to store them: a router gives up after ten seconds and comes back.
+/// Time limit for storing them: a router gives up after ten seconds and retries.
 const TIME: Duration = Duration::from_secs(8);
 
 /// Whether the caller may report resolved alerts; `authorization` is the header.

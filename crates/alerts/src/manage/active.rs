@@ -262,7 +262,7 @@ async fn silences_of(
     let at = service.now();
     let now = Nanos::from_ts(at);
     let mut found: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
-    // Whatever a few systems have written into theirs, those of the others are read.
+    // Even if some systems have very large silences, those of the others are read.
     let mut waiting: Vec<&[(OrgId, String)]> = systems.chunks(SYSTEMS).collect();
     while let Some(some) = waiting.pop() {
         let read = match active::silences_of(&service.db, some, at).await {

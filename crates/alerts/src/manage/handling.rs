@@ -17,7 +17,7 @@ pub use alert_handling::Event;
 
 /// Characters of a note.
 const NOTE: usize = 2000;
-/// Records that are shown unless asked otherwise, and at most.
+/// Records shown by default, and at most.
 const EVENTS: u64 = 100;
 const EVENTS_MOST: u64 = 500;
 
@@ -87,7 +87,7 @@ pub struct Assign {
     pub note: String,
 }
 
-/// `POST /alerts/assignment`: the caller takes care of it from now on.
+/// `POST /alerts/assignment`: assigns the alert to the caller.
 ///
 /// # Errors
 /// 400 without an organization, 403 for one out of reach, 400 for fields, 404 `alert not found` unless it fires.

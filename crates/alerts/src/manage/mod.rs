@@ -75,7 +75,7 @@ async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<Orga
     }
     found.dedup();
     Ok(match found[..] {
-        // One of them is an index range like any other scope.
+        // A single organization reads an index range like any other scope.
         [(id, org_type)] => OrganizationsRead::all(match org_type {
             _ if !named.with_descendants => Scope::Organization(id),
             OrgType::Owner => scope,
@@ -86,7 +86,7 @@ async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<Orga
     })
 }
 
-/// The one organization that a request is about. A customer's user names nothing.
+/// The one organization that a request names. A customer's user names none.
 async fn tenant(service: &Alerts, caller: &Caller, ids: &[String]) -> Result<OrgId> {
     if let Some(own) = caller.org().filter(|own| own.org_type == OrgType::Customer) {
         return Ok(own.id);

@@ -23,7 +23,7 @@ const SIDE_BY_SIDE: usize = 50;
 const IN_ALL: Duration = Duration::from_secs(10);
 /// Tenants of one read.
 const TENANTS: u64 = 20_000;
-/// Bytes of labels and annotations that one read holds.
+/// Bytes of labels and annotations that one read may hold.
 const BYTES: usize = 64 * 1024 * 1024;
 /// Number of warnings listed one by one; the others are only counted.
 const WARNINGS: usize = 20;
@@ -35,7 +35,7 @@ pub(super) struct TenantAnswers<T> {
     pub(super) warnings: Vec<String>,
 }
 
-/// Alerts of all tenants that may have some that pass; others of theirs are among them.
+/// The alerts of all tenants that may have matching ones; alerts that do not match are among them.
 pub(super) async fn alerts(
     service: &Alerts,
     client: &RouterClient,
@@ -85,7 +85,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     let asked = tenants.len();
     let answers = stream::iter(tenants).map(|tenant| {
         let answer = each(tenant);
-        // Lists that are asked for at the same time wait for each other.
+        // Concurrent lists wait for each other.
         let answer = async move {
             let _place = service.alerting().asked.acquire().await;
             answer.await
@@ -135,7 +135,7 @@ fn request_id(service: &Alerts) -> String {
     service.fresh::<uuid::Uuid>().to_string()
 }
 
-/// Alerts of a tenant with a complete status; only those that say they are the tenant's. `system_key`: only its own.
+/// Alerts of a tenant with a complete status; only those with the tenant's label. `system_key`: only that system's.
 pub(crate) async fn alerts_of(
     service: &Alerts,
     client: &RouterClient,

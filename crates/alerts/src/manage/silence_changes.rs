@@ -58,7 +58,7 @@ pub struct SilenceChange {
     pub comment: Option<String>,
 }
 
-/// The end as sent, after `now` and within the longest silence, which is counted from its start too.
+/// The end as sent: after `now`, and within the longest silence counted from the start.
 fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
     let now = service.now();
     let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
@@ -77,7 +77,7 @@ fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> 
     text("comment", sent, service.settings.alerting.limits.content.silence_bytes / 4)
 }
 
-/// By when a remote router has done its part, all questions together: before the route gives up.
+/// When a remote router must have answered all requests: before the route's timeout.
 fn deadline(service: &Alerts) -> Instant {
     Instant::now() + service.settings.alerting.limits.write_timeout
 }
@@ -143,10 +143,10 @@ impl Errand {
     }
 }
 
-/// `POST /systems/{id}/alerts/silences`, `POST /alerts/silences`; the id of the silence.
+/// `POST /systems/{id}/alerts/silences`, `POST /alerts/silences`; returns the id of the silence.
 ///
 /// # Errors
-/// As the steps of the specification say, then the router's.
+/// In the order of the specification, then the router's.
 pub async fn create_silence(
     service: &Alerts,
     by: By<'_>,
@@ -316,7 +316,7 @@ async fn told_alert(
     }
 }
 
-/// The key of the alert's system, which is the one that is named, if one is.
+/// The key of the alert's system; if a system is named, it must be that one.
 fn owner(found: &Found, labels: &Labels) -> Result<String> {
     let key = labels.value("system_key");
     if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
@@ -356,7 +356,7 @@ fn as_it_was(silence: &ListedSilence) -> Option<Value> {
     Some(json!({"comment": silence.comment, "end_at": silence.ends_at.to_ts().rfc3339(0)}))
 }
 
-/// `PUT …/silences/{silence_id}`: its id from now on.
+/// `PUT …/silences/{silence_id}`; returns its id, which may be a new one.
 ///
 /// # Errors
 /// 404 for one of another system or organization, 400 for fields; the router's.
@@ -415,7 +415,7 @@ pub async fn change_silence(
     }
 }
 
-/// A silence that has vanished since it was looked up is as one that never was.
+/// A silence that has vanished since it was looked up is reported as missing.
 fn gone(fault: Fault) -> Error {
     match fault {
         Fault::Rejected(reject) if reject.status == 404 => Error::NotFound("silence"),

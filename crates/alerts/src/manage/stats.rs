@@ -15,7 +15,7 @@ use bailiwick_store::history::{
 use std::{collections::BTreeMap, time::Duration};
 
 const DAY_SECS: i64 = 86_400;
-/// Names that the list of statistics shows unless asked otherwise, and at most.
+/// Names in the list of statistics by default, and at most.
 const TOP: u64 = 10;
 const TOP_MOST: u64 = 50;
 /// How long a request for statistics waits for a place.
@@ -32,7 +32,7 @@ pub struct HistoryQuery {
     pub page: PageRequest,
 }
 
-/// A time of a filter as sent; nothing is none.
+/// A time of a filter as sent; an empty one is none.
 ///
 /// # Errors
 /// 400 that names the parameter.

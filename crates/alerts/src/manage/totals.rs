@@ -28,13 +28,13 @@ use std::{
 
 /// Name of the lease.
 const LEASE: &str = "alert totals";
-/// A process that has died is replaced after that time.
+/// After this time another process replaces one that has died.
 const LEASE_TIME: Duration = Duration::from_secs(180);
 /// Between two rounds.
 const EVERY: Duration = Duration::from_secs(60);
 /// Figures older than this carry a warning.
 const STALE: Duration = Duration::from_secs(300);
-/// Tenants asked side by side, and kept by one transaction.
+/// Tenants asked concurrently, and stored by one transaction.
 const SIDE_BY_SIDE: usize = 16;
 const TENANTS: u64 = 200;
 
@@ -102,8 +102,8 @@ pub(crate) fn start(service: &Alerts) {
     });
 }
 
-/// Asks the remote router once about every tenant that has alerts; how many answered. None when another process does,
-/// or when the router is the embedded one.
+/// Asks the remote router once about every tenant that has alerts; returns how many answered. None when another process
+/// is doing so, or with the embedded router.
 ///
 /// # Errors
 /// The database's.
@@ -129,7 +129,7 @@ pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>, StoreError>
     }
 }
 
-/// Numbers of a tenant by the system that is named.
+/// Numbers of a tenant by system key.
 type BySystem = HashMap<String, Live>;
 
 /// The sums over the systems that the tenants have: alerts that lists leave out are not counted either.
@@ -187,7 +187,7 @@ fn figures_of(alerts: &[ListedAlert]) -> BySystem {
 
 async fn keep(service: &Alerts, told: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
     let mut told = told.to_vec();
-    // In one order everywhere, so that processes do not wait for each other in a ring.
+    // All processes lock these rows in the same order, so that no deadlock arises.
     told.sort_unstable_by_key(|(tenant, _)| *tenant);
     let mut tx = service.db.begin_relaxed().await?;
     stats::keep_live(&mut tx, &told, now).await?;

@@ -59,7 +59,7 @@ struct Facts<'a> {
     now: Ts,
 }
 
-/// Silences with expressions, compiled: that costs more than everything else that is done with one.
+/// Compiled silences with expressions: compiling one costs more than all its other uses.
 #[derive(Debug, Default)]
 pub(super) struct Expressions(Mutex<HashMap<Vec<Matcher>, Option<ActiveSilence>>>);
 

@@ -37,7 +37,7 @@ use std::{
 };
 use tokio::sync::{Mutex, Notify};
 
-/// How often is looked for something due: a notification is to go out within a second of being due.
+/// How often due work is searched: a notification is to be sent within a second of being due.
 const POLL: Duration = Duration::from_millis(400);
 
 /// How often the numbers of notifications are logged.
@@ -48,7 +48,7 @@ const FIGURES_EVERY: Duration = Duration::from_secs(600);
 pub struct Delivery {
     /// One round of this process at a time.
     round: Mutex<scheduler::Round>,
-    /// One transaction of this process about groups at a time, so that it never waits for itself.
+    /// This process runs one transaction about groups at a time, so that it never waits for itself.
     writing: Mutex<()>,
     under_way: UnderWay,
     rates: TenantRateLimit,

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Outcomes in one commit at most.
 const NOTES: usize = 256;
-/// How long a tenant is held without being renewed.
+/// How long a tenant's lease lasts without renewal.
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// Delay before a failed write is retried: the first one, and the longest.
 const AGAIN: Duration = Duration::from_secs(1);

@@ -15,9 +15,9 @@ use std::{
 };
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
-/// Records of a group, in bytes, of which a text is made on the spot.
+/// Largest group, in bytes of its records, that is rendered in place.
 const LITTLE: usize = 64 * 1024;
-/// RenderCache of larger groups that are being sent, in KiB of the records they are made of.
+/// Memory for the texts of larger groups that are being sent, in KiB of their records.
 const MUCH_AT_ONCE: u32 = 64 * 1024;
 
 /// The rendered text, in a form that is cheap to send several times.
@@ -91,7 +91,7 @@ async fn make(service: &Alerts, flush: &Arc<GroupSend>, variant: Variant) -> Res
     if flush.bytes <= LITTLE {
         return Ok(Arc::new(RenderedText { text: text(ways, flush, variant), _memory: None }));
     }
-    // One that is larger than all of it is sent alone.
+    // A group larger than the whole memory is sent alone.
     let kib = u32::try_from(flush.bytes / 1024).unwrap_or(u32::MAX).min(MUCH_AT_ONCE);
     let memory = of(service).memory.0.clone().acquire_many_owned(kib).await.map_err(Error::internal)?;
     let (maker, flush) = (service.clone(), flush.clone());

@@ -78,7 +78,7 @@ impl RoutingCache {
         }
         match config::plans(service, &missing).await {
             Ok(plans) => self.keep(plans),
-            // One that cannot be read must not keep the others waiting.
+            // An unreadable configuration must not delay the others.
             Err(e) if missing.len() > 1 && !matches!(e, Error::Unavailable { .. }) => {
                 for tenant in &missing {
                     self.keep_one(service, *tenant).await?;

@@ -36,18 +36,18 @@ const TENANTS: i64 = 256;
 const FRESH: i64 = 500;
 /// Groups begun by one transaction.
 const GROUPS: i64 = 500;
-/// Alerts of them, unless a single group has more.
+/// Alerts of these groups, unless a single group has more.
 const ALERTS: u64 = 4096;
 /// Transactions of one kind in one round, so that leases are renewed in time.
 const PAGES: usize = 8;
-/// Flushes under way at once: those that wait for a recipient that is slow are among them.
+/// Concurrent flushes, including those that wait for a slow recipient.
 const FLUSHES: usize = 40_000;
 /// Flushes of one tenant, so that slow recipients of one tenant leave room for all others.
 const FLUSHES_OF_ONE: usize = 4_000;
 /// Between two renewals of the leases.
 const RENEW: Duration = Duration::from_secs(10);
 
-/// Rows of a kind that one transaction makes good after that.
+/// Rows of a kind that one transaction corrects after the clock was set back.
 const SET_BACK: i64 = 5_000;
 
 /// The state kept from one round to the next.
@@ -93,7 +93,8 @@ pub(super) async fn round(service: &Alerts, state: &mut Round) -> Result<u64> {
     Ok(done)
 }
 
-/// Makes now of times further ahead than any is ever written, which the clock would not reach before long.
+/// Makes times due that are further ahead than any that is ever written: the clock was set back since, and would not
+/// reach them for long.
 async fn set_back(service: &Alerts, now: Ts) -> Result<()> {
     let timing = &service.settings.alerting.timing;
     let latest = clock_skew::Latest {
@@ -114,7 +115,7 @@ async fn set_back(service: &Alerts, now: Ts) -> Result<()> {
 }
 
 impl Round {
-    /// Takes tenants, those that this process has already included.
+    /// Claims tenants, and renews those this process already has.
     async fn take(&mut self, service: &Alerts, due: &[OrgId]) -> Result<Vec<Tenant>> {
         let _writing = of(service).writing.lock().await;
         let mut tx = service.db.begin().await?;
@@ -127,7 +128,7 @@ impl Round {
         Ok(taken)
     }
 
-    /// Renews the leases when it is time; flushes of tenants that another process has taken end.
+    /// Renews the leases when it is time; flushes of tenants that another process has claimed stop.
     async fn renew(&mut self, service: &Alerts) -> Result<()> {
         let is_time = self.renewed.is_none_or(|at| at.elapsed() >= RENEW);
         if !is_time || self.held.is_empty() {
@@ -167,7 +168,7 @@ impl Round {
         Ok(())
     }
 
-    /// Gives back the tenants of which nothing is under way.
+    /// Releases tenants without running flushes.
     async fn release_idle(&mut self, service: &Alerts) -> Result<()> {
         let idle: Vec<OrgId> = self.held.iter().filter(|(_, h)| h.is_idle()).map(|(id, _)| *id).collect();
         self.release(service, &idle).await
@@ -194,7 +195,7 @@ impl Round {
 }
 
 impl LeasedTenant {
-    /// As many flushes are under way as one tenant may have.
+    /// Whether the tenant has as many running flushes as allowed.
     fn is_busy(&self) -> bool {
         self.flushes.load(Ordering::SeqCst) >= FLUSHES_OF_ONE
     }
@@ -235,7 +236,7 @@ async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Te
     Ok(plans.len() as u64)
 }
 
-/// Puts new alerts into groups, making those that are not there yet.
+/// Puts new alerts into groups, and creates missing groups.
 async fn group(service: &Alerts, state: &mut Round, tenants: &[OrgId], routings: &Routings) -> Result<u64> {
     let mut done = 0;
     for _ in 0..PAGES {
@@ -265,7 +266,7 @@ async fn group(service: &Alerts, state: &mut Round, tenants: &[OrgId], routings:
     Ok(done)
 }
 
-/// Where new alerts go, and the groups they make with the time of their first flush.
+/// The groups of new alerts, with the times of their first flushes.
 struct GroupedAlerts {
     alerts: Vec<(GroupKey, String)>,
     groups: Vec<(GroupKey, Ts)>,
@@ -367,7 +368,7 @@ fn bounded(due: Vec<Due>) -> Vec<Due> {
     some
 }
 
-/// Notes that flushes have begun; those that are this process's to do, and whether the commit came to a good end.
+/// Records that flushes have begun; returns those this process is to run, and the result of the commit.
 async fn write_begun(
     service: &Alerts,
     mut quiet: Vec<Finished>,

@@ -29,7 +29,7 @@ pub(super) const fn connects(transport: Transport<'_>) -> bool {
     !matches!(transport, Transport::Mail(_))
 }
 
-/// The ways to recipients that this process has.
+/// The transports of this process.
 pub(super) struct Senders {
     webhooks: Webhooks,
     telegram: Option<Telegram>,

@@ -71,7 +71,7 @@ pub(super) async fn run(service: &Alerts, flush: &Arc<GroupSend>, lost: &Cancell
 }
 
 impl GroupSend {
-    /// Notes that it is over; alerts that are `leaving` leave.
+    /// Records the end of the flush and removes the alerts that are `leaving`.
     pub(super) async fn end(&self, service: &Alerts, leaving: Vec<(String, i64)>, due_at: Option<Ts>) {
         let (key, started_at) = (self.key.clone(), Some(self.started_at));
         let finished = Finished { key, started_at, leaving, is_misplaced: false, due_at };
@@ -164,7 +164,7 @@ async fn succeed(service: &Alerts, flush: &GroupSend, to: &AnyRecipient) -> End 
         resolved: Entry::write(&entry.resolved),
         told_at: now,
     };
-    // Should that fail it is said again: better twice than never.
+    // If this fails, the notification is sent again: better twice than never.
     if record(service, Note::Told(notice)).await { End::Told } else { End::Failed }
 }
 

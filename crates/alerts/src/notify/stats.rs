@@ -23,7 +23,7 @@ pub struct Count {
     pub sent: u64,
     /// Tries after which another one followed.
     pub retried: u64,
-    /// Notifications given up until the group is due again.
+    /// Notifications that failed until the next flush of the group.
     pub failed: u64,
 }
 

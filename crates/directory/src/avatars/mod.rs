@@ -19,7 +19,7 @@ use serde_json::json;
 pub use picture::MAX_BYTES;
 pub(crate) use picture::Pictures;
 
-/// How often a picture is looked up again when it was replaced in between.
+/// How often a picture is read again if it was replaced meanwhile.
 const TRIES: usize = 4;
 
 /// The user whose picture is changed.
@@ -100,7 +100,7 @@ fn gone() -> Error {
     Error::unauthenticated("invalid token")
 }
 
-/// Removes the picture; where there is none nothing happens.
+/// Removes the picture; without one, nothing happens.
 pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, whose: Whose) -> Result<()> {
     if let Whose::Of(id) = whose {
         users::authorize_change(service, caller, users::load(service, id).await?)?;

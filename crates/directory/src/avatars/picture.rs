@@ -38,7 +38,7 @@ fn bad(message: &'static str) -> Error {
     Error::bad_request(message)
 }
 
-/// The picture as it is kept.
+/// The picture in its stored form.
 ///
 /// # Errors
 /// The texts of spec: account#avatars; 503 when too many wait.
@@ -56,7 +56,7 @@ pub(super) async fn normal_form(service: &Directory, file: Bytes) -> Result<Vec<
         converted
     })
     .await
-    // A decoder that fails on hostile input has not read a picture.
+    // If the decoder panics on hostile input, the file is not a picture.
     .unwrap_or_else(|_| Err(bad("invalid image file")))
 }
 
@@ -73,7 +73,7 @@ fn format_of(file: &[u8]) -> Result<ImageFormat> {
     }
 }
 
-/// Dimensions of a PNG. Its decoder judges the memory they take before it can be asked for them.
+/// Dimensions of a PNG. Its decoder checks the memory they take before it returns them.
 fn header_of_png(file: &[u8]) -> Option<(u32, u32)> {
     let header = file.get(12..24)?.strip_prefix(b"IHDR")?;
     let side = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_be_bytes);
@@ -121,7 +121,7 @@ fn convert(file: &[u8], format: ImageFormat) -> Result<Vec<u8>> {
     let mut decoder = reader.into_decoder().map_err(invalid)?;
     let (width, height) = decoder.dimensions();
     check_dimensions((width, height))?;
-    // A camera held upright says so beside the pixels; nonsense there is no reason to refuse the picture.
+    // Cameras store their orientation beside the pixels; an invalid value is no reason to refuse the picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let whole = DynamicImage::from_decoder(decoder).map_err(invalid)?;
     let mut kept = if width > KEPT_SIDE || height > KEPT_SIDE {

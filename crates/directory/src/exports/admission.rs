@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Files that exist at once: waiting, being made, being sent. More are refused.
+/// Files that may exist at once: waiting, being made, being sent. Further ones are refused.
 pub(super) const PLACES: usize = 16;
 /// Of these, the files of one organization.
 pub(super) const SHARE: usize = PLACES / 4;

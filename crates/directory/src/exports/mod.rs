@@ -62,7 +62,7 @@ impl Exports {
         Ok(Admission { place, turn })
     }
 
-    /// Takes all places, as that many slow clients would.
+    /// Takes all places, as the same number of slow clients would.
     #[doc(hidden)]
     pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
         std::iter::from_fn(|| self.places.permit()).collect()
@@ -178,7 +178,7 @@ fn too_large(kind: Kind) -> Error {
     }
 }
 
-/// Makes the file of rows that are read: `table` writes CSV, `report` PDF.
+/// Makes the file of the rows: `table` writes CSV, `report` PDF.
 ///
 /// # Errors
 /// 400 when the file becomes too large.

@@ -106,7 +106,7 @@ pub async fn users(
 }
 
 fn user(service: &Directory, line: store_users::export::Line) -> export::users::Row {
-    // A role that has left the catalogue is listed nowhere (spec: users#user-roles).
+    // A role that has left the catalogue is not listed (spec: users#user-roles).
     let known = line.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
     export::users::Row {
         roles: known.map(|role| role.name.clone()).collect(),

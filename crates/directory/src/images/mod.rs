@@ -24,13 +24,13 @@ use moka::future::Cache;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
-/// Bytes of images kept in memory: all systems below an organization ask for the same few.
+/// Bytes of images cached in memory: all systems below an organization request the same few.
 const KEPT_BYTES: u64 = 32 * 1024 * 1024;
 /// Objects read at once, each with the bytes of one image.
 const READS: usize = 16;
 /// How long a reader waits for a place.
 const TURN: Duration = Duration::from_secs(5);
-/// Time in which the bucket answers when the service starts.
+/// How long the check of the bucket may take when the service starts.
 const LOOK: Duration = Duration::from_secs(30);
 /// An object without a reference after this time is abandoned.
 const ABANDONED: Duration = Duration::from_secs(2 * 3600);
@@ -61,7 +61,7 @@ impl Images {
         kept.map_err(|e: Arc<Error>| (*e).clone())
     }
 
-    /// Forgets everything, as a process that has just started.
+    /// Clears the cache, as if the process had just started.
     #[doc(hidden)]
     pub fn forget(&self) {
         self.kept.invalidate_all();
@@ -96,7 +96,7 @@ pub(crate) fn is_image(key: &str) -> bool {
     key.starts_with(REBRANDING) || key.starts_with(AVATARS)
 }
 
-/// The storage, if it is a bucket: images are nowhere else.
+/// The storage, if it is a bucket: only a bucket stores images.
 fn bucket(service: &Directory) -> Result<&AssetStore> {
     match service.settings.assets.place {
         ObjectLocation::Bucket(_) => service.objects.store(),
@@ -120,7 +120,7 @@ fn lost(log: &str) -> Error {
     Error::Upstream { message: "asset storage is unavailable".into(), log: log.to_owned() }
 }
 
-/// Images of one upload, ready to be referred to. Their objects are there already, if that is where they belong.
+/// Images of one upload, ready to be referred to. Their objects exist already, if images are stored in a bucket.
 #[derive(Debug)]
 pub(crate) struct Staged {
     keys: Vec<String>,
@@ -173,10 +173,10 @@ async fn write(service: &Directory, owner: Owner, images: Vec<(&str, &mut Conten
 }
 
 impl Staged {
-    /// In the transaction that refers to them: they are not to be deleted.
+    /// Keeps the objects; to be called in the transaction that refers to them.
     ///
     /// # Errors
-    /// 503 when it took so long that they may be gone.
+    /// 503 when it took so long that they may be deleted already.
     pub async fn keep(&self, tx: &mut Tx) -> Result<()> {
         for key in &self.keys {
             if !backups::keep(tx, key).await? {
@@ -218,7 +218,7 @@ enum Found {
     Whole(Bytes),
     /// Other bytes, with the sign of that.
     Damaged(String),
-    /// Not there, as when the image was replaced meanwhile.
+    /// Missing, for example because the image was replaced meanwhile.
     Missing,
 }
 

@@ -6,7 +6,7 @@ use bailiwick_domain::{Error, Result};
 use bailiwick_settings::ImageHome;
 use bailiwick_store::images::{self as stored, Content, Image, Which};
 
-/// Images looked up at once; each is moved in a transaction of its own.
+/// Images read at once; each is moved in a transaction of its own.
 const BATCH: i64 = 50;
 
 /// The result of a move.
@@ -28,7 +28,7 @@ const fn other(home: ImageHome) -> ImageHome {
     }
 }
 
-/// How many images are elsewhere than new ones go.
+/// Number of images that are not in the configured place.
 pub async fn left_to_move(service: &Directory) -> Result<u64> {
     Ok(stored::count(&service.db, other(service.settings.assets.images)).await?)
 }

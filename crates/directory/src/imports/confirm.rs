@@ -42,7 +42,7 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 pub struct Confirmed(pub Vec<(usize, Outcome)>);
 
-/// Imports a validated file. One row that fails does not stop the others.
+/// Imports a validated file. A row that fails does not stop the others.
 pub async fn confirm(
     service: &Directory,
     caller: &Caller,
@@ -56,7 +56,7 @@ pub async fn confirm(
     if body.import_id.is_empty() {
         return Err(Error::bad_request("import_id is required"));
     }
-    // Taken first: an overload must not use the file up.
+    // Waits first: an overload must not use up the file.
     let _turn = turn(&WRITING).await?;
     let session = session::take(service, caller, kind, &body.import_id).await?;
     let rows = session::rows(service, kind, session).await?;
@@ -75,7 +75,7 @@ pub async fn confirm(
     Ok(Confirmed(outcomes))
 }
 
-/// Choices that name a row and an organization; anything else resolves nothing.
+/// Valid choices of an organization for a row; others are ignored.
 fn resolutions(body: &Confirmation) -> Resolutions {
     let chosen =
         |(row, id): (&String, &String)| Some((row.parse::<usize>().ok()?, id.parse::<OrgId>().ok()?));

@@ -30,7 +30,7 @@ pub const MAX_FILE_BYTES: u64 = 10_485_760;
 
 /// Number in the file of the first data row.
 const FIRST_ROW: usize = 2;
-/// Files read at the same time in a process, and imports written: both are long.
+/// Concurrent reads of files and writes of imports in a process: both take long.
 static READING: Semaphore = Semaphore::const_new(4);
 static WRITING: Semaphore = Semaphore::const_new(4);
 /// How long a request waits for a place.
@@ -107,7 +107,7 @@ impl Issue {
 pub enum Status {
     /// Cannot be imported.
     Error,
-    /// Names an organization that several have the name of.
+    /// Names an organization, but several have this name.
     Ambiguous,
     /// Exists already.
     Warning,
@@ -115,7 +115,7 @@ pub enum Status {
     Valid,
 }
 
-/// The code of the one issue that a choice of the client resolves.
+/// The code of the only issue that a client can resolve by a choice.
 const AMBIGUOUS: &str = "ambiguous";
 
 /// A row of the file and its issues.
@@ -174,7 +174,7 @@ pub struct Preview {
     pub rows: Vec<Row>,
 }
 
-/// Whether the caller may import at all: the permission and the creation rule, asked before anything is read.
+/// Whether the caller may import at all: the permission and the creation rule, checked before anything is read.
 pub fn allow(caller: &Caller, kind: Kind) -> Result<()> {
     match kind {
         Kind::Organizations(family) => {

@@ -14,7 +14,7 @@ use bailiwick_store::organizations::lookup::{self, VatHolder};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// The exact set; the answer names them in this order.
+/// The exact columns; the answer names them in this order.
 pub(super) const COLUMNS: [&str; 10] = [
     "company_name",
     "description",
@@ -35,13 +35,13 @@ Example Two Ltd,,IT99999999992,\"2 Sample Street, Floor 3\",London,John Sample,i
 ";
 
 const VAT: &str = "vat_number";
-/// Places in [`COLUMNS`] of the three that are no keys of `custom_data` by the same name.
+/// Positions in [`COLUMNS`] of the three that are not keys of `custom_data` by the same name.
 const NAME_AT: usize = 0;
 const DESCRIPTION_AT: usize = 1;
 const VAT_AT: usize = 2;
 const LANGUAGE_AT: usize = 8;
 
-/// Examines all rows with one look at the organizations that exist.
+/// Checks all rows with one read of the existing organizations.
 pub(super) async fn examine(
     service: &Directory,
     caller: &Caller,
@@ -50,7 +50,7 @@ pub(super) async fn examine(
 ) -> Result<Vec<Examined>> {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| with_language(row.clone())).collect();
     let checked: Vec<(OrganizationBody, Vec<Issue>)> = rows.iter().map(|row| checked(row)).collect();
-    // A number that is wrong itself is compared with nothing.
+    // An invalid number is not compared.
     let key =
         |(row, (_, errors)): (&Vec<String>, &(_, Vec<Issue>))| match errors.iter().any(|e| e.field == VAT) {
             true => String::new(),
@@ -169,8 +169,8 @@ fn cell_errors(row: &[String], body: &OrganizationBody) -> Vec<Issue> {
     errors
 }
 
-/// For each number the organization that an override would change; a deleted one only where there is no live one. For
-/// customers only children of the caller's own organization count (spec: imports-and-exports#imports).
+/// For each number, the organization that an override would change; a deleted one only if there is no live one. For
+/// customers, only children of the caller's own organization count (spec: imports-and-exports#imports).
 async fn holders(
     service: &Directory,
     caller: &Caller,

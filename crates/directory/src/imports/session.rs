@@ -1,4 +1,4 @@
-//! The file between validation and confirmation: bound to its user and family, used once, for half an hour.
+//! The file between validation and confirmation: bound to its user and family, usable once, for half an hour.
 
 use super::Kind;
 use crate::Directory;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 /// How long a file waits for its confirmation.
 const LIFETIME: Duration = Duration::from_secs(30 * 60);
-/// Files of one user that wait at the same time; a further one takes the place of the oldest.
+/// Files of one user that may wait at the same time; a further one replaces the oldest.
 const WAITING: i64 = 5;
 
 /// Keeps a file of `size` bytes, packed.

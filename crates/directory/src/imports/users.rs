@@ -20,7 +20,7 @@ use bailiwick_store::{
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
-/// The exact set; the answer names them in this order.
+/// The exact columns; the answer names them in this order.
 pub(super) const COLUMNS: [&str; 5] = [EMAIL, NAME, PHONE, COMPANY, ROLES];
 
 /// Sample data only: reserved names.
@@ -36,7 +36,7 @@ const COMPANY: &str = "company_name";
 const ROLES: &str = "roles";
 /// The refusal of POST and PUT for a suspended organization (spec: users#create).
 const NOT_ACTIVE: &str = "organization is not active";
-/// Organizations of one name that are shown to choose from.
+/// Organizations of one name that are offered as choices.
 const CANDIDATES: i64 = 50;
 /// Longest list of roles, in characters.
 const MAX_ROLES_CHARS: usize = 1000;
@@ -69,7 +69,7 @@ struct Known {
     phones: HashMap<String, Holder>,
 }
 
-/// Examines all rows with one look at the organizations and users that exist.
+/// Checks all rows with one read of the existing organizations and users.
 pub(super) async fn examine(
     service: &Directory,
     caller: &Caller,
@@ -141,7 +141,7 @@ impl Known {
 }
 
 impl<'a> Cells<'a> {
-    /// Looks at each cell on its own, with the rules of POST.
+    /// Checks each cell on its own, with the rules of POST.
     fn of(service: &Directory, row: &'a [String]) -> Cells<'a> {
         let cell = |at: usize| row.get(at).map(String::as_str).unwrap_or_default();
         let [email, name, phone, company, roles] = std::array::from_fn(cell);
@@ -180,7 +180,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The organization, or why there is none; no issue when the cell itself is wrong.
+    /// The organization, or the issue why there is none; no issue when the cell itself is wrong.
     fn company(&self, known: &Known, chosen: Option<&Named>) -> Result<Named, Option<Issue>> {
         if self.company_key.is_empty() {
             return Err(None);
@@ -188,7 +188,7 @@ impl<'a> Cells<'a> {
         match known.companies.get(&self.company_key).map(Vec::as_slice).unwrap_or_default() {
             [] => Err(Some(Issue::of_cell(COMPANY, "not_found", self.company))),
             [only] => Ok(only.clone()),
-            // A choice among those of this name; any other resolves nothing.
+            // A choice counts only if it is one of the organizations with this name.
             several => match chosen.filter(|named| named.key == self.company_key) {
                 Some(named) => Ok(named.clone()),
                 None => {

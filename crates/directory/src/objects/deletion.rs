@@ -20,7 +20,7 @@ use tracing::Instrument;
 const CLAIMS: i64 = 8;
 /// Longest time a leased job waits for a worker that has died.
 const LEASE: Duration = Duration::from_secs(600);
-/// How often the jobs are looked at when nothing says that there is something.
+/// How often the jobs are polled without a hint.
 const POLL: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ pub fn start_worker(service: &Directory) {
     });
 }
 
-/// Handles everything that is due now; for tests. Answers how many jobs were handled.
+/// Processes all due jobs; for tests. Returns their number.
 pub async fn run_until_idle(service: &Directory) -> Result<u64> {
     until_idle(|| work_off(service)).await
 }
@@ -83,7 +83,7 @@ async fn delete(service: &Directory, job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Deletes an object, unless a backup refers to it; whether it is gone.
+/// Deletes an object, unless a backup refers to it; returns whether it is gone.
 ///
 /// # Errors
 /// 502, 504 or 503 of the storage.

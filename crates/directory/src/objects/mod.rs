@@ -70,7 +70,7 @@ impl Objects {
     }
 }
 
-/// A failure of the storage, in the words of the specification.
+/// The error for a failure of the storage, as the specification words it.
 pub fn fault(e: AssetError) -> Error {
     match e {
         AssetError::NotFound => Error::NotFound("backup"),

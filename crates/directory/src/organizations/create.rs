@@ -51,7 +51,7 @@ fn checked(
     let Accepted { name, description, custom_data, vat } = accept(body)?;
     let mut created_by = caller.creator();
     if let Some(creator) = created_by.as_mut().filter(|c| c.organization_id != Some(parent.id())) {
-        // The name is filled in at reading, as for every creator.
+        // The name is added on reading, as for every creator.
         creator.organization_id = Some(parent.id());
         creator.on_behalf_of = true;
     }
@@ -76,7 +76,7 @@ async fn write(
 ) -> Result<Organization> {
     let mut tx = service.db.begin().await?;
     if let Some(creator) = new.created_by.as_mut().filter(|c| c.on_behalf_of) {
-        // Last known name, for the time after that organization is destroyed.
+        // The last known name, for the time after that organization was destroyed.
         let attributed = organizations::get(&mut tx, parent.id()).await?;
         creator.organization_name = attributed.map(|o| o.name).unwrap_or_default();
     }

@@ -54,7 +54,7 @@ async fn attempt(
     logto_sync::organization_destroyed(service, &mut tx, id, family).await?;
     end_impersonations_of_destroyed(&mut tx, service.now(), Destroyed::Below(id, family)).await?;
     stored::destroy(&mut tx, &target, family, service.now()).await?;
-    // Cached credentials of its systems are looked up again and not found.
+    // Processes that have cached credentials of its systems must reload them, and find none.
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
         action: &format!("{}.destroy", family.as_str()),

@@ -20,7 +20,7 @@ use bailiwick_store::{
 };
 use serde_json::json;
 
-/// A move between the states of spec: organizations#life-cycle.
+/// A change between the states of spec: organizations#life-cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// Sets the own suspension.
@@ -122,7 +122,7 @@ pub async fn change_state(
     }
     alert_tenants::queue(service, &mut tx, seen, family).await?;
     logto_sync::organization_moved(service, &mut tx, seen).await?;
-    // Systems below are refused, or heard again, from the commit on.
+    // From the commit on, systems below are refused, or accepted again.
     tx.bump_auth_epoch().await?;
     let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
     record(&mut tx, now, caller, ctx, to, &before, &after).await?;

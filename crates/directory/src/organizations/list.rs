@@ -58,7 +58,7 @@ pub struct Listed {
     pub counts: Counts,
 }
 
-/// One page of the family inside the caller's hierarchy. `write`: the answer as it is sent.
+/// One page of the family inside the caller's hierarchy. `write` writes the answer.
 pub async fn list(
     service: &Directory,
     caller: &Caller,
@@ -106,7 +106,7 @@ pub(super) async fn total(
     .await
 }
 
-/// Which rows the caller asks for, and in which order.
+/// The filter and the order of the caller's query.
 pub async fn prepare(
     service: &Directory,
     caller: &Caller,
@@ -128,7 +128,7 @@ fn order(sort_by: &str, direction: SortDirection) -> Order {
     ORDERS.parse(sort_by).map_or_else(Order::default, |by| Order { by, direction })
 }
 
-/// The parents asked for. With the hierarchy each one is looked up, and only those the caller reaches count.
+/// The requested parents. With `hierarchy`, each one is looked up, and only those within the caller's reach count.
 async fn within(
     service: &Directory,
     scope: &Scope,

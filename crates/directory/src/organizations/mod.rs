@@ -51,7 +51,7 @@ pub struct OrganizationBody {
     pub description: Option<String>,
     /// `custom_data` as sent, server-owned keys included.
     pub custom_data: Option<Map<String, Value>>,
-    /// `created_by_organization_id`; only a creation looks at it.
+    /// `created_by_organization_id`; only read on creation.
     pub created_by_organization_id: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Accepted {
     pub vat: Option<Vat>,
 }
 
-/// The field rules of a creation (spec: organizations#create); an import holds its rows to the same ones.
+/// The field rules of a creation (spec: organizations#create); imports apply them too.
 pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
     let name = body.name.unwrap_or_default();
     let description = body.description.unwrap_or_default();
@@ -76,7 +76,7 @@ pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
     Ok(Accepted { name, description, custom_data, vat })
 }
 
-/// One organization of a family. `id`: none = malformed, which is as good as missing.
+/// One organization of a family. `id`: none = malformed, treated as missing.
 pub async fn get(
     service: &Directory,
     caller: &Caller,
@@ -88,8 +88,7 @@ pub async fn get(
     logto_sync::marked(service, found.ok_or(Error::NotFound(family.as_str()))?).await
 }
 
-/// Loads the place of an organization and decides whether the caller may change it, then whether it is as they have
-/// seen it.
+/// Loads the place of an organization and checks permission, then the conditions of the request on its state.
 async fn authorize_change(
     on: impl Into<On<'_>>,
     service: &Directory,
@@ -107,7 +106,7 @@ async fn authorize_change(
     Ok(granted)
 }
 
-/// Loads the place of an organization and decides; missing and unreadable give the same answer.
+/// Loads the place of an organization and checks permission; missing and unreadable ones give the same answer.
 pub(crate) async fn authorize(
     on: impl Into<On<'_>>,
     caller: &Caller,

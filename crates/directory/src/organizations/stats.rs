@@ -1,4 +1,4 @@
-//! Numbers about one organization and about a family (spec: organizations#stats).
+//! Counts of one organization and of a family (spec: organizations#stats).
 
 use super::{authorize, list};
 use crate::Directory;
@@ -39,7 +39,7 @@ pub async fn stats(
     .await
 }
 
-/// How many organizations of the family the caller's unfiltered list holds.
+/// Number of organizations of the family in the caller's unfiltered list.
 pub async fn family_total(service: &Directory, caller: &Caller, family: OrgType) -> Result<u64> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
     list::total(service, family, scope, &organizations::Filter::default()).await

@@ -80,7 +80,7 @@ fn changed(
     Ok(Change { name, description, vat, custom_data, at: service.now(), by })
 }
 
-/// Name and VAT number are labels of every alert of the organization's systems, whose credentials are cached with them.
+/// Name and VAT number are labels of every alert of the organization's systems, and are cached with their credentials.
 async fn follow_labels(tx: &mut Tx, before: &Editable, change: &Change) -> Result<()> {
     if before.name != change.name || before.vat.as_deref() != Some(change.vat.as_str()) {
         tx.bump_auth_epoch().await?;

@@ -82,7 +82,7 @@ pub(super) async fn held(
     authorize(tx, caller, Action::Update, id).await
 }
 
-/// Removes all that is stored of a product.
+/// Removes everything stored for a product.
 ///
 /// # Errors
 /// `organization not found`; `rebranding product not found` when there is nothing.

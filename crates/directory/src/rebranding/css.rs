@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-/// Kinds of image that may stand inside a file as data: none of them can carry scripts.
+/// Kinds of image that may be embedded in a file as data: none of them can carry scripts.
 const DATA: [&str; 4] = ["png", "jpeg", "webp", "gif"];
 /// Words that load something without `url()`, or run it.
 const FORBIDDEN: [&str; 4] = ["@import", "image-set(", "src(", "expression("];
 
-/// Whether an address leads nowhere but into this file, or is a picture itself.
+/// Whether an address points into this file only, or is an embedded picture.
 pub(super) fn is_harmless_address(address: &str) -> bool {
-    // A browser drops line breaks anywhere in an address and blanks around it.
+    // A browser ignores line breaks anywhere in an address, and blanks around it.
     let start: String =
         address.chars().filter(|c| *c > ' ').take(32).map(|c| c.to_ascii_lowercase()).collect();
     if start.starts_with('#') {
@@ -19,7 +19,7 @@ pub(super) fn is_harmless_address(address: &str) -> bool {
     DATA.iter().any(|known| kind.strip_prefix(known).is_some_and(|rest| rest.starts_with([';', ','])))
 }
 
-/// Whether it names the scheme that runs scripts, however it is broken up.
+/// Whether it names the scheme that runs scripts, even with line breaks inside.
 pub(super) fn has_script_address(text: &str) -> bool {
     if !text.contains(':') {
         return false;
@@ -28,7 +28,7 @@ pub(super) fn has_script_address(text: &str) -> bool {
     packed.contains("javascript:") || packed.contains("vbscript:")
 }
 
-/// Whether the text, read as CSS, loads anything but a part of this file or a picture inside it, or runs.
+/// Whether the text, read as CSS, loads anything other than a part of this file or an embedded picture, or runs code.
 pub(super) fn is_active(text: &str) -> bool {
     if !text.contains(['(', '@', '\\', ':']) {
         return false;
@@ -48,8 +48,8 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);
     }
-    // As a browser reads it: each of these is one line break before anything else is looked at, so that the two
-    // characters of one are one blank behind an escape.
+    // As a browser does: each of these becomes one line break first, so that the two characters of a CR LF are one
+    // blank behind an escape.
     let text = text.replace("\r\n", "\n").replace(['\r', '\u{c}'], "\n");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

@@ -16,7 +16,7 @@ use serde_json::json;
 
 /// Largest width and height, in pixels.
 const MAX_SIDE: u32 = 8192;
-/// Most pictures in an icon that are looked at; one with more is none.
+/// Most pictures in an icon; a file with more is refused.
 const ICON_PICTURES: usize = 64;
 /// Most segments of a JPEG before its frame.
 const SEGMENTS: usize = 4096;
@@ -35,7 +35,7 @@ enum Found {
     Nothing,
 }
 
-/// The files of a form as they are kept.
+/// The files of a form in their stored form.
 ///
 /// # Errors
 /// `<field> has invalid content type`, `<field> exceeds maximum dimensions`, `<field> contains active content`.
@@ -70,7 +70,7 @@ pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
         .collect()
 }
 
-/// The type must be one of the asset's, and the one declared, if any was.
+/// The type must be allowed for the asset, and equal the declared one, if any.
 fn check_type(asset: Asset, part: &Part, found: &Found) -> Result<()> {
     let media = match found {
         Found::Picture(media, _) => Some(*media),
@@ -84,7 +84,7 @@ fn check_type(asset: Asset, part: &Part, found: &Found) -> Result<()> {
     if agrees && media.is_some_and(|media| asset.takes(media)) {
         return Ok(());
     }
-    // Where the two disagree it is the declared one that is wrong.
+    // If the two disagree, the declared type is wrong.
     let told = match media {
         Some(media) if agrees => media.content_type(),
         _ if is_open => "application/octet-stream",
@@ -124,7 +124,7 @@ fn png(file: &[u8]) -> Option<Sides> {
     Some((big(header.get(..4)?)?, big(header.get(4..8)?)?))
 }
 
-/// Walks from marker to marker as far as the frame.
+/// Walks from marker to marker up to the frame.
 fn jpeg(file: &[u8]) -> Option<Sides> {
     let mut at = 2;
     for _ in 0..SEGMENTS {

@@ -26,13 +26,13 @@ use bailiwick_store::{organizations, rebranding as stored, sql::On};
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{OnceCell, Semaphore};
 
-/// Uploads read and judged at once: each may hold as many bytes as a form may have.
+/// Uploads read and checked at once: each may hold as many bytes as a form may have.
 const UPLOADS: usize = 6;
 
 /// The state the use cases keep in memory.
 #[derive(Debug)]
 pub struct Rebranding {
-    /// Since when the configured products are known.
+    /// Since when each configured product has been known.
     known: OnceCell<HashMap<String, Ts>>,
     places: Arc<Semaphore>,
 }
@@ -44,14 +44,14 @@ impl Default for Rebranding {
 }
 
 impl Rebranding {
-    /// Takes all places, as that many slow uploads would.
+    /// Takes all places, as the same number of slow uploads would.
     #[doc(hidden)]
     pub fn occupy(&self) -> Vec<tokio::sync::OwnedSemaphorePermit> {
         std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
     }
 }
 
-/// A product with the time since which it is known.
+/// A product, and since when it has been known.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// The product.
@@ -68,7 +68,7 @@ pub async fn products(service: &Directory) -> Result<Vec<Known>> {
     Ok(products.map(|product| Known { created_at: since(product), product: product.clone() }).collect())
 }
 
-/// Writes the configured products down once for each process, so that files can refer to them.
+/// Stores the configured products once for each process, so that files can refer to them.
 async fn known(service: &Directory) -> Result<&HashMap<String, Ts>> {
     let register = async || {
         let mut tx = service.db.begin().await?;

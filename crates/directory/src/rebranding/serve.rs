@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 /// Hexadecimal digits of the digest that make an entity tag.
 const TAG_DIGITS: usize = 32;
-/// How often a file is looked up again when it was replaced in between.
+/// How often a file is read again if it was replaced meanwhile.
 const TRIES: usize = 4;
 
 /// A file without its bytes.
@@ -52,7 +52,7 @@ pub async fn asset(
     shown(service, Place { organization, product, asset: named(asset)? }, known).await
 }
 
-/// The file that a system is to show.
+/// The file that a system shows.
 ///
 /// # Errors
 /// 400 `invalid asset name`; `rebranding not enabled`; `asset not found`.
@@ -109,9 +109,9 @@ async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Re
 /// The rebranding that a system shows.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The organization that gives everything, unless it is the system's own.
+    /// The organization that all values come from, unless it is the system's own.
     pub inherited_from: Option<(OrgType, OrgId)>,
-    /// Products with something stored, in the order of lists.
+    /// Products with stored values, in the order of lists.
     pub products: Vec<DocumentProduct>,
 }
 

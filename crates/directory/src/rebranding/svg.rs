@@ -16,15 +16,17 @@ use std::str::from_utf8;
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 const XHTML: &str = "http://www.w3.org/1999/xhtml";
-/// Deepest nesting, most elements, most attributes of one element and most namespaces of one file: far beyond pictures.
+/// Deepest nesting, most elements, most attributes of one element and most namespaces of one file: far more than
+/// pictures need.
 const DEPTH: usize = 256;
 const ELEMENTS: usize = 200_000;
-/// Most elements that are drawn, those that are referred to each time again: a few kilobytes could ask for billions.
+/// Most elements that are drawn, counting a referenced one for each reference: otherwise a few kilobytes could draw
+/// billions.
 const DRAWN: u64 = 1_000_000;
 const ATTRIBUTES: usize = 256;
 const NAMESPACES: usize = 64;
 
-/// Elements that run, embed or listen, whatever their namespace.
+/// Elements that run code, embed content or listen to events, in any namespace.
 const FORBIDDEN: [&str; 8] =
     ["script", "foreignobject", "iframe", "embed", "object", "handler", "listener", "applet"];
 
@@ -33,7 +35,7 @@ const FORBIDDEN: [&str; 8] =
 pub(super) enum Verdict {
     /// A picture.
     Picture,
-    /// An SVG with something in it that runs, loads or declares.
+    /// An SVG that runs code, loads content or declares entities.
     Active,
     /// No SVG.
     Unreadable,
@@ -72,7 +74,7 @@ struct Look {
     has_begun: bool,
     elements: usize,
     copies: Copies,
-    /// Names of the open elements with how many namespaces were known before them.
+    /// For each open element, the number of namespaces known before it.
     open: Vec<usize>,
     /// Declared prefixes, the innermost last.
     prefixes: Vec<String>,
@@ -214,7 +216,7 @@ fn unreadable<T: ?Sized>(_: &T) -> Unreadable {
     Unreadable
 }
 
-/// A file that claims another encoding would be read in that one by a browser.
+/// A browser would read a file that declares another encoding in that encoding.
 fn check_declaration(declaration: &BytesDecl<'_>) -> Step {
     declaration.xml_version().map_err(|_| Unreadable)?;
     match declaration.encoding() {
@@ -242,7 +244,7 @@ fn qualified(name: &[u8]) -> Step<(&str, &str)> {
 /// Names and values as a browser sees them.
 fn attributes(tag: &BytesStart<'_>, has_entities: bool) -> Step<Vec<(String, String)>> {
     let mut found: Vec<(String, String)> = Vec::new();
-    // Two of one name are refused here; the time that takes is bounded by their number.
+    // Repeated names are refused here; the bound on attributes bounds the time this takes.
     for attribute in tag.attributes().with_checks(true) {
         let attribute = attribute.map_err(|_| Unreadable)?;
         if found.len() == ATTRIBUTES || attribute.value.contains(&b'<') {

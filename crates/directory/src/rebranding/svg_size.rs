@@ -50,7 +50,7 @@ impl Copies {
         self.open.pop();
     }
 
-    /// How many elements are drawn; endless when something contains itself.
+    /// Number of drawn elements; infinite when something contains itself.
     pub fn drawn(&self) -> u64 {
         let mut sums: Vec<Option<u64>> = vec![None; self.parts.len()];
         let mut has_begun = vec![false; self.parts.len()];
@@ -77,7 +77,7 @@ impl Copies {
     }
 }
 
-/// Ids that an attribute has drawn: `href="#id"`, `fill="url(#id)"`.
+/// Ids that an attribute causes to be drawn: `href="#id"`, `fill="url(#id)"`.
 fn drawn(local: &str, name: &str, value: &str) -> Vec<String> {
     let is_link = name.rsplit(':').next() == Some("href");
     let points_only = matches!(local, "a" | "textPath" | "mpath" | "set") || local.starts_with("animate");

@@ -27,7 +27,7 @@ pub struct Part {
     pub name: String,
     /// Media type as declared.
     pub content_type: Option<String>,
-    /// Bytes it has; more than `bytes` when it is too large for any use.
+    /// Number of bytes; more than `bytes` has when the part is too large.
     pub size: u64,
     /// Content.
     pub bytes: Bytes,
@@ -81,7 +81,7 @@ pub async fn upload(
     Ok(())
 }
 
-/// A transaction with all that a form asks for, not committed yet.
+/// A transaction that has stored everything in the form, not committed yet.
 async fn written_down(
     service: &Directory,
     caller: &Caller,
@@ -125,7 +125,7 @@ fn malformed() -> Error {
     Error::bad_request("invalid multipart form")
 }
 
-/// Each kind of mistake is looked for in the whole form before the next one is.
+/// Checks the whole form for one kind of mistake before the next.
 fn judged(parts: Vec<Part>) -> Result<Form> {
     let mut seen = HashSet::new();
     let is_known = |part: &Part| part.name == NAME || Asset::parse(&part.name).is_some();

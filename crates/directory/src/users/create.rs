@@ -67,7 +67,7 @@ pub async fn create(
     shown(service, caller, placed).await
 }
 
-/// Roles and an organization must be named before anything is looked up.
+/// Roles and an organization must be given before anything is looked up.
 fn present(role_ids: &[String], organization: &str) -> Result<()> {
     let mut fields = Fields::new();
     if role_ids.is_empty() {
@@ -119,7 +119,7 @@ async fn write(
     password: Option<&str>,
 ) -> Result<Placed> {
     let mut tx = service.db.begin().await?;
-    // Still in reach, now that a long hash has been computed.
+    // Checks the reach again: computing the hash has taken long.
     let place = organizations::place(&mut tx, home.id()).await?;
     let home = decide(caller, Action::Create, &UserHome { given: home.id().to_string(), place }).granted()?;
     if new.username.is_empty() {

@@ -18,7 +18,7 @@ pub(super) struct Sent<'a> {
     pub custom_data: Option<Map<String, Value>>,
     /// The present user; none at a creation.
     pub present: Option<&'a User>,
-    /// Whether the organization the user comes into takes new users.
+    /// Whether the user's organization accepts new users.
     pub is_home_active: bool,
     /// For the error about it.
     pub home: &'a str,

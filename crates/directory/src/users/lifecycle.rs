@@ -34,7 +34,7 @@ pub async fn suspend(
     step.finish(service, caller, ctx, "user.suspend").await
 }
 
-/// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay dead.
+/// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay invalid.
 pub async fn reactivate(
     service: &Directory,
     caller: &Caller,
@@ -85,7 +85,7 @@ pub async fn restore(
     step.finish(service, caller, ctx, "user.restore").await
 }
 
-/// DELETE `/users/{id}/destroy`: for good, live or deleted.
+/// DELETE `/users/{id}/destroy`: permanent, for live and deleted users.
 pub async fn destroy(
     service: &Directory,
     caller: &Caller,
@@ -134,7 +134,7 @@ impl AllowedChange {
         Ok(AllowedChange { tx, target, before: user, now: service.now() })
     }
 
-    /// An own mark wins over an inherited one, which names its organization.
+    /// A user's own mark takes precedence over an inherited one, which names its organization.
     fn own(&self) -> Own {
         let User { suspended, deleted, .. } = &self.before;
         Own {

@@ -101,7 +101,7 @@ pub async fn list(
     answer_cache::answer_at(service, epochs, "list of users", scope, other, make).await
 }
 
-/// Which users the caller asks for, and in which order.
+/// The filter and the order of the caller's query.
 pub fn prepare(service: &Directory, caller: &Caller, query: ListQuery) -> Result<(Scope, Filter, Order)> {
     let scope = list_scope(caller, Resource::Users)?;
     // A key that the catalogue does not know is hidden everywhere, so it matches no user.

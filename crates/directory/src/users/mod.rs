@@ -70,7 +70,7 @@ pub struct UserView {
     pub sync_error: Option<Option<String>>,
 }
 
-/// One user. `id`: none = malformed, which is as good as missing.
+/// One user. `id`: none = malformed, treated as missing.
 pub async fn get(service: &Directory, caller: &Caller, id: Option<UserId>) -> Result<UserView> {
     let placed = load(service, id).await?;
     let (_, placed) = authorize(service, caller, Action::Read, placed)?;
@@ -100,7 +100,7 @@ fn authorize(
     Ok((granted, placed))
 }
 
-/// Decides about a change of a user, then whether they are as the caller has seen them.
+/// Checks permission for a change of a user, then the conditions of the request on the user's state.
 fn authorize_on_condition(
     service: &Directory,
     caller: &Caller,
@@ -155,7 +155,7 @@ fn view(service: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, 
     UserView { roles, can_be_impersonated, sync_error, user: placed.user }
 }
 
-/// The organization a body names, if the caller may put users there (spec: users#scope).
+/// The organization that a body names, if the caller may put users there (spec: users#scope).
 async fn home(
     service: &Directory,
     caller: &Caller,
@@ -172,7 +172,7 @@ async fn home(
     Ok((granted, place))
 }
 
-/// The same keys once, in order of first sight. A body holds a hundred thousand of them, hence the set.
+/// Each key once, in order of first occurrence. A body can hold a hundred thousand of them, hence the set.
 fn distinct(mut role_ids: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::with_capacity(role_ids.len());
     role_ids.retain(|id| seen.insert(id.clone()));

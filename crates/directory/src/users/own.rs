@@ -33,7 +33,7 @@ pub struct OwnInfo {
     pub phone: Option<String>,
 }
 
-/// Changes the caller's own name, address or phone; the names of the fields that were sent, as the answer lists them.
+/// Changes the caller's own name, address or phone; returns the names of the sent fields, as the answer lists them.
 pub async fn change_own_info(
     service: &Directory,
     caller: &Caller,

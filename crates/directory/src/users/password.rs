@@ -29,7 +29,7 @@ pub async fn set_password(
     let mut fields = Fields::new();
     fields.check_secret("password", validate::password(&password));
     fields.finish()?;
-    // At the tenant it is set now, outside every transaction.
+    // The tenant's password is set now, outside any transaction.
     let place = match &service.logto {
         Some(logto) => PasswordHome::There(there::account(service, logto, granted.id()).await?),
         None => PasswordHome::Here(String::new()),

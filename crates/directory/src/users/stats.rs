@@ -13,7 +13,7 @@ use bailiwick_store::{
 };
 use bytes::Bytes;
 
-/// How many users the caller sees, and how many of them are suspended. `write`: the answer as it is sent.
+/// The number of users the caller sees, and of suspended ones. `write` writes the answer.
 pub async fn totals(
     service: &Directory,
     caller: &Caller,
@@ -54,7 +54,7 @@ pub struct Choices {
     pub creators: Vec<CreatorChoice>,
 }
 
-/// `GET /filters/users`. `write`: the answer as it is sent.
+/// `GET /filters/users`. `write` writes the answer.
 pub async fn choices(
     service: &Directory,
     caller: &Caller,

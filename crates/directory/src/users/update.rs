@@ -55,7 +55,7 @@ pub async fn update(
     shown(service, caller, updated).await
 }
 
-/// The new organization, when the body names another one than the present.
+/// The new organization, if the body names another one than the present.
 async fn destination(
     service: &Directory,
     caller: &Caller,
@@ -70,7 +70,7 @@ async fn destination(
     }
 }
 
-/// The rank rule for the result: roles and organization as they will be (spec: authorization#rank).
+/// The rank rule for the result: the roles and organization after the change (spec: authorization#rank).
 fn allow_result(
     service: &Directory,
     caller: &Caller,

@@ -259,7 +259,7 @@ fn a_document_that_tells_others_is_not_uploaded() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// The check itself walks the tree; here it must agree for whatever people configure.
+    /// The check walks the tree itself; it must accept any configuration.
     #[test]
     fn documents_tell_who_is_to_be_told(layer in layers(), has_mail in any::<bool>()) {
         let mut publishing = publishing();

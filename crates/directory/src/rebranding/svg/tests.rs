@@ -109,7 +109,7 @@ fn whatever_runs_or_loads_is_active() {
     );
 }
 
-/// Ten entities of ten of the one before are never looked into.
+/// Ten levels of entities that each refer ten times to the one before: they are never expanded.
 #[test]
 fn entities_are_not_expanded() {
     let mut subset = String::from("<!ENTITY a0 'lol'>");
