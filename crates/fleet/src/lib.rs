@@ -31,13 +31,13 @@ bailiwick_platform::service!(Fleet, Parts, directory: Directory);
 /// The parts of [`Fleet`].
 pub struct Parts {
     directory: Directory,
-    /// Client that asks systems whether they answer.
+    /// Client that checks whether systems answer.
     pub reach: Reach,
     /// Limit of reachability checks by person.
     pub reachability_checks: KeyedLimit<UserId>,
     /// Limits of uploads of backups.
     pub backups: Backups,
-    /// The signal that a system has gone to another organization.
+    /// Signals that a system has moved to another organization.
     pub transfers: Transfers,
     /// Group commits; started by the first write.
     ingest: OnceLock<Ingest>,

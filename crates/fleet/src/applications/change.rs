@@ -31,7 +31,7 @@ pub async fn set_notes(
     step.finish(caller, ctx, "application.update").await
 }
 
-/// `DELETE /applications/{id}`; it comes back with the next inventory that names it.
+/// `DELETE /applications/{id}`; the application returns with the next inventory that lists it.
 pub async fn delete(
     service: &Fleet,
     caller: &Caller,
@@ -63,7 +63,7 @@ pub async fn assign(
     step.finish(caller, ctx, "application.assign").await
 }
 
-/// `PATCH /applications/{id}/unassign`; the same again changes nothing.
+/// `PATCH /applications/{id}/unassign`; a second call changes nothing.
 pub async fn unassign(
     service: &Fleet,
     caller: &Caller,
@@ -78,7 +78,7 @@ pub async fn unassign(
     step.finish(caller, ctx, "application.unassign").await
 }
 
-/// A change that has been allowed on the held row.
+/// A change that was permitted on the locked row.
 struct AllowedChange {
     tx: Tx,
     target: Granted<ApplicationId>,

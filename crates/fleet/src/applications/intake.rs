@@ -14,9 +14,9 @@ use bailiwick_store::{
 pub(crate) struct Listing(Vec<Application>);
 
 impl Listing {
-    /// None when it lists none: then nothing that is known has disappeared.
+    /// None when it lists none: in that case known applications have not disappeared.
     pub(crate) fn of(document: &Document<'_>) -> Option<Listing> {
-        // The name of the system is known in the transaction only.
+        // The name of the system is only known in the transaction.
         let found = document.applications(None);
         (!found.is_empty()).then_some(Listing(found))
     }
@@ -27,7 +27,7 @@ impl Listing {
 pub(crate) struct ReportedApplications {
     /// Receipt.
     pub(crate) received_at: Ts,
-    /// None: the text of the document before it, again.
+    /// None: the same text as the previous document.
     pub(crate) new: Option<Option<Listing>>,
 }
 

@@ -26,7 +26,7 @@ pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord};
 pub enum ApplicationRef {
     /// By id.
     Id(ApplicationId),
-    /// `<system_id>-<module_id>`, as older clients do.
+    /// `<system_id>-<module_id>`, as older clients write it.
     Module(SystemId, String),
     /// Neither: no application is called so.
     Nonsense,
@@ -50,7 +50,7 @@ impl FromStr for ApplicationRef {
     }
 }
 
-/// A list as asked for (spec: applications#operations).
+/// The query of a list (spec: applications#operations).
 #[derive(Clone, Debug)]
 pub struct ApplicationQuery {
     /// Filters.
@@ -85,7 +85,7 @@ pub async fn get(service: &Fleet, caller: &Caller, which: ApplicationRef) -> Res
     load(&service.db, caller, Action::Read, &which).await
 }
 
-/// The application, if the caller may do this to it.
+/// The application, if the caller has permission for the action.
 async fn load<'a>(
     on: impl Into<On<'a>>,
     caller: &Caller,

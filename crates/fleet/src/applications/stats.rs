@@ -22,9 +22,9 @@ use bailiwick_store::{
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
 
-/// Names are counted up to this length; a longer one has to be looked up.
+/// Names up to this length are counted; longer ones must be looked up.
 const COUNTED_NAME_CHARS: usize = 100;
-/// Systems offered as a filter: a compatibility key, which must not grow with the fleet.
+/// Systems offered as a filter: the key exists for compatibility and must not grow with the fleet.
 const HOSTS: u64 = 10_000;
 
 /// Numbers of listed applications.
@@ -56,7 +56,8 @@ pub async fn totals(service: &Fleet, caller: &Caller) -> Result<Totals> {
     Ok(totals)
 }
 
-/// The applications of each module, unassigned and assigned ones: the counters are added up once for each state of them.
+/// The applications of each module, unassigned and assigned ones: their counters are summed once for each version of
+/// them.
 async fn modules(service: &Fleet, scope: Scope) -> Result<Vec<(String, u64, u64)>> {
     let epochs = answer_cache::epochs(service, DependsOn::Applications).await?;
     let key = Key { epochs, operation: "applications/modules", scope, other: String::new() };
@@ -68,7 +69,7 @@ async fn modules(service: &Fleet, scope: Scope) -> Result<Vec<(String, u64, u64)
     serde_json::from_slice(&kept).map_err(Error::internal)
 }
 
-/// The listed applications over time. `period` as sent; none = 7.
+/// The number of listed applications over time. `period` as sent; none = 7.
 pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Applications)?;
     let window = Window::parse(service.now(), period)?;
@@ -76,7 +77,7 @@ pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Re
     window.fill(&changes, counts::listed(&service.db, &scope).await?)
 }
 
-/// How a summary is ordered; the module decides between equals.
+/// The order of a summary; equal rows are ordered by module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SummaryOrder {
     /// Number of applications.
@@ -190,7 +191,7 @@ fn counted(kind: KindCount) -> (String, String, u64) {
     (kind.instance_of, kind.name, kind.unassigned + kind.assigned)
 }
 
-/// Types by module, each with the name of its application that was seen last. Where all have the same name, that one.
+/// Types by module, each with the name of its application that was seen last; if all have the same name, that one.
 async fn named(
     service: &Fleet,
     scope: &Scope,

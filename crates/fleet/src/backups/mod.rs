@@ -41,12 +41,12 @@ impl Backups {
         Backups { places: Arc::new(Semaphore::new(uploads)), rate: rate_limit::Rate::default() }
     }
 
-    /// How many uploads were refused for their rate.
+    /// Number of uploads that exceeded the rate limit.
     pub fn refused(&self) -> u64 {
         self.rate.refused.get()
     }
 
-    /// Takes all places, as that many slow uploads would.
+    /// Takes all places, as the same number of slow uploads would.
     #[doc(hidden)]
     pub fn occupy(&self) -> Vec<OwnedSemaphorePermit> {
         std::iter::from_fn(|| self.places.clone().try_acquire_owned().ok()).collect()
@@ -97,7 +97,7 @@ pub async fn delete_own(service: &Fleet, system: &SystemIdentity, id: &str) -> R
     Ok(())
 }
 
-/// Takes a backup off the list and enqueues the deletion of its object.
+/// Removes a backup from the list and enqueues the deletion of its object.
 async fn take(service: &Fleet, tx: &mut Tx, system: SystemId, id: &str) -> Result<Backup> {
     let found = backups::get(&mut *tx, system, id).await?.ok_or(Error::NotFound("backup"))?;
     if !backups::remove(tx, id).await? {
@@ -139,7 +139,7 @@ pub async fn delete(
     Ok(system)
 }
 
-/// Where a backup can be fetched without a credential, for some seconds.
+/// The address from which a backup can be fetched without a credential, for some seconds.
 #[derive(Clone)]
 pub struct Link {
     /// The address. It lets any holder read the backup, so it is never logged.
@@ -186,7 +186,7 @@ fn named_by(service: &Fleet, token: &str) -> Option<String> {
     (service.now() < expires).then(|| key.to_owned())
 }
 
-/// `GET /downloads/{token}`: whatever is wrong with the token, there is no such backup.
+/// `GET /downloads/{token}`: any problem with the token is reported as a missing backup.
 pub async fn read_by_token(service: &Fleet, token: &str) -> Result<(Backup, Content)> {
     let key = named_by(service, token).ok_or(Error::NotFound("backup"))?;
     // The key names the organization too: a backup that has moved or gone meanwhile is not found.

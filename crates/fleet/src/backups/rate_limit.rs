@@ -10,7 +10,7 @@ use std::{
 
 const MINUTE: (usize, Duration) = (6, Duration::from_secs(60));
 const HOUR: (usize, Duration) = (60, Duration::from_secs(3600));
-/// Systems remembered before those that were silent for an hour are forgotten.
+/// Systems remembered before those without uploads in the last hour are dropped.
 const MANY: usize = 10_000;
 
 /// The uploads of the last hour; at most 60 times for each system.

@@ -15,9 +15,9 @@ use std::{pin::pin, time::Duration};
 
 /// Longest time of an upload.
 const LONGEST: Duration = Duration::from_secs(900);
-/// An upload that has not ended by then never will.
+/// An upload that has not ended after this time is abandoned.
 const ABANDONED: Duration = Duration::from_secs(2 * 3600);
-/// Longest name of a file, in bytes, which are characters in it.
+/// Longest file name, in bytes; all its characters are ASCII.
 const NAME_BYTES: usize = 255;
 
 /// The head of the request.
@@ -64,7 +64,7 @@ pub async fn store(
     })?;
     let assets = service.objects.store()?.clone();
     let draft = Draft::new(service, ctx, system, incoming);
-    // A task of its own: a client that goes away must not stop the cleaning up.
+    // A task of its own: a client that disconnects must not stop the cleanup.
     let service = service.clone();
     let task = service.tasks.clone().spawn(async move {
         let _place = place;
@@ -156,7 +156,7 @@ impl Draft {
         self.list(service, sha256).await
     }
 
-    /// Puts the backup on the list and takes those off that are beyond the system's share.
+    /// Adds the backup to the list and removes those beyond the system's share.
     async fn list(&self, service: &Fleet, sha256: String) -> Result<Backup> {
         let now = service.now();
         let mut tx = service.db.begin().await?;
@@ -198,7 +198,7 @@ impl Draft {
     async fn prune(&self, service: &Fleet, tx: &mut Tx) -> Result<bool> {
         let assets = &service.settings.assets;
         let all = backups::list(&mut *tx, self.system).await?;
-        // The one just stored stays, whatever a clock that was set back makes of the order.
+        // The new backup stays, even if a clock that was set back makes it look old.
         let (own, others): (Vec<Backup>, Vec<Backup>) = all.into_iter().partition(|b| b.id == self.id);
         let (mut count, mut bytes) = (own.len(), self.length);
         let mut pruned = Vec::new();
@@ -214,7 +214,7 @@ impl Draft {
         Ok(!pruned.is_empty())
     }
 
-    /// Nothing of it may stay. When this fails as well, the job of the beginning still waits.
+    /// Deletes the object. If this fails as well, the job from the beginning deletes it.
     async fn give_up(&self, service: &Fleet) {
         let now = service.now();
         let sooner = async {

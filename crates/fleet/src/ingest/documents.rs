@@ -11,13 +11,13 @@ use bytes::Bytes;
 use serde_json::json;
 use std::{io::Read, time::Duration};
 
-/// KiB of documents that may be prepared or wait for their commit at one time.
+/// KiB of documents that may be in preparation or wait for their commit at one time.
 pub(super) const ROOM_KIB: usize = 128 * 1024;
 /// Compressed bytes of one transaction at most; a larger document has its own.
 const GROUP_BYTES: usize = 8 * 1024 * 1024;
 /// Longest wait for room and commit.
 const WAIT: Duration = Duration::from_secs(5);
-/// Documents up to this size are prepared on the spot: handing them to another thread costs more.
+/// Documents up to this size are prepared on the request thread: moving them to another costs more.
 const SMALL: usize = 256 * 1024;
 
 /// A document as received.
@@ -45,7 +45,7 @@ struct Prepared {
     body: Vec<u8>,
 }
 
-/// `POST /systems/inventory`: once this answers, the document is kept.
+/// `POST /systems/inventory`: when this returns, the document is stored.
 pub async fn submit(service: &Fleet, system: &SystemIdentity, document: Document) -> Result<Accepted> {
     let received_at = service.now();
     match tokio::time::timeout(WAIT, queue(service, system, document, received_at)).await {

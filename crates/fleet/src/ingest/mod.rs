@@ -65,16 +65,16 @@ impl Ingest {
     }
 }
 
-/// How often a group is written because others are in its way or some of its systems are being removed.
+/// How often a group is retried after a conflict or the removal of some of its systems.
 const ATTEMPTS: usize = 3;
 
-/// One statement and one commit for the whole group. A crash of the host may lose it, half of it never.
+/// One statement and one commit for the whole group. A crash of the host may lose the group, but never a part of it.
 async fn write_beats(db: Db, group: Vec<Beat>) -> Result<Vec<()>, StoreError> {
     let mut left = ATTEMPTS;
     loop {
         left -= 1;
         match write_once(&db, &group).await {
-            // The others of the group have nothing to do with it.
+            // A conflict may concern a part of the group only, so it is retried.
             Err(e) if left > 0 && e.is_collision() => {}
             Err(e) => return Err(e),
             Ok(()) => return Ok(vec![(); group.len()]),
@@ -84,7 +84,7 @@ async fn write_beats(db: Db, group: Vec<Beat>) -> Result<Vec<()>, StoreError> {
 
 async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
     let mut beats: Vec<(SystemId, Ts)> = group.iter().map(|beat| (beat.from.id, beat.at)).collect();
-    // Each system once, its newest; in the order of ids, so that processes do not wait for each other in a ring.
+    // The newest of each system, in the order of ids, so that processes do not deadlock.
     beats.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     beats.dedup_by_key(|beat| beat.0);
     let new: HashSet<SystemId> = group.iter().filter(|b| !b.from.is_heard()).map(|b| b.from.id).collect();
@@ -99,7 +99,7 @@ async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// `POST /systems/heartbeat`: answers the time of receipt once it is committed.
+/// `POST /systems/heartbeat`: returns the time of receipt once it is committed.
 pub async fn heartbeat(service: &Fleet, system: &Arc<SystemIdentity>) -> Result<Ts> {
     let now = service.now();
     let beat = Beat { from: system.clone(), at: now };

@@ -44,12 +44,12 @@ pub async fn latest(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> R
 /// Entries put aside at one time.
 const QUARANTINED_AT_ONCE: i64 = 500;
 
-/// Documents put aside, the next ones after that entry; for the operator.
+/// Quarantined documents after that entry; for the operator.
 pub async fn quarantined(service: &Fleet, after: i64) -> Result<Vec<Quarantined>> {
     Ok(inventory::quarantined(&service.db, after, QUARANTINED_AT_ONCE).await?)
 }
 
-/// Puts documents that were put aside back into the queue, that one or all, as if they had just come. Answers how many.
+/// Puts quarantined documents back into the queue, one or all, like new ones. Returns their number.
 pub async fn replay(service: &Fleet, entry: Option<i64>) -> Result<u64> {
     let mut tx = service.db.begin().await?;
     let count = inventory::replay(&mut tx, entry, service.now()).await?;

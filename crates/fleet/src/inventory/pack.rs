@@ -8,13 +8,13 @@ use zstd::zstd_safe::{CCtx, CParameter, DCtx, compress_bound, get_error_name};
 const BASE_LEVEL: i32 = 6;
 /// The differences from a base are small; a higher level finds nothing more.
 const LEVEL: i32 = 3;
-/// Bytes of a body that are never worth a new base.
+/// A body of up to this size never justifies a new base.
 const SMALL_BODY: usize = 1024;
 /// The smallest window of compression there is.
 const MIN_WINDOW_LOG: u32 = 10;
 /// The largest window of compression: bases of ten megabytes and the text behind them.
 const MAX_WINDOW_LOG: u32 = 25;
-/// From here on matches may lie far apart, which costs memory to find.
+/// From this size on matches may lie far apart; finding them costs memory.
 const LONG_TEXT: usize = 1 << 20;
 
 /// A whole text, compressed for keeping.
@@ -25,7 +25,7 @@ pub(super) fn pack_base(text: &str) -> Result<Vec<u8>> {
 /// Compresses the differences between the text and the base.
 pub(super) fn pack_against(base: &str, text: &str) -> Result<Vec<u8>> {
     let failed = |code| Error::internal(get_error_name(code));
-    // The library gives a base up that lies in the same memory as the text.
+    // The library drops a base that lies in the same memory as the text.
     let copy;
     let base = if base.as_ptr() == text.as_ptr() {
         copy = base.to_owned();
@@ -49,7 +49,7 @@ pub(super) fn pack_against(base: &str, text: &str) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// Whether a body of that size shows that the base is out of date; `base`: bytes of the base, compressed.
+/// Whether the size of a body shows that the base is out of date; `base`: bytes of the compressed base.
 pub(super) const fn wants_new_base(body: usize, base: usize) -> bool {
     body > SMALL_BODY && body > base / 4
 }
@@ -61,7 +61,7 @@ pub(super) fn unpack_whole(body: &[u8], size: i64) -> Result<String> {
     String::from_utf8(text).map_err(Error::internal)
 }
 
-/// A text of `size` bytes that was written against a base.
+/// A text of `size` bytes that was compressed against a base.
 pub(super) fn unpack_against(base: &str, body: &[u8], size: i64) -> Result<String> {
     let failed = |code| Error::internal(get_error_name(code));
     let size = usize::try_from(size).map_err(Error::internal)?;

@@ -41,7 +41,7 @@ pub(super) struct Plan {
     /// Whole texts to store: bytes of the text and the text compressed.
     pub(super) bases: Vec<(i64, Vec<u8>)>,
     pub(super) steps: Vec<Step>,
-    /// Columns of the system after all steps; none: nothing new is said.
+    /// Columns of the system after all steps; none: no new value.
     pub(super) facts: Facts,
     /// The applications that each document lists.
     pub(super) heard: Vec<ReportedApplications>,
@@ -55,7 +55,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) claimed: Claimed,
-    /// None: the text of the record before it, again.
+    /// None: the same text as the previous record.
     pub(super) new: Option<New>,
 }
 
@@ -184,7 +184,7 @@ impl Planner<'_> {
         Ok(New { body, base, diff })
     }
 
-    /// Against the base there is, or a new one when that has little of the text.
+    /// Compresses against the present base, or against a new one if that has little of the text.
     fn pack(&mut self, text: &str) -> Result<(Base, Vec<u8>)> {
         if let Some((base, base_text, packed)) = &self.base {
             let body = pack::pack_against(base_text, text)?;

@@ -15,15 +15,15 @@ use std::{collections::BTreeMap, collections::HashMap, time::Duration};
 
 /// The age up to which a change is recent.
 const RECENT: Duration = Duration::from_secs(24 * 3600);
-/// An inventory alert is over after that time at the latest.
+/// An inventory alert ends after this time at the latest.
 const ALERT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Bytes of rows loaded at one time; a single larger row is loaded alone.
 const PORTION: i64 = 2 * 1024 * 1024;
 /// Rows loaded at one time.
 const PORTION_ROWS: usize = 128;
 
-/// A range of days or moments as a client names it: RFC 3339 or `YYYY-MM-DD`, the latter for the whole day; an end
-/// without a fraction includes its second. Anything else is as if it were not there.
+/// A range of days or times as a client names it: RFC 3339 or `YYYY-MM-DD`, the latter for the whole day; an end
+/// without a fraction includes its second. Any other text is ignored.
 pub fn time_range(from: Option<&str>, to: Option<&str>) -> TimeRange {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let day = |text: &str| format!("{text}T00:00:00Z").parse::<Ts>().ok();
@@ -45,7 +45,7 @@ pub fn time_range(from: Option<&str>, to: Option<&str>) -> TimeRange {
     TimeRange { from, before }
 }
 
-/// Rows in portions that fit into memory together, in order.
+/// Splits rows into portions that fit into memory, in order.
 pub fn portions(rows: impl IntoIterator<Item = Chosen>) -> Vec<Vec<i64>> {
     let mut portions: Vec<Vec<i64>> = Vec::new();
     let mut bytes = 0;
@@ -74,7 +74,7 @@ pub async fn history(
     Ok((system, reads::history(&service.db, system, range, page).await?))
 }
 
-/// The texts of records that [`history`] has named.
+/// The texts of the records that [`history`] has returned.
 pub async fn texts(service: &Fleet, records: &[i64]) -> Result<HashMap<i64, String>> {
     let stored = inventory::stored(&service.db, records).await?;
     let unpack = move || {
@@ -83,7 +83,7 @@ pub async fn texts(service: &Fleet, records: &[i64]) -> Result<HashMap<i64, Stri
     service.tasks.spawn_blocking(unpack).await.map_err(Error::internal)?
 }
 
-/// One record. `entry` is the number from the path, looked at once the system may be read.
+/// One record. `entry` is the number from the path, parsed once the caller may read the system.
 pub async fn record(
     service: &Fleet,
     caller: &Caller,
@@ -146,7 +146,7 @@ fn summary(system: SystemId, last_inventory: Ts, has_alerts: bool, counts: Vec<D
     summary
 }
 
-/// Over all that is stored; none without any inventory.
+/// Counts over all stored differences; none without any inventory.
 pub async fn changes(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<Option<Summary>> {
     let system = systems::load(service, caller, id).await?.system.id;
     let Some((_, at)) = reads::latest_time(&service.db, system).await? else { return Ok(None) };
@@ -202,7 +202,7 @@ pub async fn latest_diffs(
     Ok((system, record, chosen))
 }
 
-/// The differences that [`diffs`] or [`latest_diffs`] have named, in that order.
+/// The differences that [`diffs`] or [`latest_diffs`] have returned, in that order.
 pub async fn diff_rows(service: &Fleet, ids: &[i64]) -> Result<Vec<DiffRow>> {
     Ok(reads::diffs_by_id(&service.db, ids).await?)
 }
@@ -221,7 +221,7 @@ pub struct Day {
 /// The timeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
-    /// Differences that pass: in all, then critical, high, medium, low.
+    /// Matching differences: in total, then critical, high, medium, low.
     pub summary: [i64; 5],
     /// A page of days, newest first.
     pub days: Page<Day>,

@@ -26,19 +26,19 @@ use std::{
 };
 use tracing::Instrument;
 
-/// Name of the work, for the log and for traces.
+/// Name of the work in logs and traces.
 const KIND: &str = "inventory";
 /// Entries claimed at one time.
 const CLAIMS: i64 = 128;
-/// Entries of one transaction; a system with more of them has one of its own.
+/// Entries of one transaction; a system with more entries has a transaction of its own.
 const BATCH: usize = 32;
-/// Bytes of texts of one transaction; a single larger text has one of its own.
+/// Bytes of texts of one transaction; a single larger text has a transaction of its own.
 const BATCH_BYTES: i64 = 16 * 1024 * 1024;
-/// Batches under way at one time: while one is planned another one is written.
+/// Concurrent batches: while one is planned another one is written.
 const LANES: usize = 3;
 /// Longest time a claimed entry waits after its worker has died. Many times longer than a claim takes.
 const LEASE: Duration = Duration::from_secs(30);
-/// How often the queue is looked at when nothing says that there is something.
+/// How often the queue is polled without a hint.
 const POLL: Duration = Duration::from_secs(2);
 /// How often a full queue is logged.
 const WATCH: Duration = Duration::from_secs(60);
@@ -73,7 +73,7 @@ pub fn start_worker(service: &Fleet) {
     });
 }
 
-/// Handles everything that is due now; for tests and commands. Answers how many entries were handled.
+/// Processes all due entries; for tests and commands. Returns their number.
 pub async fn run_until_idle(service: &Fleet) -> Result<u64> {
     until_idle(|| work_off(service)).await
 }
@@ -109,7 +109,7 @@ fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
     for entry in claimed {
         let place = *places.entry(entry.system_id).or_insert(systems.len());
         match systems.get_mut(place) {
-            // Once one is too much, so are those behind it.
+            // Once an entry is too much, so are the entries behind it.
             Some((bytes, entries)) => {
                 *bytes += entry.data_size;
                 if *bytes > BATCH_BYTES { surplus.push(entry) } else { entries.push(entry) }
@@ -162,7 +162,7 @@ async fn handle(service: &Fleet, batch: Vec<Vec<Claimed>>) -> Result<()> {
     Ok(())
 }
 
-/// An entry that cannot be used, why, and the entries of its system behind it.
+/// An unusable entry, the reason, and the entries of its system behind it.
 type Unusable = (Claimed, String, Vec<Claimed>);
 
 /// Reads the rows that a batch needs, plans it on a worker thread, and writes it in one transaction.
@@ -184,7 +184,7 @@ async fn together(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusabl
         }
     }
     let stale = write::write(service, claimed_until, plans).await?;
-    // Should this fail, their lease ends by itself.
+    // If this fails, the lease expires.
     if let Err(e) = release(service, &stale).await {
         tracing::warn!(error = %e, "entries cannot be given back");
     }
@@ -205,7 +205,7 @@ async fn read(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Fail
         texts.insert(stored.id, stored.text.clone());
         latest.insert(stored.system_id, stored);
     }
-    // Seldom: the latest record at receipt is no longer the latest.
+    // Rare: the latest record at receipt is no longer the latest.
     let older: Vec<i64> =
         entries().filter_map(|entry| entry.same_as).filter(|id| !texts.contains_key(id)).collect();
     if !older.is_empty() {
@@ -240,7 +240,7 @@ async fn release(service: &Fleet, entries: &[Claimed]) -> Result<()> {
 /// Why entries could not be handled.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The database is away; the documents are not to blame.
+    /// The database is away; this does not count against the documents.
     Unreachable(StoreError),
     /// Everything else counts as an attempt.
     Failed(String),
@@ -252,7 +252,7 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// An entry that failed: to be tried again, or put aside.
+/// Handles a failed entry: it is retried, or quarantined.
 async fn put_back(service: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
     let error: String = error.replace('\0', " ").chars().take(ERROR_CHARS).collect();
     let (now, attempt) = (service.now(), entry.attempts + 1);

@@ -56,7 +56,7 @@ pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Resu
             continue;
         }
         done.extend(plan.steps.iter().map(|step| step.claimed.id));
-        // A system deleted meanwhile has no use for its documents.
+        // Documents of a system that was deleted meanwhile are dropped.
         if !sender.is_deleted {
             live.push(plan);
         }
@@ -87,7 +87,7 @@ fn heard(
     (plan.system, fqdn, std::mem::take(&mut plan.heard))
 }
 
-/// A step of a system that is to be a record: where its body's base is, and the step's place.
+/// A step of a system that becomes a record: the base of its body, and the step's position.
 struct Pending {
     record: NewRecord,
     changes: Vec<Change>,
@@ -95,7 +95,7 @@ struct Pending {
 
 /// Writes bases, records and the facts of the systems' latest ones. Returns the records with the one before each.
 async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i64>, Made, Ts)>, Failure> {
-    // The steps of all plans in one line: a record to make, or none for a text that came again.
+    // The steps of all plans in one list: a record to make, or none for a repeated text.
     let mut line: Vec<(SystemId, Option<i64>, Ts, Option<Pending>)> = Vec::new();
     for plan in plans {
         let mut bases = Vec::with_capacity(plan.bases.len());
@@ -264,14 +264,14 @@ async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(),
     Ok(())
 }
 
-/// The columns of the systems that really change (spec: inventory#system-columns).
+/// The columns of systems that have changed (spec: inventory#system-columns).
 async fn columns(
     tx: &mut Tx,
     senders: &HashMap<SystemId, Sender>,
     mut facts: Vec<(SystemId, Facts)>,
     now: Ts,
 ) -> Result<(), Failure> {
-    // In the order in which documents that come in hold their systems, so that neither waits for the other in a circle.
+    // In the order in which incoming documents lock their systems, so that no deadlock arises.
     facts.sort_by_key(|(id, _)| *id);
     let mut has_changed = false;
     for (id, facts) in facts {

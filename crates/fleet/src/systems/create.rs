@@ -34,7 +34,7 @@ pub struct NewSystem {
     pub registered_at: Option<String>,
 }
 
-/// A new system with the secret that is shown this once.
+/// A new system with its secret, which is shown only this once.
 #[derive(Clone, Debug)]
 pub struct Created {
     /// The system.
@@ -43,7 +43,7 @@ pub struct Created {
     pub secret: SystemSecret,
 }
 
-/// Creates a system. The body is decoded after the gate; a creation has no object to load (spec:
+/// Creates a system. The body is decoded after the gate, as a creation has no object to load (spec:
 /// conventions#order-of-checks).
 pub async fn create(
     service: &Fleet,
@@ -53,10 +53,10 @@ pub async fn create(
 ) -> Result<Created> {
     gate(caller, Action::Create, Resource::Systems)?;
     let mut new = body()?;
-    // The server's keys are ignored, whatever is under them.
+    // The server's keys are ignored, whatever values the client sends.
     new.custom_data = client_keys(Holder::System, new.custom_data);
     let now = service.now();
-    // Nothing to refer to: the fields say so before the references are looked at.
+    // Without an organization, the field errors are reported before references are checked.
     if new.organization_id.trim().is_empty() {
         let mut fields = check_fields(&new);
         fields.push("organization_id", "required", "");
@@ -89,7 +89,7 @@ pub async fn create(
     Ok(created)
 }
 
-/// The organization named for a new (`Create`) or moving (`Update`) system, held until the transaction ends.
+/// The organization named for a new (`Create`) or moving (`Update`) system, locked until the transaction ends.
 pub(super) async fn home(
     tx: &mut Tx,
     caller: &Caller,
@@ -138,7 +138,7 @@ fn check_fields(new: &NewSystem) -> Fields {
     fields
 }
 
-/// Creation and registration times: the given ones where they are possible (spec: systems#create).
+/// Creation and registration times: the given ones if they are valid (spec: systems#create).
 fn check_times(fields: &mut Fields, new: &NewSystem, now: Ts) -> (Ts, Option<Ts>) {
     let mut read = |key: &str, text: &Option<String>| {
         let text = text.as_deref()?;

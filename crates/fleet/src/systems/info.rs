@@ -14,7 +14,7 @@ pub struct Info {
     pub organization_suspended_at: Option<Ts>,
 }
 
-/// Its row now; 404 when it vanished after the authentication.
+/// Its present row; 404 when it was destroyed after the authentication.
 pub async fn info(service: &Fleet, identity: &SystemIdentity) -> Result<Info> {
     let found = systems::get(&service.db, identity.id).await?.ok_or(Error::NotFound("system"))?;
     Ok(Info { system: found.system, organization_suspended_at: found.organization_suspended.at })

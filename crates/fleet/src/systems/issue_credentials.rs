@@ -18,7 +18,8 @@ pub struct Issued {
     pub secret: SystemSecret,
 }
 
-/// Issues a new secret; the one before it is dead at once. Registers the system if it was not; the older pair stays.
+/// Issues a new secret, which ends the previous one at once. Registers the system if it is not registered; the older
+/// pair stays valid.
 pub async fn issue_credentials(
     service: &Fleet,
     ctx: &RequestContext,

@@ -56,7 +56,7 @@ pub async fn delete(
     step.finish(caller, ctx, "system.delete").await
 }
 
-/// PATCH `/systems/{id}/restore`: registration, key, secret and suspension are as before.
+/// PATCH `/systems/{id}/restore`: registration, key, secret and suspension stay as before.
 pub async fn restore(
     service: &Fleet,
     caller: &Caller,
@@ -71,7 +71,7 @@ pub async fn restore(
     step.finish(caller, ctx, "system.restore").await
 }
 
-/// DELETE `/systems/{id}/destroy`: for good, live or deleted.
+/// DELETE `/systems/{id}/destroy`: permanent, for live and deleted systems.
 pub async fn destroy(
     service: &Fleet,
     caller: &Caller,
@@ -86,7 +86,7 @@ pub async fn destroy(
     Ok(())
 }
 
-/// POST `/systems/{id}/regenerate-secret`. `force` (from the body) also for a registered system, whose registration
+/// POST `/systems/{id}/regenerate-secret`. With `force` (from the body) also for a registered system; its registration
 /// ends with the old secret.
 pub async fn regenerate_secret(
     service: &Fleet,
@@ -107,7 +107,7 @@ pub async fn regenerate_secret(
     Ok(Created { system, secret })
 }
 
-/// A change that has been allowed on the held row.
+/// A change that was permitted on the locked row.
 struct AllowedChange {
     tx: Tx,
     target: Granted<SystemId>,

@@ -59,7 +59,7 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
     }
     let matches = matches(service, scope, &query.filter).await?;
     let known = Known {
-        // Only of the unfiltered list: reading it costs others nothing.
+        // Only for the unfiltered list: others do not need it.
         all: if query.filter == SystemFilter::default() { Some(all(service, scope).await?) } else { None },
         totals: if wants_totals(&query, order.0) {
             Some(stats::of(service, scope, cutoff).await?)
@@ -78,11 +78,11 @@ async fn all(service: &Fleet, scope: Scope) -> Result<u64> {
     answer_cache::number(service, DependsOn::Figures, "systems", scope, String::new(), sum).await
 }
 
-/// Pages of the order by status from which on it is worth knowing how many systems have which.
+/// Pages from which on an order by status uses the counts by status.
 const FAR: u64 = 100;
 
-/// Whether a page is found faster by how many systems have which status: one far behind in the order of their statuses,
-/// and one of a list of some statuses.
+/// Whether the counts by status speed up the page: one far behind in the order of status, or one of a list filtered by
+/// status.
 fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
     let statuses = query.filter.statuses.clone();
     let is_by_status = order == SystemOrder::Status && query.page.page >= FAR;
@@ -106,7 +106,7 @@ async fn found(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<O
     Ok(service.answers.get(&key).await.and_then(|kept| Matches::from_bytes(&kept)))
 }
 
-/// Under which key the systems are kept that a filter finds, and the filter without its statuses.
+/// The cache key for the systems that a filter matches, and the filter without its statuses.
 async fn key_of_matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<(Key, SystemFilter)> {
     let lasting = SystemFilter { statuses: None, ..filter.clone() };
     let (epochs, other) =
@@ -114,7 +114,7 @@ async fn key_of_matches(service: &Fleet, scope: Scope, filter: &SystemFilter) ->
     Ok((Key { epochs, operation: "systems/matches", scope, other }, lasting))
 }
 
-/// Which systems the caller may ask for, in which order, and when a heartbeat is too old.
+/// The scope and the order of the caller's query, and the oldest heartbeat of an active system.
 pub(crate) fn prepare(
     service: &Fleet,
     caller: &Caller,
@@ -133,7 +133,7 @@ pub(crate) fn prepare(
     Ok((scope, order, service.now().minus(service.settings.systems.liveness_timeout)))
 }
 
-/// `GET /systems/{id}`; a malformed id is one that does not exist.
+/// `GET /systems/{id}`; a malformed id is treated as missing.
 pub async fn get(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<System> {
     Ok(load(service, caller, id).await?.system)
 }

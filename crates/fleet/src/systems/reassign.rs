@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 /// Longest time for the copies, well within the lock.
 const COPYING: Duration = Duration::from_secs(240);
-/// Longest time a move waits while something is cleared up behind the one before it, and between two looks.
+/// Longest time a move waits for the cleanup of the previous one, and the time between two checks.
 const WAITING: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 /// How often backups that arrive meanwhile are copied after the others.
@@ -67,7 +67,7 @@ pub(super) async fn reassign(
         change,
         copies: BTreeMap::new(),
     };
-    // A task of its own: a client that goes away must leave neither the lock nor copies behind.
+    // A task of its own: a client that disconnects must leave neither the lock nor copies behind.
     let task = service.tasks.spawn(work.run());
     task.await.map_err(Error::internal)?
 }
@@ -102,7 +102,7 @@ impl Work {
         if outcome.is_err() {
             self.give_up().await;
         }
-        // Whatever came of it, there may be something to clear up.
+        // After any result there may be something to clean up.
         self.service.transfers.wake();
         outcome
     }
@@ -175,7 +175,7 @@ impl Work {
         let to = self.to.to_string();
         let (granted, place, _) = home(&mut tx, &self.caller, Action::Update, &to).await?;
         check_registered(&found.system, to)?;
-        // Another move was faster, or a lock has ended.
+        // Another move was faster, or a lock has expired.
         let mut is_ours = found.system.organization.id == self.seen.organization.id;
         for name in [lock(id), transfer::lock(id)] {
             is_ours &= leases::give_back(&mut tx, &name, self.holder, now).await?;
@@ -253,7 +253,8 @@ impl Work {
         }
     }
 
-    /// Lets others move the system, and has the copies removed. Where this fails as well, both end by themselves.
+    /// Releases the lock and has the copies removed. If this fails as well, the lock expires and the job removes the
+    /// copies.
     async fn give_up(&self) {
         let given_up = async {
             for name in [lock(self.seen.id), transfer::lock(self.seen.id)] {

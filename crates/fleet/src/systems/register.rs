@@ -82,7 +82,8 @@ fn is_right(found: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {
     is_secret(hash.as_ref(), secret.secret.expose())
 }
 
-/// Steps 4 to 6: why it cannot be registered now, or the answer to a repeat; none = it can.
+/// Steps 4 to 6: the reason why the system cannot be registered now, or the answer to a repeated request; none = it
+/// can.
 fn settled(
     service: &Fleet,
     ctx: &RequestContext,
@@ -93,7 +94,8 @@ fn settled(
         return Err(Error::forbidden("system has been deleted"));
     }
     if let Some(registered_at) = found.registered_at {
-        // A lost answer may be asked for again; a request from before the registration was a rival of it.
+        // A client may repeat a request with a lost answer; a request from before the registration was a concurrent
+        // one.
         let in_time = received_at > registered_at
             && received_at <= registered_at.plus(service.settings.systems.registration_repeat);
         let same_place = found.registered_from.as_deref() == Some(ctx.client_ip.to_string().as_str());

@@ -22,9 +22,9 @@ pub use stats::Totals;
 
 /// Number of systems that are recounted at once.
 const BATCH: u64 = 1_000;
-/// As far as clocks may differ: nothing is counted as silent that is not so by the slowest of them.
+/// Largest difference between clocks: a system counts as inactive only if the slowest clock agrees.
 const SKEW: Duration = Duration::from_secs(30);
-/// For so many intervals of the monitor the next ones to fall silent are known.
+/// Number of check intervals for which systems about to become inactive are known in advance.
 const INTERVALS: u32 = 3;
 
 /// Updates the counts of systems by present status, and prepares for those about to become inactive, so that [`totals`]
@@ -42,20 +42,20 @@ pub async fn settle(service: &Fleet) -> Result<()> {
     Ok(())
 }
 
-/// `GET /systems/totals`, with the timeout they were counted by, in minutes; none = the liveness timeout.
+/// `GET /systems/totals`, with the timeout to count by, in minutes; none = the liveness timeout.
 pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> Result<(Totals, u64)> {
     let scope = list_scope(caller, Resource::Systems)?;
     let timeout = match minutes {
         Some(minutes) => Duration::from_secs(minutes.saturating_mul(60)),
         None => service.settings.systems.liveness_timeout,
     };
-    // No system is older than the epoch, and no database knows all times before it.
+    // No system is older than the epoch, and some databases cannot store earlier times.
     let cutoff = service.now().minus(timeout).max(Ts(0));
     let totals = of(service, scope, cutoff).await?;
     Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
 }
 
-/// The totals of a scope. The counters of its organizations are added up once for each state of them.
+/// The totals of a scope. The counters of its organizations are summed once for each version of them.
 pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> {
     let db = &service.db;
     let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };

@@ -13,10 +13,10 @@ use tokio::sync::{Mutex, Notify};
 
 /// Kind of the jobs; keyed by the move.
 pub const KIND: &str = "system.moved";
-/// After this time no push that was let in before the move is still on its way into the old tenant: then it is looked
-/// at once more.
+/// After this time no push admitted before the move can still be on its way into the old tenant, which is then cleaned
+/// up a last time.
 pub(super) const IN_FLIGHT: Duration = Duration::from_secs(120);
-/// For how long a lease on a system counts without being renewed.
+/// How long a lease on a system lasts without renewal.
 pub const LOCK: Duration = Duration::from_secs(300);
 
 /// Name of the lease that cleanup and move of a system both take, because the cleanup could remove objects that the
@@ -40,7 +40,7 @@ pub struct Cleanup {
     pub originals: Vec<String>,
     /// Their copies for the other organization.
     pub copies: Vec<String>,
-    /// When the old tenant is looked at for the last time; none: the move has not been committed when this is written.
+    /// When the old tenant is cleaned up for the last time; none: the move is not committed yet.
     pub settled_at: Option<Ts>,
 }
 
@@ -60,7 +60,7 @@ impl Transfers {
     }
 }
 
-/// Promises the cleanup from `at` on; a second call for the same move replaces the promise.
+/// Enqueues the cleanup for `at`; a second call for the same move replaces the job.
 pub(super) async fn enqueue(tx: &mut Tx, service: &Fleet, cleanup: Cleanup, at: Ts) -> Result<()> {
     let job = NewJob {
         id: service.fresh(),

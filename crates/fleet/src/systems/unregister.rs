@@ -8,12 +8,12 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::credentials;
 use serde_json::json;
 
-/// Ends the registration of the calling system and its secret with it; a new one comes from `regenerate-secret`.
+/// Ends the registration of the calling system and its secret; `regenerate-secret` gives it a new one.
 pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &SystemIdentity) -> Result<()> {
     let now = service.now();
     let mut tx = service.db.begin().await?;
     if !credentials::unregister(&mut tx, identity.id, now).await? {
-        // A rival call was faster, and this credential is as dead as that one's.
+        // A concurrent call was faster and has ended this credential too.
         return Err(Error::unauthenticated("invalid system credentials"));
     }
     tx.bump_auth_epoch().await?;

@@ -25,7 +25,8 @@ pub struct Change {
     pub organization_id: Option<String>,
 }
 
-/// Changes a system the caller may change. Another organization comes with everything else or not at all.
+/// Changes a system the caller may change. A move to another organization and all other changes are applied together or
+/// not at all.
 pub async fn update(
     service: &Fleet,
     caller: &Caller,
@@ -66,7 +67,7 @@ pub async fn update(
     Ok(system)
 }
 
-/// Where a system is to go, once the first two checks of spec: systems#reassignment are passed; none = it stays.
+/// The new organization, once the first two checks of spec: systems#reassignment have passed; none = the system stays.
 async fn destination(
     tx: &mut Tx,
     caller: &Caller,
@@ -102,7 +103,7 @@ pub(super) fn apply(system: &mut System, change: Change) -> Result<()> {
         system.notes = notes;
     }
     if let Some(data) = change.custom_data {
-        // The server's keys are ignored, whatever is under them.
+        // The server's keys are ignored, whatever values the client sends.
         let data = client_keys(Holder::System, data);
         string_values(&mut fields, &data);
         system.custom_data = data;
