@@ -43,18 +43,18 @@ const TIME_SLICE: Duration = Duration::from_secs(2);
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time a subscription waits for a process that has died.
 const LEASE: Duration = Duration::from_secs(30);
-/// Tries of one subscription at once, and while it fails.
+/// Concurrent tries of one subscription, and while it fails.
 const BATCH: i64 = 16;
 const PROBE: i64 = 1;
 /// Deliveries of one organization in a second.
 const TURNS: usize = 400;
 /// Tries at once to one host.
 const TO_ONE: Concurrency = Concurrency { address: 64, tenant: 32, system: 16, recipient: 16 };
-/// Waits after each failed try of a delivery; after the last it is given up.
+/// Delays after each failed try of a delivery; after the last one the delivery has failed.
 const WAITS: [u64; 9] = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 /// The longest wait between two tries.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(WAITS[WAITS.len() - 1]);
-/// Pauses of a subscription after failures in a row: 1, 2, 4 … seconds.
+/// Pauses of a subscription after consecutive failures: 1, 2, 4 … seconds.
 const PAUSES: Backoff = Backoff::new(&[Duration::from_secs(1)], Duration::from_secs(300));
 /// Longest pause that a recipient may ask for.
 pub const LONGEST_ASKED: Duration = Duration::from_secs(3600);
@@ -119,7 +119,7 @@ pub fn start(service: &Events) {
         let service = &worker;
         let step = || async {
             round(service).await?;
-            // The tasks of a round give the hint when there is room for the next one.
+            // The tasks of a round signal when there is room for the next one.
             Ok(0)
         };
         let failure = "events cannot be delivered and are tried again";
@@ -156,7 +156,7 @@ async fn round(service: &Events) -> Result<usize> {
         return Ok(0);
     }
     let mut tx = service.db.begin_relaxed().await?;
-    // Each a name of its own: a task that is late writes nothing over the next one's work.
+    // Each lease has a holder of its own, so that a late task cannot overwrite the next one's work.
     let holder = service.fresh::<Uuid>();
     let ids: Vec<Uuid> = places.keys().copied().collect();
     let taken = subscriptions::claim(&mut tx, &ids, holder, (now, until)).await?;
@@ -200,7 +200,7 @@ pub async fn run_until_idle(service: &Events) -> Result<u64> {
     }
 }
 
-/// Delivers of one subscription until nothing is due, its spell is over or the process stops.
+/// Delivers for one subscription until nothing is due, its time slice is over or the process stops.
 async fn work(service: &Events, id: Uuid, holder: Uuid) -> Result<()> {
     let started = Instant::now();
     while !service.stop.is_cancelled() {
@@ -229,7 +229,7 @@ async fn work(service: &Events, id: Uuid, holder: Uuid) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-/// Does something and renews the lease meanwhile; none when that is lost.
+/// Runs a task and renews the lease meanwhile; none when the lease is lost.
 async fn while_held<T>(
     service: &Events,
     id: Uuid,
@@ -341,7 +341,7 @@ impl Target {
     }
 }
 
-/// Why it was not taken, in words of the service; the status of the answer, if there was one.
+/// Why the recipient did not accept it, in words of the service; the status of the answer, if there was one.
 pub(super) fn refusal(tried: &std::result::Result<PostAnswer, Failure>) -> Option<(Option<i64>, String)> {
     match tried {
         Ok(answer) if answer.is_success() => None,
@@ -375,7 +375,7 @@ async fn settle(service: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> 
         s.failing_since = s.failing_since.or(Some(now));
         s.failures += 1;
     }
-    // Also of success: those that have waited longer come first.
+    // After a success as well: subscriptions that have waited longer come first.
     s.next_at = if has_arrived || refusals.is_empty() { now } else { PAUSES.next_try(now, s.failures) };
     let asked = answers.iter().filter_map(|a| a.as_ref().ok()?.retry_after).max();
     if let Some(asked) = asked {

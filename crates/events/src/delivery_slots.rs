@@ -19,7 +19,7 @@ const OF_SUBTREE: usize = 24;
 
 /// The most that one organization, or subtree, may add when none of its subscriptions runs.
 pub(super) const SHARES: Shares = Shares { organization: OF_ONE as i64, subtree: OF_SUBTREE as i64 };
-/// How many that wait are looked at, for some of them may find the share of theirs taken.
+/// Number of due subscriptions that are read, as some of them may have used their share.
 pub(super) const LOOKED_AT: i64 = 4 * AT_ONCE as i64;
 
 /// The slots of this process.
@@ -65,7 +65,7 @@ impl Slots {
         }
     }
 
-    /// One for a subscription of the organization at `path`, unless its share or all are taken.
+    /// A slot for a subscription of the organization at `path`, unless its share or all slots are taken.
     pub(super) fn take(self: &Arc<Slots>, path: &Path) -> Option<Slot> {
         let mut taken = self.taken();
         let of = |all: &HashMap<OrgId, usize>, id| all.get(&id).copied().unwrap_or(0);

@@ -27,7 +27,7 @@ impl EventDraft {
         })
     }
 
-    /// Of an organization that is gone, or out of reach, for the one that was above it.
+    /// Of an organization that was removed or has moved out of reach, for the one that was above it.
     pub fn organization_gone(what: &str, gone: &Organization, above: OrgId) -> EventDraft {
         let mut told = EventDraft::organization(what, gone.org_type, gone.id, &gone.name);
         told.0.organization = Some(above);
@@ -51,7 +51,7 @@ impl EventDraft {
         })
     }
 
-    /// Of a system of which only the id and the key are at hand; the rest is filled in when it is numbered.
+    /// Of a system with only id and key known; the rest is added when the event is numbered.
     pub fn system_by_id(what: &str, id: SystemId, system_key: &str) -> EventDraft {
         EventDraft(NewEvent {
             at: Ts(0),

@@ -103,7 +103,7 @@ impl Group {
     }
 }
 
-/// Whether a pattern takes a type: `*`, `system.*`, or the type itself.
+/// Whether a pattern matches a type: `*`, `system.*`, or the type itself.
 pub fn takes(pattern: &str, kind: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some("") => true,

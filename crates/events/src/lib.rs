@@ -83,7 +83,7 @@ pub fn start(service: &Events) {
     periodic::repeat(service, PURGE_LEASE, PURGE_EVERY, |service| Box::pin(purge(service)));
 }
 
-/// The types a caller may read, of those that the patterns take; no patterns = all.
+/// The types a caller may read among those that the patterns match; no patterns = all.
 pub(crate) fn sight(caller: &Caller, patterns: Option<&[String]>) -> Sight {
     let is_wanted = |kind: &String| patterns.is_none_or(|all| all.iter().any(|p| kinds::takes(p, kind)));
     let (mut types, mut own) = (Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ pub(crate) fn sight(caller: &Caller, patterns: Option<&[String]>) -> Sight {
             own.extend(wanted);
         }
     }
-    // One's own organization can be read without any permission (spec: authorization#object-rules).
+    // Users can read their own organization without any permission (spec: authorization#object-rules).
     Sight { scope: hierarchy(caller), types, own: caller.org().map(|o| (o.id, own)) }
 }
 
@@ -110,7 +110,7 @@ pub struct ListQuery {
     pub organization_id: Vec<String>,
     /// `object_id`.
     pub object_id: Vec<String>,
-    /// `after`: a sequence number; one that is none matches nothing.
+    /// `after`: a sequence number; an invalid one matches nothing.
     pub after: Option<String>,
     /// Newest first unless ascending.
     pub direction: SortDirection,

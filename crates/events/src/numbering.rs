@@ -12,7 +12,7 @@ use bailiwick_store::{
 use std::{collections::BTreeSet, time::Duration};
 use uuid::Uuid;
 
-/// How often is looked for events without a number.
+/// How often unnumbered events are searched.
 const POLL: Duration = Duration::from_millis(250);
 
 /// Starts it on the application's tracker.
@@ -31,7 +31,7 @@ pub(super) fn start(service: &Events) {
         Worker { name: "event numbers", failure, poll: POLL, hint: None, step: number_or_look }
             .run(&service.stop)
             .await;
-        // The events of the last requests. Another process or the next start numbers the rest.
+        // Numbers the events of the last requests. If this fails, another process or the next start numbers them.
         if let Err(e) = until_idle(|| step(service)).await {
             tracing::debug!(error = %e, "events wait for the next start");
         }
@@ -83,7 +83,7 @@ async fn fan_out(service: &Events, tx: &mut Tx, numbered: &[Numbered]) -> Result
     Ok(!pairs.is_empty())
 }
 
-/// Numbers everything that waits; for tests and commands.
+/// Numbers all waiting events; for tests and commands.
 pub async fn number_all(service: &Events) -> Result<u64> {
     let mut count = 0;
     loop {

@@ -16,7 +16,7 @@ static TEXTS: LazyLock<Value> = LazyLock::new(|| {
 static LAYOUTS: LazyLock<Environment<'static>> =
     LazyLock::new(|| {
         let mut all = Environment::new();
-        // A name that a text misspells is an error, found by the test that renders all of them.
+        // A misspelled name in a text is an error, which the test that renders all texts finds.
         all.set_undefined_behavior(UndefinedBehavior::Strict);
         all.set_auto_escape_callback(|name| {
             if name.ends_with(".html") { AutoEscape::Html } else { AutoEscape::None }
@@ -39,7 +39,7 @@ pub enum Kind {
     Welcome,
     /// A new account of a user who signs in at an external provider.
     WelcomeElsewhere,
-    /// The same where the account was made from here, with its password.
+    /// The same for an account that the service made there, with its password.
     WelcomeAtProvider,
     /// The link to a new password.
     PasswordLink,
@@ -65,14 +65,14 @@ impl Kind {
 /// Languages of mails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// Whenever an organization names another language than Italian.
+    /// For organizations that name any language other than Italian.
     English,
-    /// Unless an organization names another one (spec: users#create).
+    /// For organizations that name no other language (spec: users#create).
     Italian,
 }
 
 impl Language {
-    /// The organization's: `custom_data.language`, Italian when it says nothing.
+    /// The organization's: `custom_data.language`, or Italian without one.
     pub fn of(organization: &Organization) -> Language {
         match organization.custom_data.get("language") {
             None | Some(Value::Null) => Language::Italian,
@@ -107,7 +107,7 @@ pub struct Filled {
     pub html: String,
 }
 
-/// Fills a mail in. `link` is where its button leads.
+/// Fills a mail in. `link` is the target of its button.
 pub fn fill(
     kind: Kind,
     language: Language,

@@ -11,7 +11,7 @@ use std::{
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// Addresses kept before those with nothing recent are dropped.
+/// Addresses kept before those without recent requests are dropped.
 const MANY: usize = 10_000;
 
 /// Times of the last hour.

@@ -40,7 +40,7 @@ pub const PASSWORD_LINK: Duration = Duration::from_secs(3600);
 /// Life of a link that confirms an address (spec: account#change-info).
 pub const ADDRESS_LINK: Duration = Duration::from_secs(7 * 86_400);
 
-/// Own changes of an address that are mailed within [`OWN_CHANGES_WINDOW`].
+/// Changes of their own address that a user may make within [`OWN_CHANGES_WINDOW`], as each is mailed.
 const OWN_CHANGES: u64 = 5;
 const OWN_CHANGES_WINDOW: Duration = Duration::from_secs(3600);
 
@@ -112,7 +112,7 @@ pub fn is_on(service: &Events) -> bool {
     service.settings.mail.is_some()
 }
 
-/// Tells the worker, after the commit, that there is something; it would find it by itself a little later.
+/// Wakes the worker after the commit; without it, the worker finds the job a little later.
 pub fn wake(service: &Events) {
     service.outbox.arrived.notify_one();
 }
@@ -135,7 +135,7 @@ pub async fn welcome(
     enqueue(service, tx, &Task::Welcome { user, generated_at, sealed: seal(service, password)? }).await
 }
 
-/// The mail of a new account at the tenant, in the transaction that learns of it.
+/// The mail of a new account at the tenant, in the transaction that records the account.
 pub async fn welcome_at_provider(service: &Events, tx: &mut Tx, user: UserId, password: &str) -> Result<()> {
     if !is_on(service) {
         tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
@@ -153,7 +153,7 @@ pub enum ChangedBy {
     Another,
 }
 
-/// The mails about a changed address, when it was changed.
+/// The mails about a changed address.
 pub async fn address_changed(
     service: &Events,
     tx: &mut Tx,
@@ -183,7 +183,8 @@ pub async fn address_changed(
     enqueue(service, tx, &Task::AddressLink { user, old, new, sealed: seal(service, &token)? }).await
 }
 
-/// Each own change of address sends two mails, one of them to whatever address was named: no more than a few an hour.
+/// Each change of a user's own address sends two mails, one of them to an address of the user's choice, so only a few
+/// are allowed in an hour.
 ///
 /// # Errors
 /// 429 until the oldest of them is an hour old.
@@ -212,7 +213,7 @@ async fn forgotten_link(
     now: Ts,
 ) -> Result<Option<(UserId, String, String)>> {
     let Some(user) = recovery::find(&mut *tx, name).await? else { return Ok(None) };
-    // Held, so that two requests at once are counted one after the other.
+    // The row is locked, so that concurrent requests are counted one after the other.
     let held = identities::get_for_login(tx, user).await?;
     if !held.is_some_and(|held| held.standing.is_enabled()) {
         return Ok(None);

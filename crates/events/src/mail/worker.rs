@@ -26,15 +26,15 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tracing::{Instrument, Span};
 
-/// Jobs leased at one time, and messages on their way at once.
+/// Jobs leased at one time, and concurrent messages.
 const CLAIMS: i64 = 4;
 /// Longest time a leased job waits for a worker that has died; longer than sending takes.
 const LEASE: Duration = Duration::from_secs(120);
-/// How often the jobs are looked at when nothing says that there is something.
+/// How often the jobs are polled without a hint.
 const POLL: Duration = Duration::from_secs(10);
-/// Tries before a job is given up, about two days.
+/// Tries before a job has failed, about two days.
 const ATTEMPTS: i64 = 20;
-/// How long a job that was given up stays to be seen.
+/// How long a failed job is kept for the operator.
 const KEEP_ENDED: Duration = Duration::from_secs(30 * 86_400);
 /// Starts the worker on the application's tracker, if mail is configured.
 pub fn start_worker(service: &Events) {
@@ -53,12 +53,12 @@ pub fn start_worker(service: &Events) {
     });
 }
 
-/// Handles everything that is due now; for tests and commands. Answers how many jobs were handled.
+/// Processes all due jobs; for tests and commands. Returns their number.
 pub async fn run_until_idle(service: &Events) -> Result<u64> {
     until_idle(|| work_off(service)).await
 }
 
-/// Removes expired links and jobs given up long ago; returns how many.
+/// Removes expired links and old failed jobs; returns how many.
 pub async fn purge(service: &Events) -> Result<u64> {
     let now = service.now();
     let mut tx = service.db.begin_relaxed().await?;
@@ -111,7 +111,7 @@ async fn handle(service: &Events, job: Option<&Job>) -> Result<()> {
         }
         Ok(task) => match send(service, job, &task).await {
             Ok(outcome) => outcome,
-            // The database is away: the lease ends by itself, the mail is not to blame.
+            // The database is away: the lease expires, and this does not count against the mail.
             Err(e @ Error::Unavailable { .. }) => return Err(e),
             Err(e) => Outcome::Again(e.to_string()),
         },
@@ -196,7 +196,7 @@ async fn send(service: &Events, job: &Job, task: &Task) -> Result<Outcome> {
     })
 }
 
-/// Connections to the configured server. They belong to the runtime that is the present one.
+/// Connections to the configured server. They belong to the present runtime.
 pub fn mailer(service: &Events) -> Result<Mailer, String> {
     let mail = service.settings.mail.as_ref().ok_or("mail is not configured")?;
     let settings::Mail { host, port, security, credentials, authority, from, from_name } = mail.clone();
@@ -204,7 +204,7 @@ pub fn mailer(service: &Events) -> Result<Mailer, String> {
     Mailer::new(Server { host, port, security, credentials, authority, from, from_name })
 }
 
-/// The message of a task as things are now, or why there is none.
+/// The message of a task in its present state, or the reason why there is none.
 async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Letter, &'static str>> {
     let user = match task {
         Task::Welcome { user, .. } | Task::PasswordLink { user, .. } | Task::AddressLink { user, .. }
