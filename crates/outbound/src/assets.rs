@@ -1,6 +1,6 @@
-//! Objects the service keeps outside the database: backups of systems (spec: backups#operations), images where the
-//! settings say so. Files below a directory, or a bucket that speaks the S3 protocol. Objects appear whole or not at
-//! all; keys are made by the service alone.
+//! Objects the service keeps outside the database: backups of systems (spec: backups#operations), and images if the
+//! settings say so. They are files below a directory, or in a bucket that speaks the S3 protocol. Objects appear whole
+//! or not at all; only the service chooses keys.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream::BoxStream};
@@ -16,9 +16,9 @@ use std::{fmt, future::Future, os::unix::fs::DirBuilderExt as _, path::Path, syn
 use tokio::time::timeout;
 use url::Url;
 
-/// Part of an upload held in memory; S3 wants at least 5 MiB.
+/// Part of an upload held in memory; S3 requires at least 5 MiB.
 const PART: usize = 8 * 1024 * 1024;
-/// Time for one request to the storage; one part is the largest.
+/// Time for one request to the storage; a part is the largest request.
 const TIME: Duration = Duration::from_secs(60);
 /// How often a request to a bucket is tried again.
 const RETRIES: usize = 3;
@@ -33,7 +33,7 @@ pub type Content = BoxStream<'static, Result<Bytes, AssetError>>;
 pub struct Bucket {
     /// Address of the storage; none = that of the region at AWS.
     pub endpoint: Option<String>,
-    /// Region, also where a storage of one's own only wants the word.
+    /// Region; a storage of one's own may ignore it.
     pub region: String,
     /// Name.
     pub name: String,
@@ -43,12 +43,12 @@ pub struct Bucket {
     pub secret_key: String,
     /// The prefix of all keys, without a slash at its end; may be empty.
     pub prefix: String,
-    /// Whether requests name the bucket in their paths; else in the name of the host.
+    /// Whether requests name the bucket in the path; else in the host name.
     pub path_style: bool,
 }
 
 impl Bucket {
-    /// Where requests go, as the client wants it: with the bucket's name where the host has it.
+    /// The endpoint as the client needs it: with the bucket in the host name, if it belongs there.
     fn address(&self) -> Result<Option<String>, AssetError> {
         let Some(endpoint) = &self.endpoint else { return Ok(None) };
         if self.path_style {
@@ -62,7 +62,7 @@ impl Bucket {
     }
 }
 
-/// Why an object cannot be had or kept. The texts are for the log.
+/// Why an object cannot be read or stored. The texts are for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssetError {
     /// No such object.
@@ -101,7 +101,7 @@ async fn in_time<T, E: Into<AssetError>>(work: impl Future<Output = Result<T, E>
     timeout(TIME, work).await.map_err(|_| AssetError::TimedOut)?.map_err(Into::into)
 }
 
-/// Where objects are. Clones are the same store.
+/// The storage of objects. Clones share it.
 #[derive(Clone, Debug)]
 pub struct AssetStore {
     objects: Arc<dyn ObjectStore>,
@@ -114,7 +114,7 @@ pub struct AssetStore {
 }
 
 impl AssetStore {
-    /// Files below a directory, which is made.
+    /// Files below a directory, which is created if missing.
     ///
     /// # Errors
     /// The directory cannot be made or read.
@@ -130,7 +130,7 @@ impl AssetStore {
         Ok(AssetStore { objects, directory: Some(directory.into()), bucket: None, prefix: "".into() })
     }
 
-    /// A bucket. Nothing is asked of it yet.
+    /// A bucket. It is not contacted yet.
     ///
     /// # Errors
     /// Settings that cannot be used.
@@ -156,7 +156,7 @@ impl AssetStore {
         if self.prefix.is_empty() { Key::from(key) } else { Key::from(format!("{}/{key}", self.prefix)) }
     }
 
-    /// Writes a small object, to see whether the storage is there and lets the service in.
+    /// Writes a small object, to check that the storage is there and accepts the service.
     ///
     /// # Errors
     /// The storage.
@@ -164,10 +164,10 @@ impl AssetStore {
         self.put(TRIAL, Bytes::from_static(b"bailiwick\n"), longest).await
     }
 
-    /// Keeps a small object, in the place of one that is there, within this time.
+    /// Stores a small object within this time, replacing an existing one.
     ///
     /// # Errors
-    /// The storage; whether the object is there is not known then.
+    /// The storage; the object may or may not exist then.
     pub async fn put(&self, key: &str, content: Bytes, longest: Duration) -> Result<(), AssetError> {
         let place = self.place(key);
         let put = self.objects.put(&place, content.into());
@@ -236,14 +236,14 @@ impl AssetStore {
     /// No such object, or the storage.
     pub async fn copy(&self, from: &str, to: &str) -> Result<(), AssetError> {
         in_time(self.objects.copy(&self.place(from), &self.place(to))).await?;
-        // Files are copied as links, and a link that takes the place of another one to the same file stays beside it.
+        // The storage copies files as links, and a link that replaces another one to the same file stays beside it.
         self.delete_staged(to).await
     }
 
     /// Removes the parts that an unfinished upload or copy has left beside a file.
     async fn delete_staged(&self, key: &str) -> Result<(), AssetError> {
         let Some(directory) = &self.directory else { return Ok(()) };
-        // The names under which a copy and the upload of a fresh key begin.
+        // The temporary names of a copy and of the upload of a fresh key.
         for n in 0..2 {
             match tokio::fs::remove_file(directory.join(format!("{key}#{n}"))).await {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

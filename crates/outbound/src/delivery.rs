@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Failure {
     /// Whether trying again may help.
     pub may_pass: bool,
-    /// For people: words of our own, never the other side's, and no secret.
+    /// For people: words of the service, never of the other side, without secrets.
     pub reason: String,
     /// For the log, without secrets; may quote the other side.
     pub detail: String,
@@ -33,7 +33,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// One line with a bound, whatever the other side says.
+/// One line of bounded length, whatever the other side sends.
 fn short(detail: &dyn fmt::Display) -> String {
     detail.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }

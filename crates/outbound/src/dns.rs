@@ -20,7 +20,7 @@ use tokio::{sync::Semaphore, time::Instant};
 const AT_ONCE: usize = 32;
 /// Of one tenant.
 const OF_ONE: usize = 4;
-/// How long an answer is kept: a flush asks for the same name many times.
+/// How long an answer is cached: a flush looks the same name up many times.
 const KEPT_FOR: Duration = Duration::from_secs(15);
 /// Answers, and tenants, kept before idle ones are dropped.
 const MANY: usize = 4096;
@@ -60,7 +60,7 @@ impl Resolver {
         }
     }
 
-    /// The addresses of a name, as of now or a moment ago.
+    /// The addresses of a name, from now or a moment ago.
     pub(crate) async fn find(&self, tenant: OrgId, host: &str) -> io::Result<Vec<IpAddr>> {
         let answer = match self.known(host).await {
             Some(answer) => answer,
@@ -89,7 +89,7 @@ impl Resolver {
         let (ask, name) = (self.ask.clone(), host.to_owned());
         let asking = tokio::task::spawn_blocking(move || {
             let found = ask(&name);
-            // Not before the thread is free again, however long ago the caller has given up.
+            // Only when the thread is free again, even if the caller has given up before.
             drop((own, turn));
             found
         });

@@ -28,7 +28,7 @@ use tracing::{Instrument, field::Empty};
 pub(crate) const TRY: Duration = Duration::from_secs(10);
 /// Time for the name service when a configuration is saved.
 const LOOK_UP: Duration = Duration::from_secs(3);
-/// Time for the body of an answer, which does not matter.
+/// Time for the body of an answer, whose content is ignored.
 const BODY: Duration = Duration::from_secs(1);
 /// Bytes that are read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
@@ -57,7 +57,7 @@ pub(crate) struct Poster {
 }
 
 impl Poster {
-    /// With the system's names and root certificates.
+    /// With the name resolver and root certificates of the system.
     pub(crate) fn new() -> Poster {
         Poster::with_names(Resolver::of_the_system())
     }
@@ -88,10 +88,10 @@ impl Poster {
         Err(if may_pass { Failure::passing(reason, "refused") } else { Failure::lasting(reason, "refused") })
     }
 
-    /// The same with headers of one's own; any answer is one.
+    /// The same with headers of the caller's; any status is a result.
     ///
     /// # Errors
-    /// There was none.
+    /// No answer was received.
     pub(crate) async fn deliver(
         &self,
         tenant: OrgId,
@@ -143,8 +143,8 @@ impl Poster {
         speak(stream, request).await.map_err(|e| broken(&e))
     }
 
-    /// Whether the target's addresses are found in time and permitted: the code of spec: alert-configuration#layers if
-    /// not.
+    /// Whether the target's addresses are resolved in time and permitted; else the code of spec:
+    /// alert-configuration#layers.
     pub(crate) async fn look_up(
         &self,
         tenant: OrgId,
@@ -158,7 +158,7 @@ impl Poster {
         }
     }
 
-    /// The addresses of the target, all of them permitted, or none at all.
+    /// The addresses of the target; if one of them is not permitted, none.
     async fn judged(
         &self,
         tenant: OrgId,
@@ -175,7 +175,7 @@ impl Poster {
         if found.is_empty() {
             return Err(Failure::passing("the name cannot be resolved", "no address"));
         }
-        // One internal address spoils the others: such an answer is an attack.
+        // One internal address makes the whole answer suspect: it is an attack.
         if !target.is_allowed_by_name && !found.iter().all(|address| allowed.permits(*address)) {
             return Err(Failure::lasting("the address is not public", "refused by the address policy"));
         }
@@ -183,7 +183,7 @@ impl Poster {
     }
 }
 
-/// The same for the whole process: reading the root certificates takes some milliseconds and a few megabytes.
+/// Shared by the process: reading the root certificates takes some milliseconds and a few megabytes.
 fn tls() -> Result<TlsConnector, String> {
     static TLS: OnceLock<Result<TlsConnector, String>> = OnceLock::new();
     TLS.get_or_init(read_tls).clone()
@@ -260,7 +260,7 @@ where
     let mut answer = std::pin::pin!(answer);
     tokio::select! {
         answer = &mut answer => answer,
-        // It may have delivered the answer with its last breath.
+        // The connection may have delivered the answer just before it ended.
         _ = &mut connection => answer.await,
     }
 }

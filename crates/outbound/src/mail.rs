@@ -54,7 +54,7 @@ pub struct Server {
     pub security: Security,
     /// User name and password.
     pub credentials: Option<(String, String)>,
-    /// A certificate authority (PEM) to believe besides the system's.
+    /// A certificate authority (PEM) to trust besides the system's.
     pub authority: Option<Vec<u8>>,
     /// Address of the sender.
     pub from: String,
@@ -84,7 +84,7 @@ pub struct Letter {
 /// Why a message was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MailError {
-    /// Never will be: the address is none, or the server refuses it for good.
+    /// A final refusal: the address is invalid, or the server refuses it permanently.
     Refused(String),
     /// May work later.
     Delayed(String),
@@ -113,10 +113,10 @@ impl fmt::Debug for Mailer {
 }
 
 impl Mailer {
-    /// Prepares the pool; connects to nothing yet. Must be called on a tokio runtime, where it keeps its connections.
+    /// Prepares the pool without connecting. Must be called on a tokio runtime, where it keeps its connections.
     ///
     /// # Errors
-    /// A sender that is no address, or a certificate authority that cannot be read.
+    /// An invalid sender address, or a certificate authority that cannot be read.
     pub fn new(server: Server) -> Result<Mailer, String> {
         let from: Address = server.from.parse().map_err(|e| format!("the sender's address: {e}"))?;
         let tls = || {
@@ -143,7 +143,7 @@ impl Mailer {
         Ok(Mailer { transport: builder.build(), from })
     }
 
-    /// Sends a message; when this returns without an error the server has taken it.
+    /// Sends a message; without an error, the server has accepted it.
     ///
     /// # Errors
     /// See [`MailError`].

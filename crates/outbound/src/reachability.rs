@@ -49,7 +49,7 @@ pub struct Candidate {
 }
 
 impl Reach {
-    /// `allowed`: ranges that may be asked although they are not public, for laboratories.
+    /// `allowed`: ranges that may be contacted although they are not public, for laboratories.
     ///
     /// # Errors
     /// The TLS library refuses its own defaults.
@@ -64,14 +64,14 @@ impl Reach {
         Ok(Reach { allowed: allowed.into(), tls: TlsConnector::from(Arc::new(config)) })
     }
 
-    /// The addresses of a host name or address, if all of them may be asked; none = do not connect.
+    /// The addresses of a host name or address, if all of them may be contacted; none = do not connect.
     pub async fn resolve(&self, host: &str) -> Option<Vec<IpAddr>> {
         let host = plain_host(host)?;
         let found = timeout(RESOLVE_TIME, tokio::net::lookup_host((host, 443))).await.ok()?.ok()?;
         self.judged(found.map(|address| address.ip()).collect())
     }
 
-    /// All of them or none: one inside spoils the others.
+    /// All of them or none: one internal address makes all suspect.
     fn judged(&self, addresses: Vec<IpAddr>) -> Option<Vec<IpAddr>> {
         let all_permitted = addresses.iter().all(|ip| self.permits(*ip));
         (all_permitted && !addresses.is_empty()).then_some(addresses)
@@ -81,7 +81,7 @@ impl Reach {
         is_global(address) || self.allowed.iter().any(|network| network.contains(address))
     }
 
-    /// Whether anything speaks HTTP there, whatever it says. Goes to these addresses and nowhere else.
+    /// Whether anything at these addresses speaks HTTP, whatever it answers. Connects to no others.
     pub async fn answers(&self, host: &str, addresses: &[IpAddr], candidate: &Candidate) -> bool {
         timeout(TIME, async {
             for address in addresses {
@@ -114,7 +114,7 @@ impl Reach {
         let mut answer = std::pin::pin!(sender.send_request(request));
         let answer = tokio::select! {
             answer = &mut answer => answer,
-            // It may have delivered the answer with its last breath.
+            // The connection may have delivered the answer just before it ended.
             _ = connection => answer.await,
         };
         answer.ok().map(drop)
@@ -139,8 +139,8 @@ fn plain_host(host: &str) -> Option<&str> {
     is_name.then_some(host)
 }
 
-/// Appliances have certificates of their own making; the probe only asks whether something answers, and neither
-/// sends nor believes anything.
+/// Appliances have self-signed certificates. The probe only checks whether something answers; it sends no data and
+/// trusts none.
 #[derive(Debug)]
 struct AnyCertificate(WebPkiSupportedAlgorithms);
 

@@ -32,12 +32,12 @@ impl Webhooks {
         Webhooks { poster: Poster::new(), allowed }
     }
 
-    /// The same with names of one's own, for tests of names that change.
+    /// The same with another resolver, for tests of names that change.
     pub fn with_names(allowed: AllowedHosts, ask: Lookup) -> Webhooks {
         Webhooks { poster: Poster::with_names(Resolver::new(ask)), allowed }
     }
 
-    /// The host and port of an address, to distinguish slow hosts; none for an address that is none.
+    /// The host and port of an address, to distinguish slow hosts; none for an invalid address.
     pub fn place(&self, url: &str) -> Option<String> {
         let target = Target::parse(url, &self.allowed).ok()?;
         Some(format!("{}:{}", target.host, target.port))
@@ -48,8 +48,7 @@ impl Webhooks {
         &self.allowed
     }
 
-    /// Whether every address that a webhook's name leads to may be called; asked when a configuration is saved. Nothing
-    /// is sent.
+    /// Whether every address of a webhook's name may be called; used when a configuration is saved. Sends nothing.
     ///
     /// # Errors
     /// `dns_resolution_failed` (also after 3 s) or `host_not_publicly_routable`, as spec: alert-configuration#layers
@@ -58,10 +57,10 @@ impl Webhooks {
         self.poster.look_up(tenant, target, &self.allowed).await
     }
 
-    /// One try to post a body of a tenant's with headers; whatever is answered is an answer.
+    /// One try to post a tenant's body with headers; any answer is a result.
     ///
     /// # Errors
-    /// None was had. See [`Failure`].
+    /// No answer was received. See [`Failure`].
     pub async fn deliver(
         &self,
         tenant: OrgId,
@@ -74,7 +73,7 @@ impl Webhooks {
         self.poster.deliver(tenant, &target, &self.allowed, headers, body).await
     }
 
-    /// One try to post a body of a tenant's; 2xx is success.
+    /// One try to post a tenant's body; 2xx is success.
     ///
     /// # Errors
     /// See [`Failure`].

@@ -17,7 +17,7 @@ pub struct Discovery {
     pub introspection_endpoint: Option<String>,
     /// The endpoint that describes the user of a token.
     pub userinfo_endpoint: Option<String>,
-    /// The introspection endpoint takes the secret in the form only.
+    /// The introspection endpoint accepts the secret in the form only.
     pub secret_in_form: bool,
 }
 
@@ -39,7 +39,7 @@ impl WrittenDiscovery {
         if self.issuer.trim_end_matches('/') != url {
             return Err("it calls itself otherwise than the configured issuer");
         }
-        // Tokens and a secret are sent to these: never less protected than the issuer itself.
+        // Tokens and a secret are sent to these endpoints, so they must be protected as well as the issuer itself.
         let secure = url.starts_with("https:");
         let usable = |address: &str| {
             Url::parse(address).is_ok_and(|url| {
@@ -56,7 +56,7 @@ impl WrittenDiscovery {
         if !named.into_iter().all(|address| usable(address)) {
             return Err("an endpoint cannot be used");
         }
-        // RFC 8414: without a list for this endpoint, that of the token endpoint is the best there is.
+        // RFC 8414: without a list for this endpoint, that of the token endpoint applies best.
         let methods =
             self.introspection_endpoint_auth_methods_supported.or(self.token_endpoint_auth_methods_supported);
         let offers = |method: &str| methods.iter().flatten().any(|offered| offered == method);

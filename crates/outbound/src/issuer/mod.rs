@@ -20,7 +20,7 @@ pub const DOCUMENT_BYTES: usize = 1024 * 1024;
 /// Largest answer about a token.
 const ANSWER_BYTES: usize = 256 * 1024;
 
-/// Why there is no answer. The text is for the log and has nothing of a token or an answer in it.
+/// Why there is no answer. The text is for the log and contains no part of a token or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssuerError {
     /// Not reached, or an answer that is none: 502.
@@ -29,7 +29,7 @@ pub enum IssuerError {
     NotConnected(String),
     /// No answer in time: 504.
     TimedOut,
-    /// Too many requests to the issuer are on their way: 503.
+    /// Too many requests to the issuer are in flight: 503.
     Busy,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for IssuerError {
 
 impl std::error::Error for IssuerError {}
 
-/// How the service proves itself at the introspection endpoint.
+/// How the service authenticates at the introspection endpoint.
 #[derive(Clone, Copy)]
 pub struct Credentials<'a> {
     /// `client_id`.
@@ -133,7 +133,7 @@ impl IssuerClient {
     pub async fn userinfo(&self, endpoint: &str, token: &str) -> Result<IssuerAnswer<Userinfo>, IssuerError> {
         let total = self.connections.times().total;
         let answered = self.get(endpoint, Some(token), total, ANSWER_BYTES).await?;
-        // Here the token is the credential: 401 and 403 speak of it.
+        // Here the token is the credential: 401 and 403 concern the token.
         let of_token = matches!(answered.status.as_u16(), 401 | 403);
         if of_token || is_refusal(answered.status) {
             return Ok(IssuerAnswer::Refused);
@@ -176,7 +176,7 @@ fn basic(credentials: Credentials<'_>) -> String {
     format!("Basic {}", STANDARD.encode(pair))
 }
 
-/// An answer that speaks of the token, not of the issuer's or our own trouble (as in spec:
+/// Whether the answer concerns the token, not a fault of the issuer or the service (as in spec:
 /// account#password-operations).
 fn is_refusal(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 408 | 429)
@@ -195,7 +195,7 @@ fn ok<T: serde::de::DeserializeOwned>(answered: &WholeAnswer, what: &str) -> Res
     serde_json::from_slice(&answered.body).map_err(unreadable)
 }
 
-/// Whether a claim that should be a boolean says yes; some issuers write it as text.
+/// Whether a boolean claim is true; some issuers write it as text.
 pub fn is_yes(claim: Option<&serde_json::Value>) -> bool {
     flag(claim)
 }

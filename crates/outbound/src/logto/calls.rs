@@ -114,7 +114,7 @@ impl LogtoClient {
         self.call_noting(WhenBusy::Direct, Method::PATCH, &path, Some(&body), is_unknown).await.map(drop)
     }
 
-    /// Whether it is the account's password, while a user waits.
+    /// Whether this is the account's password; called while a user waits.
     pub async fn is_password(&self, id: &str, password: &str) -> Done<bool> {
         let body = json!({"password": password});
         let path = format!("/users/{id}/password/verify");
@@ -164,7 +164,7 @@ impl LogtoClient {
         self.create("/organizations", &body).await
     }
 
-    /// The organization; none when there is no such one.
+    /// The organization; none when it does not exist.
     pub async fn organization(&self, id: &str) -> Done<Option<Named>> {
         found(self.get(&format!("/organizations/{id}")).await)
     }
@@ -222,7 +222,7 @@ impl LogtoClient {
         self.list(WhenBusy::Worker, "/applications", "").await
     }
 
-    /// How an application shows itself; none when it says nothing.
+    /// The sign-in experience of an application; none when it has no such setting.
     pub async fn sign_in_experience(&self, application: &str) -> Done<Option<SignInExperience>> {
         tolerated(self.get(&format!("/applications/{application}/sign-in-experience")).await)
     }

@@ -18,7 +18,7 @@ use bailiwick_domain::{Clock, Entropy, Ts};
 use std::{fmt, sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 
-/// Where the Management API is and how it is used.
+/// The address of the Management API and the limits of its use.
 #[derive(Clone)]
 pub struct Access {
     /// Base address without a trailing slash.
@@ -46,15 +46,15 @@ impl fmt::Debug for Access {
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogtoError {
-    /// Not reached, overloaded, or an answer that is none; later again.
+    /// Not reached, overloaded, or an unreadable answer; to be retried.
     Away(IssuerError),
-    /// It is asked too often and has said when not to be any more, which is too long to wait for.
+    /// Logto limits requests until this time, which is too long to wait for.
     Later(Ts),
     /// There is no such object (404).
     Missing,
-    /// There is no such call (405): something else answers there, or another version of it. Says nothing of the object.
+    /// The call does not exist (405): another program or version answers there. This says nothing about the object.
     Unsupported,
-    /// It does not do that; asking again does not help.
+    /// Logto refuses; a retry does not help.
     Refused(Refusal),
 }
 
@@ -102,7 +102,7 @@ impl fmt::Debug for LogtoClient {
     }
 }
 
-/// Whether a text can be an identifier of Logto's: it becomes part of addresses.
+/// Whether a text can be an identifier of Logto's: it is inserted into addresses.
 pub fn is_id(text: &str) -> bool {
     (1..=128).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))

@@ -13,7 +13,7 @@ pub struct Refusal {
     pub status: u16,
     /// Keys and codes; at least one.
     pub fields: Vec<(String, String)>,
-    /// The code Logto has given, if it is a plain word.
+    /// Logto's code, if it is a plain word.
     pub code: Option<String>,
 }
 
@@ -37,13 +37,13 @@ impl Refusal {
         Some(Refusal { status, fields, code: code.map(str::to_owned) })
     }
 
-    /// Whether it says that the user name, address or phone belongs to some account.
+    /// Whether the user name, address or phone already belongs to another account.
     pub fn is_taken(&self) -> bool {
         self.fields.iter().any(|(_, code)| code == "already_exists")
     }
 }
 
-/// Codes and keys are words; anything else is a text of the provider's, which goes nowhere.
+/// Codes and keys are words; any other text of the provider is dropped.
 fn is_word(text: &str) -> bool {
     (1..=100).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))

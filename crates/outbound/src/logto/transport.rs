@@ -27,18 +27,18 @@ const TOKEN_MARGIN: Duration = Duration::from_secs(30);
 const TOKEN_LIFE: Duration = Duration::from_secs(86_400);
 /// Tries after 429.
 const AGAIN: u32 = 5;
-/// Longest wait that Logto may ask for; a call does not wait longer.
+/// Longest wait that a call accepts from Logto.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longest time after which it is tried again, whatever Logto asks for.
+/// Longest time before a retry, whatever Logto asks for.
 const LATEST: Duration = Duration::from_secs(4 * 3600);
-/// Longest wait between two tries of our own choice.
+/// Longest wait between two tries without a request of Logto's.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 /// Rows of one page.
 const PAGE: usize = 100;
 /// Pages of one list.
 const PAGES: usize = 200;
 
-/// Whether a request may wait when Logto is asked too often.
+/// Whether a request may wait when Logto limits requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WhenBusy {
     /// A user waits for the answer.
@@ -79,7 +79,7 @@ impl LogtoClient {
         self.call_noting(pace, method, path, body, &AtomicBool::new(false)).await
     }
 
-    /// The same; `is_unknown`: it was sent and its outcome is unknown.
+    /// The same; `is_unknown` is set while the request was sent and its outcome is unknown.
     pub(super) async fn call_noting(
         &self,
         pace: WhenBusy,
@@ -143,7 +143,7 @@ impl LogtoClient {
     /// The present token, or a new one.
     async fn token(&self) -> Result<String, LogtoError> {
         let Inner { access, connections, clock, token, .. } = &*self.0;
-        // Held while a new one is fetched: one request for all callers that wait.
+        // Held while a new one is fetched: all waiting callers share one request.
         let mut held = token.lock().await;
         if let Some(token) = held.as_ref().filter(|token| clock.now() < token.until) {
             return Ok(token.text.clone());
@@ -169,7 +169,7 @@ impl LogtoClient {
         Ok(granted.access_token)
     }
 
-    /// Forgets a token that was refused, unless there is another one already.
+    /// Drops a refused token, unless another one has replaced it already.
     async fn forget(&self, token: &str) {
         let mut held = self.0.token.lock().await;
         if held.as_ref().is_some_and(|held| held.text == token) {
@@ -177,7 +177,7 @@ impl LogtoClient {
         }
     }
 
-    /// A list to its last page (spec: authorizationrule 31). `query` ends with `&` or is empty.
+    /// All pages of a list (spec: authorizationrule 31). `query` ends with `&` or is empty.
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
         pace: WhenBusy,

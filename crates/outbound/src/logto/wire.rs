@@ -4,7 +4,7 @@ use super::is_id;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};
 
-/// Ids become part of addresses: one that fits none makes the answer unreadable.
+/// Ids are inserted into addresses: an invalid one makes the answer unreadable.
 fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let id = String::deserialize(deserializer)?;
     if is_id(&id) { Ok(id) } else { Err(D::Error::custom("an id that cannot be used")) }

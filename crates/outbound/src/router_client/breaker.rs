@@ -28,7 +28,7 @@ enum State {
     Probing,
 }
 
-/// Leave to send one request; dropping it without a word (the client has left) decides nothing.
+/// Permission to send one request; dropping it without a result (the client has disconnected) changes nothing.
 pub(super) struct Pass<'a> {
     breaker: &'a Breaker,
     is_probe: bool,
@@ -52,7 +52,7 @@ impl Breaker {
         }
     }
 
-    /// Leave to send a request; `None` while the breaker is open.
+    /// Permission to send a request; `None` while the breaker is open.
     pub(super) fn admit(&self) -> Option<Pass<'_>> {
         let mut state = self.state();
         let is_probe = match *state {

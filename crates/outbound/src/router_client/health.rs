@@ -45,14 +45,14 @@ pub struct Health {
     pub breaker: &'static str,
     /// Requests in flight, and how many may be.
     pub in_flight: (usize, usize),
-    /// How many requests ended how; all tries of one together.
+    /// Numbers of requests by outcome; all tries of a request count once.
     pub outcomes: Vec<(&'static str, u64)>,
     /// How long they took.
     pub times: Times,
 }
 
 impl RouterClient {
-    /// How the router does; of all clients that share its limits.
+    /// The health of the router, over all clients that share its limits.
     pub fn health(&self) -> Health {
         let shared = &self.shared;
         let most = shared.config.in_flight.max(1);

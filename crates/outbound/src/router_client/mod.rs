@@ -35,9 +35,9 @@ pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
 /// No further try is started later than this after the first.
 const LAST_TRY: Duration = Duration::from_secs(10);
-/// How long a good answer to the readiness question counts (spec: alerts#neutral-answers).
+/// How long a positive readiness answer is cached (spec: alerts#neutral-answers).
 const READY_FOR: Duration = Duration::from_secs(15);
-/// How long a bad one counts, so that probes cannot be used to flood a router that starts.
+/// How long a negative one is cached, so that probes cannot flood a router that starts.
 const NOT_READY_FOR: Duration = Duration::from_secs(1);
 /// Time for the readiness question.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -62,7 +62,7 @@ impl RouterKind {
     }
 }
 
-/// Where the router is and how much it may be asked.
+/// The address of the router and the limits of its use.
 #[derive(Clone, Debug)]
 pub struct RouterConfig {
     /// Base address without trailing slash.
@@ -71,9 +71,9 @@ pub struct RouterConfig {
     pub prefix: String,
     /// The kind of router.
     pub kind: RouterKind,
-    /// Requests in flight; more are refused. One tenant has a quarter of them, but eight in any case.
+    /// Requests in flight; further ones are refused. One tenant may have a quarter of them, and always eight.
     pub in_flight: usize,
-    /// Pushes of one tenant that may travel in one request; 1 = each by itself.
+    /// Pushes of one tenant that may share a request; 1 = each by itself.
     pub pushes_together: usize,
     /// Time for a GET or DELETE, all tries together.
     pub read_timeout: Duration,
@@ -94,7 +94,7 @@ pub enum RouterError {
     NotReady(String),
     /// The tenant does not run there (spec: alerts#waiting-tenants).
     UnknownTenant,
-    /// It finds fault with a tenant's configuration.
+    /// The router refuses a tenant's configuration.
     Rejected(String),
     /// A POST was refused with a text that the client may see (400, 404 or 422).
     Refused(Reject),
@@ -160,7 +160,7 @@ struct Shared {
     shares: Shares,
     clock: Arc<dyn Clock>,
     meters: Meters,
-    /// When the router was last asked whether it is ready, and its answer; when it last was.
+    /// When the router was last asked for its readiness, the answer, and when it was last ready.
     readiness: Mutex<Readiness>,
 }
 
@@ -178,7 +178,7 @@ impl fmt::Debug for RouterClient {
 /// When a failed try may be repeated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeat {
-    /// The request changes nothing when it arrives twice: after every fault and 5xx.
+    /// Retried after every fault and 5xx: arriving twice has no further effect.
     Always,
     /// Only if no byte was sent.
     IfNotSent,
@@ -213,7 +213,7 @@ impl RouterClient {
         Ok(RouterClient { pool, pushing: Arc::default(), shared: self.shared.clone(), until: None })
     }
 
-    /// The same client for several requests that have so much time together (spec: alerts#limits).
+    /// The same client for several requests with a common time limit (spec: alerts#limits).
     #[must_use]
     pub fn within(&self, time: Duration) -> RouterClient {
         let until = Instant::now() + time;
@@ -243,7 +243,7 @@ impl RouterClient {
         if is_unknown_silence(&answered) { Ok(None) } else { expect_ok(answered).map(Some) }
     }
 
-    /// Creates or updates a silence; the answer's body.
+    /// Creates or updates a silence; returns the body of the answer.
     pub async fn set_silence(&self, caller: Caller<'_>, body: Bytes) -> Result<Bytes, RouterError> {
         let uri = self.shared.targets.silences.clone();
         let limit = self.shared.config.write_timeout;
@@ -259,10 +259,10 @@ impl RouterClient {
         expect_ok(answered).map(|_| true)
     }
 
-    /// Gives the router a tenant's configuration, as `alerting::config::Upload` writes it.
+    /// Uploads a tenant's configuration, as `alerting::config::Upload` writes it.
     ///
     /// # Errors
-    /// [`RouterError::Rejected`] when the router finds fault with it.
+    /// [`RouterError::Rejected`] when the router refuses it.
     pub async fn put_configuration(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         let uri = self.shared.targets.configuration.clone();
         let outgoing = Outgoing { is_yaml: true, ..self.outgoing(Method::POST, uri, caller, body) };
@@ -280,10 +280,10 @@ impl RouterClient {
         if answered.status == StatusCode::NOT_FOUND { Ok(None) } else { expect_ok(answered).map(Some) }
     }
 
-    /// Has the router forget a tenant's configuration; none is as good as one.
+    /// Deletes a tenant's configuration; a missing one counts as deleted.
     ///
     /// # Errors
-    /// When it is not known to be gone.
+    /// When it may still exist.
     pub async fn delete_configuration(&self, caller: Caller<'_>) -> Result<(), RouterError> {
         let answered = self.read(Method::DELETE, self.shared.targets.configuration.clone(), caller).await?;
         match answered.status.as_u16() {
@@ -292,7 +292,7 @@ impl RouterClient {
         }
     }
 
-    /// Whether the router has said within the last 15 s that it is ready; asks it when that is unknown.
+    /// Whether the router was ready within the last 15 s; asks it if that is unknown.
     pub async fn is_ready(&self) -> bool {
         let mut readiness = self.shared.readiness.lock().await;
         let now = self.shared.clock.now();
@@ -353,7 +353,7 @@ impl RouterClient {
         let began = Instant::now();
         let limit = self.until.map_or(limit, |until| limit.min(until.saturating_duration_since(began)));
         if limit.is_zero() {
-            // The time is used up before the router is asked.
+            // The time limit was reached before the router was asked.
             return Err(RouterError::TimedOut);
         }
         let span = tracing::trace_span!(
@@ -373,7 +373,7 @@ impl RouterClient {
         answered
     }
 
-    /// One request with its tries, within the limits of flight and time, behind the breaker.
+    /// One request with its tries, within the limits of concurrency and time, behind the breaker.
     async fn ask(
         &self,
         outgoing: &Outgoing<'_>,
@@ -409,7 +409,7 @@ impl RouterClient {
                 Err(RouterError::Unavailable(log))
             }
             Ok(Err(Fault::TooLarge)) => {
-                // The router works; one tenant's many alerts must not open the breaker for all.
+                // The router works; the limit of one tenant must not open the breaker for all.
                 pass.succeeded();
                 Err(RouterError::Unavailable(format!("an answer of more than {ANSWER_BYTES} bytes")))
             }
@@ -460,7 +460,7 @@ fn is_unknown_tenant(answered: &WholeAnswer) -> bool {
     }
 }
 
-/// An empty 404; one with a text is something else (spec: alert-router#remote-rules).
+/// An empty 404; a 404 with a text means something else (spec: alert-router#remote-rules).
 fn is_unknown_silence(answered: &WholeAnswer) -> bool {
     answered.status == StatusCode::NOT_FOUND && answered.body.trim_ascii().is_empty()
 }

@@ -15,9 +15,9 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Bytes of a request with several pushes; more go by themselves.
+/// Bytes of a request with several pushes; beyond that, pushes are sent by themselves.
 const BYTES: usize = 256 * 1024;
-/// How long pushes wait for the answer to the request before them. A router nearby answers sooner.
+/// How long pushes wait for the answer to the request before them. A nearby router answers sooner.
 const QUEUE_TIMEOUT: Duration = Duration::from_millis(10);
 
 /// Tenants that push at this moment.
@@ -26,7 +26,7 @@ pub(super) struct Pushing(Mutex<HashMap<Box<str>, Tenant>>);
 
 #[derive(Debug)]
 struct Tenant {
-    /// Pushes in this module's care; the tenant is forgotten with the last one.
+    /// Pushes in progress here; the tenant is dropped with the last one.
     present: usize,
     /// Held by the push with a request in flight.
     turn: Arc<Semaphore>,
@@ -51,7 +51,7 @@ enum Place<'a> {
     Other(oneshot::Receiver<SharedOutcome>),
 }
 
-/// Takes the others along, or, when it is given up before, has them go by themselves.
+/// Sends the others along or, if it is dropped before, has them send themselves.
 struct First<'a> {
     pushing: &'a Pushing,
     tenant: &'a str,
@@ -201,7 +201,7 @@ fn elements(array: &[u8]) -> &[u8] {
     array.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")).unwrap_or(array)
 }
 
-/// With the content of the request, not with the caller or their rate.
+/// Whether the refusal concerns the content of the request, not the caller or a rate.
 fn finds_fault(answered: &WholeAnswer) -> bool {
     answered.status.is_client_error() && !matches!(answered.status.as_u16(), 401 | 403 | 429)
 }

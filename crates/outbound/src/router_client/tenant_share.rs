@@ -29,7 +29,7 @@ impl Shares {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for one request; `None` when the tenant has its share.
+    /// A place for one request; `None` when the tenant has used its share.
     pub(super) fn take<'a>(&'a self, tenant: &'a str) -> Option<Share<'a>> {
         let mut tenants = self.tenants();
         match tenants.get_mut(tenant) {

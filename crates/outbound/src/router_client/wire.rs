@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// How long an idle connection is kept. Shorter than the two minutes after which common routers close theirs.
 const IDLE: Duration = Duration::from_secs(60);
-/// For the TCP handshake; the whole request has its own limit.
+/// Time for the TCP handshake; the whole request has a limit of its own.
 const CONNECT: Duration = Duration::from_secs(5);
 
 static TENANT: HeaderName = HeaderName::from_static("x-scope-orgid");
@@ -47,7 +47,7 @@ pub(super) struct Outgoing<'a> {
     /// Empty for the readiness question, which concerns no tenant.
     pub(super) tenant: &'a str,
     pub(super) request_id: &'a str,
-    /// Where in a trace it is; never the client's own header. None while there are no traces.
+    /// The `traceparent` of this request, never the client's own header. None without tracing.
     pub(super) traceparent: Option<HeaderValue>,
     /// The body is YAML, not JSON.
     pub(super) is_yaml: bool,
@@ -184,6 +184,6 @@ pub(super) fn with_query(target: &Uri, query: &str) -> Result<Uri, RouterError> 
 }
 
 fn parsed(text: String) -> Result<Uri, RouterError> {
-    // Ids and rebuilt queries always are URIs; a query that is too long for one is the only way to get here.
+    // Ids and rebuilt queries are always valid URIs; only a query that is too long fails here.
     text.parse().map_err(|e: http::uri::InvalidUri| RouterError::Unavailable(format!("request target: {e}")))
 }

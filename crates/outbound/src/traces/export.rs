@@ -26,12 +26,12 @@ const GATHER: Duration = Duration::from_secs(1);
 const TIME: Duration = Duration::from_secs(5);
 /// Tries for one batch; then it is dropped.
 const TRIES: u32 = 3;
-/// Pause after a first failure; it doubles, up to [`LONGEST_PAUSE`], until the collector takes something.
+/// Pause after a first failure; it doubles, up to [`LONGEST_PAUSE`], until the collector accepts spans.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Bytes that are read of an answer.
 const ANSWER_BYTES: usize = 64 * 1024;
-/// How often the log says that the collector does not accept spans.
+/// How often the log reports that the collector does not accept spans.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Exporter {
@@ -85,7 +85,7 @@ impl Exporter {
         })
     }
 
-    /// Until it is stopped, and then until nothing waits or [`FLUSH`] is over.
+    /// Runs until it is stopped, and then until the queue is empty or [`FLUSH`] is over.
     pub(super) async fn run(mut self) {
         let mut batch = Vec::with_capacity(BATCH);
         let stop = self.stop.clone();
@@ -159,7 +159,7 @@ impl Exporter {
         self.meters.dropped.add(batch.len() as u64);
     }
 
-    /// At the end there is one try; whether it was taken.
+    /// One last try at the end; whether it succeeded.
     async fn send_once(&mut self, batch: &[Span]) -> bool {
         if batch.is_empty() {
             return true;
@@ -225,7 +225,7 @@ impl Exporter {
     }
 }
 
-/// How many spans an answer says were not taken; a number beyond 32 bits comes as text.
+/// The number of refused spans in an answer; a number beyond 32 bits comes as text.
 fn refused(answer: &[u8]) -> u64 {
     let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
     let number = &answer["partialSuccess"]["rejectedSpans"];

@@ -37,16 +37,17 @@ const ROUTE: &str = "http.route";
 const STATUS: &str = "http.response.status_code";
 const JOB: &str = "job.kind";
 const ERROR: &str = "error.type";
-/// Methods that are named; a client may send any word.
+/// Methods that are recorded by name; a client may send any word.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /// Longest text of an attribute.
 const TEXT_BYTES: usize = 256;
 
-/// Hands spans over; add it to a subscriber with [`Wanted`] as its filter, which [`TraceLayer::filter`] makes.
+/// Passes spans to the exporter; add it to a subscriber with [`Wanted`] as its filter, which [`TraceLayer::filter`]
+/// makes.
 #[derive(Debug)]
 pub struct TraceLayer(Traces);
 
-/// Lets the spans of our own crates through, whatever their level, and no events.
+/// Admits the spans of the service's own crates, at any level, and no events.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted;
 
@@ -151,7 +152,7 @@ where
     }
 }
 
-/// Only parts of a trace are the others: a transaction that belongs to no request or task is none.
+/// All other spans are only ever parts of a trace: a transaction outside a request or task is not traced.
 fn begins_a_trace(name: &str) -> bool {
     matches!(name, "request" | "job")
 }
@@ -195,7 +196,7 @@ impl Noted {
         }
     }
 
-    /// A request of ours that failed is our fault from 500 on; a call failed when it says why.
+    /// A request to the service has failed from 500 on; a call to another system has failed when it has an error.
     fn has_failed(&self, role: Role) -> bool {
         self.attributes.iter().any(|(key, said)| match (*key, said) {
             (key, _) if key == ERROR => true,

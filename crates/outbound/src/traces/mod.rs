@@ -106,7 +106,7 @@ impl Traces {
         TraceLayer::new(self.clone())
     }
 
-    /// Begins to send, on the present runtime. Once.
+    /// Starts to send, on the present runtime. Call it once.
     pub fn start(&self) {
         let Some(exporter) = lock(&self.0.idle).take() else { return };
         #[expect(
@@ -122,7 +122,7 @@ impl Traces {
         self.0.stop.cancel();
         let running = lock(&self.0.running).take();
         if let Some(running) = running {
-            // Its own deadline is shorter; a panic of it has been logged.
+            // Its own deadline is shorter; a panic in it was logged.
             let _ = tokio::time::timeout(FLUSH + Duration::from_secs(1), running).await;
         }
     }
@@ -157,7 +157,7 @@ impl Shared {
         Context { trace, span: self.span_id(), sampled: self.keeps(trace) }
     }
 
-    /// A place in a caller's trace: kept if the caller keeps it and it is within the ratio.
+    /// A span below a caller's: kept if the caller keeps the trace and its id is within the ratio.
     fn below(&self, parent: Parent) -> Context {
         Context {
             trace: parent.trace,
@@ -186,7 +186,7 @@ fn threshold(ratio: f64) -> u64 {
     part
 }
 
-/// `traceparent` of a request made within `span`; `None` while there are no traces.
+/// `traceparent` of a request made within `span`; `None` without tracing.
 pub(crate) fn traceparent(span: &tracing::Span) -> Option<HeaderValue> {
     let context = span.with_subscriber(|(id, subscriber)| {
         let span = subscriber.downcast_ref::<Registry>()?.span(id)?;

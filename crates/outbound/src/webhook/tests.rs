@@ -86,7 +86,7 @@ async fn answers_are_judged_by_their_status() {
 
 #[tokio::test]
 async fn a_large_answer_is_not_read_whole() {
-    // Says it has a gigabyte and stops in the middle: a client that waited for the end would wait for ever.
+    // Announces a gigabyte and stops in the middle: a client that waited for the end would wait for ever.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::task::spawn(async move {
