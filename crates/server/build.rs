@@ -13,8 +13,8 @@ fn main() {
     }
 }
 
-/// Instructions for cargo. The names for the compiler must not begin as those of settings do: `cargo run` hands them to the
-/// program too.
+/// Instructions for cargo. The names for the compiler must not have the prefix of settings: `cargo run` passes them to
+/// the program too.
 pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) -> Vec<String> {
     const VARIABLES: [&str; 3] = ["BAILIWICK_COMMIT", "BAILIWICK_BUILD_TIME", "SOURCE_DATE_EPOCH"];
     let mut lines: Vec<String> =
@@ -29,7 +29,7 @@ pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) ->
     let told = |what: &[&str]| repository.as_ref().and_then(|repository| repository.tell(what));
     let unknown = || "unknown".to_owned();
     let commit = commit.or_else(|| told(&["rev-parse", "HEAD"])).unwrap_or_else(unknown);
-    // Seconds since 1970; the program writes them as people do.
+    // Seconds since 1970; the program formats them.
     let seconds = || epoch.or_else(|| told(&["log", "-1", "--format=%ct"])).map(|n| format!("@{n}"));
     let time = time.or_else(seconds).unwrap_or_else(unknown);
     lines.push(format!("cargo::rustc-env=BUILT_FROM_COMMIT={commit}"));
@@ -50,7 +50,7 @@ impl<'r> Repository<'r> {
 
     fn tell(&self, arguments: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
-        // Set where git itself runs a build, for its own repository.
+        // Git sets these when it runs a build itself, for its own repository.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
             git.env_remove(name);
         }
@@ -59,7 +59,7 @@ impl<'r> Repository<'r> {
         output.status.success().then(|| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// Files that change whenever the commit does: every command that moves it adds a line to the first.
+    /// Files that change whenever the commit does: every command that moves it appends a line to the first.
     fn moved_with(&self) -> impl Iterator<Item = String> {
         let path = |name: &str| {
             let told = self.tell(&["rev-parse", "--git-path", name])?;

@@ -10,7 +10,7 @@ pub fn build() -> Build {
     Build { version: env!("CARGO_PKG_VERSION"), commit: env!("BUILT_FROM_COMMIT"), time: &TIME }
 }
 
-/// `@1767225600` is a time in seconds since 1970; anything else is taken as it is.
+/// `@1767225600` is a time in seconds since 1970; any other text stays as it is.
 fn readable(text: &str) -> String {
     let seconds = text.strip_prefix('@').and_then(|seconds| seconds.parse().ok());
     seconds.map_or_else(|| text.to_owned(), |seconds| Ts::from_secs(seconds).rfc3339(0))

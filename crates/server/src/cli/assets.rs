@@ -5,7 +5,7 @@ use bailiwick_app::App;
 use bailiwick_directory::{images, objects};
 use bailiwick_settings::ImageHome;
 
-/// Moves images to where new ones go, or counts those that are elsewhere.
+/// Moves images to the configured place, or counts those that are elsewhere.
 pub async fn run(app: &App, command: AssetsCommand) -> Result<(), String> {
     let AssetsCommand::Move(AssetsMoveArgs { dry_run }) = command;
     let to = match app.settings.assets.images {

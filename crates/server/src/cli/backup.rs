@@ -56,7 +56,7 @@ fn places(config: &Config) -> Result<Places, String> {
     })
 }
 
-/// Makes a backup beside a service that may run. The directory must not exist; it is there when everything is in it.
+/// Makes a backup, also while a service runs. The directory must not exist; it appears when the backup is complete.
 pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
     let places = places(config)?;
     // Without a slash at the end, so that the draft is beside it.
@@ -110,7 +110,7 @@ async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
             copy(&secret, &draft.join(SECRET)).map_err(|e| told(&secret, &e))?;
             files.push(list_one(&draft, SECRET)?);
         }
-        // After the database: whatever it names is there already, and is never changed.
+        // After the database: the files it names exist already and never change.
         for path in assets.as_deref().map(files_below).transpose()?.unwrap_or_default() {
             let (from, name) = path;
             let to = draft.join(ASSETS).join(&name);
@@ -130,7 +130,7 @@ async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
     tokio::task::spawn_blocking(rest).await.map_err(|e| e.to_string())?
 }
 
-/// Puts a backup in the places that the configuration names. Nothing that is there is overwritten.
+/// Restores a backup to the places that the configuration names. Existing files are not overwritten.
 pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     let places = places(config)?;
     let list = fs::read_to_string(from.join(LIST)).map_err(|e| told(&from.join(LIST), &e))?;
@@ -176,7 +176,7 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     if let Some(place) = secret {
         copy(&from.join(SECRET), place).map_err(|e| told(place, &e))?;
     }
-    // Last and at once: with it the installation is there.
+    // Last and atomically: the database completes the installation.
     let draft = suffixed(&places.database, ".restoring");
     remove_file(&draft).map_err(|e| told(&draft, &e))?;
     copy(&from.join(DATABASE), &draft).map_err(|e| told(&draft, &e))?;
@@ -196,7 +196,7 @@ fn same_secret(config: &Config, from: &Path) -> Result<(), String> {
     }
 }
 
-/// Every file is there as it was, and below the directory.
+/// Checks that every file is unchanged and below the directory.
 fn check(from: &Path, list: &List) -> Result<(), String> {
     for file in &list.files {
         let path = Path::new(&file.path);
@@ -276,7 +276,7 @@ fn directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Copies into a new file that only its owner can read, and waits until it is on the disk.
+/// Copies into a new file that only its owner can read, and waits until it is on disk.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = fs::File::open(from)?;
     if let Some(parent) = to.parent() {

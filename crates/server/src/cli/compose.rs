@@ -41,7 +41,7 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::User(UserCommand::Unlink(args)) => {
             with_app(&config, |app| async move { owner::unlink(&app, &args).await })
         }
-        // A service that holds the database alone keeps credentials in memory.
+        // A service that is alone on its database caches credentials in memory.
         Command::System(command) => {
             with_app_alone(&config, move |app| async move { system::run(&app, command).await })
         }
@@ -86,7 +86,7 @@ fn with_app<F: Future<Output = Result<(), String>>>(
     with_runtime(on_database(config, false, work))
 }
 
-/// The same while no service has the SQLite file.
+/// The same, if no service uses the SQLite file.
 fn with_app_alone<F: Future<Output = Result<(), String>>>(
     config: &Config,
     work: impl FnOnce(App) -> F,
@@ -130,7 +130,7 @@ fn place(config: &Config) -> String {
     config.place(if config.database.url.is_some() { "database.url" } else { "data_dir" })
 }
 
-/// The application on the real clock and randomness.
+/// The application with the real clock and randomness.
 pub(super) fn application(config: &Config, secret: &config::Secret, db: database::Db) -> Result<App, String> {
     let settings = settings(config, secret);
     App::new(settings, db, Arc::new(SystemClock), Arc::new(SystemEntropy), Catalogue::built_in().clone())

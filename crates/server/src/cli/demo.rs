@@ -17,7 +17,7 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
         applications: !args.without_applications,
         seed: args.seed,
     };
-    // Hidden by itself when the standard error is no terminal.
+    // Hidden if the standard error is not a terminal.
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{msg:14} {wide_bar} {human_pos}/{human_len} {eta}") {
         bar.set_style(style);

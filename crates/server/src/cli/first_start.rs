@@ -20,7 +20,7 @@ pub fn greet(app: &App, first: FirstStart) {
     ));
 }
 
-/// A command has made them, and no service answers.
+/// Prints them after a command that has created them; no service answers yet.
 pub fn tell(app: &App, first: FirstStart) {
     let FirstStart::Created { email, generated_password } = first else { return };
     let who = if app.settings.identity.issuer().is_some() {

@@ -4,7 +4,7 @@ use super::{InventoryCommand, print};
 use bailiwick_app::App;
 use bailiwick_fleet::inventory;
 
-/// Lists documents that were put aside, or puts them back into the queue.
+/// Lists quarantined documents, or puts them back into the queue.
 pub async fn run(app: &App, command: InventoryCommand) -> Result<(), String> {
     match command {
         InventoryCommand::Quarantine => list(app).await,

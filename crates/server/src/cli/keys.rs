@@ -13,7 +13,7 @@ use bailiwick_identity::{logto_sync, oidc::keys};
 use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 
-/// The secret, once the database has accepted it; a new one where the database is unused. The error is a text for the
+/// The secret, once the database has accepted it; a new one for an unused database. The error is a text for the
 /// operator.
 pub async fn admitted(config: &Config, db: &Db, purpose: Purpose) -> Result<config::Secret, String> {
     let (found, is_new) = match config::find_secret(config)? {
@@ -117,7 +117,7 @@ pub async fn reseal(app: &App) -> Result<(), String> {
     nobody_seals_otherwise(app).await?;
     let done = alert_config::reseal_all(app).await.map_err(|e| e.to_string())?;
     let lost_subscriptions = subscriptions::reseal_all(app).await.map_err(|e| e.to_string())?;
-    // A user without theirs gets another one, so that is no error.
+    // A user whose sealed password does not open gets another one, so that is not an error.
     logto_sync::reseal_all(app).await.map_err(|e| e.to_string())?;
     keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
     nobody_seals_otherwise(app).await?;
@@ -148,7 +148,7 @@ async fn nobody_seals_otherwise(app: &App) -> Result<(), String> {
     })
 }
 
-/// Takes the configured secret, or a new one, as the database's although the one before it is lost.
+/// Accepts the configured secret, or a new one, for the database although the previous one is lost.
 pub async fn adopt(config: &Config) -> Result<(), String> {
     let db = compose::open(config, true).await?;
     let found = match config::find_secret(config)? {

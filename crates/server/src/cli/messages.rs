@@ -1,4 +1,4 @@
-//! Errors of use cases in words for the operator.
+//! Errors of use cases, worded for the operator.
 
 use bailiwick_domain::Error;
 

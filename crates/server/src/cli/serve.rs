@@ -48,11 +48,11 @@ pub fn run(config: &Config) -> ExitCode {
     }
 }
 
-/// The front and the listener for operators, which answers until the end.
+/// The front and the listener for operators; the latter answers until the end.
 type Listeners = (listen::Server, Option<listen::Server>);
 
 async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, String> {
-    // At once: a certificate may be replaced while migrations run.
+    // First of all: a certificate may be replaced while migrations run.
     let hangups = reload::hangups().map_err(|e| e.to_string())?;
     let asked = shutdown::on_signal().map_err(|e| e.to_string())?;
     let tls = tls(config)?;
@@ -91,13 +91,13 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     if let Some(traces) = &traces {
         traces.finish().await;
     }
-    // A query that hangs must not keep the process.
+    // A query that hangs must not delay the end of the process.
     shutdown::within(shutdown::GRACE, "the database", app.db.close()).await;
     tracing::info!("stopped");
     Ok((front, operations))
 }
 
-/// Tells of settings that the first start alone looks at.
+/// Warns of settings that only the first start reads.
 fn of_no_use(config: &Config, first: &FirstStart) {
     let given = config.given("owner.");
     if matches!(first, FirstStart::Done) && !given.is_empty() {
@@ -131,15 +131,15 @@ fn bind(config: &Config) -> Result<Sockets, String> {
     Ok(Sockets { front, operations })
 }
 
-/// The configuration with the port that the system has chosen where it says 0.
+/// The configuration with the port that the system has chosen for port 0.
 fn at_real_port(config: &Config, bound: &Sockets) -> Config {
     let mut config = config.clone();
     config.http.listen = bound.front.address();
     config
 }
 
-/// Gathers statistics of a restored database before the first request, unless that takes long: then it goes on beside the
-/// first requests.
+/// Gathers statistics of a restored database before the first request, unless that takes long: then it continues beside
+/// the first requests.
 async fn know(db: &Db) {
     const MOST: Duration = Duration::from_secs(20);
     match tokio::time::timeout(MOST, analyze_restored(db)).await {
@@ -150,7 +150,7 @@ async fn know(db: &Db) {
     }
 }
 
-/// Logs problems of the image store; the service runs all the same.
+/// Logs problems of the image store; the service starts all the same.
 async fn look_at_images(app: App) {
     match images::complaints(&app).await {
         Ok(complaints) => complaints.iter().for_each(|complaint| tracing::warn!("{complaint}")),
@@ -158,11 +158,11 @@ async fn look_at_images(app: App) {
     }
 }
 
-/// Descriptors that connections of clients leave to the database, files and outgoing requests; half of a small limit.
+/// File descriptors reserved for the database, files and outgoing requests; half of a small limit.
 const RESERVED_FILES: u64 = 1024;
-/// Fewer open files than this are too few to serve.
+/// Fewer file descriptors than this are too few to serve.
 const LEAST_FILES: u64 = 128;
-/// Connections unless the configuration says otherwise: an idle one costs about 10 KiB.
+/// Default limit of connections: an idle one costs about 10 KiB.
 const CONNECTIONS: u64 = 16_384;
 
 /// The bounds on connections for a limit of open files (`None` = without limit).
@@ -191,7 +191,7 @@ fn connection_limits(http: &config::Http, open_files: Option<u64>) -> Result<lis
     })
 }
 
-/// Starts everything; when this returns, the service answers.
+/// Starts everything; when this returns, the service answers requests.
 async fn begin(
     config: &Config,
     app: &App,
@@ -217,7 +217,7 @@ async fn begin(
     Ok((front, operations))
 }
 
-/// The certificate, where one is configured; the configuration has been checked to have both files.
+/// The certificate, if one is configured; the check of the configuration requires both files.
 fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
     let (Some(certificate), Some(key)) = (&config.http.tls_certificate, &config.http.tls_key) else {
         return Ok(None);
@@ -225,7 +225,7 @@ fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
     Ok(Some(Arc::new(listen::Tls::open(certificate, key)?)))
 }
 
-/// The listener for operators, where one is configured.
+/// The listener for operators, if one is configured.
 fn operations(
     config: &Config,
     app: &App,
@@ -244,7 +244,7 @@ fn operations(
         };
         bailiwick_api::operations::router(&app, token, Arc::new(page))
     };
-    // Out of the reserve, so that it answers when the front is full.
+    // From the reserve, so that it answers when the front is full.
     let own = listen::Limits { open: 64, of_one_address: 32, trusted: Vec::new() };
     let server = listen::start(bound, listen::Connections::new(own), None, router)
         .map_err(|e| format!("cannot serve metrics: {e}"))?;

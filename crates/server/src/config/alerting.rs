@@ -7,7 +7,7 @@ use super::{
 use bailiwick_alerts::zone_named;
 use bailiwick_settings::Zone;
 
-/// A host name, address or range of addresses that webhooks may go to.
+/// A host name, address or range of addresses that webhooks may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowedHost {
     /// A name, in small letters.

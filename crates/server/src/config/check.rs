@@ -98,7 +98,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
 
     let history = &config.alerting_history;
     let path = "alerting.history_webhook.secret";
-    // Counted as people count: one that is too long in bytes only is too short all the same.
+    // Counted in characters: a secret that is long in bytes only is too short all the same.
     let is_short = history.secret.as_ref().is_some_and(|s| s.reveal().chars().count() < SECRET_CHARACTERS);
     refuse(is_short, &[path], "is shorter than 32 characters");
     let both = [path, "alerting.history_webhook.url"];

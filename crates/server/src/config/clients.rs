@@ -94,7 +94,7 @@ const fn yes() -> bool {
     true
 }
 
-/// Takes the clients out of a file, so that their ids are not taken for settings.
+/// Removes the clients from a file, so that their ids are not read as settings.
 pub(super) fn take(file: &mut Table, problems: &mut Vec<Problem>) -> Vec<Client> {
     let identity = file.get_mut("identity").and_then(Value::as_table_mut);
     match identity.and_then(|identity| identity.remove("clients")) {

@@ -22,7 +22,7 @@ fn smtp_tls(text: String) -> String {
     }
 }
 
-/// The settings a variable of an older deployment gives; none for a name that is not one of them.
+/// The settings of a variable of older deployments; none for other names.
 pub(super) fn entries(name: &str, text: String, origin: String, problems: &mut Vec<Problem>) -> Vec<Entry> {
     if name == API_BASE_URL {
         return api_base(&text, &origin, problems);

@@ -44,7 +44,7 @@ use bailiwick_settings::Client;
 use sources::Entry;
 use std::{fmt, net::IpAddr};
 
-/// The name of the configuration file that is read from the working directory when it is there.
+/// The configuration file that is read from the working directory if it exists.
 pub const DEFAULT_FILE: &str = "bailiwick.toml";
 
 /// One mistake in the configuration.
@@ -127,7 +127,7 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// `log`
     pub log: Log,
-    /// Where each setting that is not a default was given.
+    /// The origin of each setting that is not a default.
     origins: Vec<(&'static str, String)>,
 }
 
@@ -164,8 +164,8 @@ pub fn settings() -> impl Iterator<Item = &'static Setting> {
     TABLES.iter().flat_map(|table| table.settings)
 }
 
-/// Reads the configuration from a file's text, the environment and flags (`("http.listen", "…")`). Nothing of the
-/// process is asked but the files that `…_file` settings name.
+/// Reads the configuration from a file's text, the environment and flags (`("http.listen", "…")`). It reads no other
+/// state of the process, except the files that `…_file` settings name.
 pub fn load(
     file: Option<&str>,
     environment: impl Iterator<Item = (String, String)>,
@@ -197,7 +197,7 @@ pub fn load(
 
 impl Config {
     fn read(found: &sources::Found, problems: &mut Vec<Problem>) -> Option<Config> {
-        // All sections are read before any may give up, so that all problems are seen.
+        // All sections are read before any error returns, so that all problems are reported.
         let general = General::read(found, problems);
         let http = Http::read(found, problems);
         let database = Database::read(found, problems);
@@ -252,12 +252,12 @@ impl Config {
         })
     }
 
-    /// Where a setting was given; "default" when nowhere.
+    /// The origin of a setting; "default" when it was not given.
     fn origin(&self, path: &str) -> &str {
         self.origins.iter().find(|(name, _)| *name == path).map_or("default", |(_, origin)| origin)
     }
 
-    /// A setting with where it was given, for messages: `owner.email (variable BAILIWICK_OWNER_EMAIL)`.
+    /// A setting with its origin, for messages: `owner.email (variable BAILIWICK_OWNER_EMAIL)`.
     pub fn place(&self, path: &str) -> String {
         format!("{path} ({})", self.origin(path))
     }
@@ -294,7 +294,7 @@ impl Config {
         }
     }
 
-    /// Where the data lives: `database.url`, or the SQLite file in the data directory.
+    /// The address of the database: `database.url`, or the SQLite file in the data directory.
     pub fn database_url(&self) -> DatabaseUrl {
         let default = || DatabaseUrl::Sqlite(self.general.data_dir.join("bailiwick.db"));
         self.database.url.clone().unwrap_or_else(default)

@@ -23,7 +23,7 @@ pub fn secret_file(config: &Config) -> PathBuf {
     config.general.data_dir.join("secret")
 }
 
-/// The configured secret, or the one in `<data_dir>/secret`; none where neither is. The error is a text for the operator.
+/// The configured secret, or the one in `<data_dir>/secret`; none without either. The error is a text for the operator.
 pub fn find_secret(config: &Config) -> Result<Option<Found>, String> {
     if let Some(secret) = &config.general.secret {
         return Ok(Some(Found { secret: secret.clone(), place: config.place("secret") }));
@@ -41,7 +41,8 @@ pub fn find_secret(config: &Config) -> Result<Option<Found>, String> {
     Ok(Some(Found { secret, place: format!("the secret in {}", path.display()) }))
 }
 
-/// Makes the file; of two processes that do so at once the second keeps the first one's. The error is a text for the operator.
+/// Creates the file; if two processes do so at once, the second uses the first one's. The error is a text for the
+/// operator.
 pub fn make_secret(config: &Config, entropy: &dyn Entropy) -> Result<Found, String> {
     let path = secret_file(config);
     make(&path, entropy)
@@ -49,8 +50,8 @@ pub fn make_secret(config: &Config, entropy: &dyn Entropy) -> Result<Found, Stri
     find_secret(config)?.ok_or_else(|| format!("the secret in {} is gone again", path.display()))
 }
 
-/// Writes a fresh secret beside the path and links it in place: the path never holds half a secret, and one that
-/// another process put there meanwhile stays.
+/// Writes a fresh secret beside the path and links it in place: the path never holds a part of a secret, and a secret
+/// that another process has put there meanwhile stays.
 fn make(path: &Path, entropy: &dyn Entropy) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;

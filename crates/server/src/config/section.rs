@@ -28,7 +28,7 @@ impl Setting {
     }
 }
 
-/// Every variable of ours begins so; any other name that does is a mistake.
+/// The prefix of all variables of the service; an unknown name with it is a mistake.
 pub const VARIABLE_PREFIX: &str = "BAILIWICK_";
 
 /// A section as the reference shows it.

@@ -24,9 +24,9 @@ pub type Found = BTreeMap<&'static str, Given>;
 /// The variable that names the configuration file; not a setting.
 pub const FILE_VARIABLE: &str = "BAILIWICK_CONFIG";
 
-/// One source's entry before its name is looked up.
+/// One entry of a source, before its name is looked up.
 pub(super) struct Entry {
-    /// Path of the setting, perhaps with `_file` at the end.
+    /// Path of the setting, possibly with `_file` at the end.
     pub path: String,
     /// Its text.
     pub text: String,
@@ -70,8 +70,8 @@ fn secret_file(path: &str) -> Result<String, String> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// The entries and the clients of a TOML text. A mistake in its grammar is reported by line number only: the line itself
-/// may hold a secret.
+/// The entries and the clients of a TOML text. A syntax error is reported by line number only: the line itself may hold
+/// a secret.
 pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> (Vec<Entry>, Vec<Client>) {
     let (mut entries, mut found) = (Vec::new(), Vec::new());
     match text.parse::<toml::Table>() {
@@ -124,7 +124,7 @@ fn toml_text(value: &toml::Value, form: Form) -> Option<String> {
     }
 }
 
-/// The complaint about a file entry of another form.
+/// The message about a file entry of another form.
 fn wrong_form(form: Form) -> &'static str {
     match form {
         Form::Text => "must be a string",

@@ -108,7 +108,7 @@ fn all_problems_are_told_at_once_by_name_and_place() {
     assert_eq!(told.len(), 11, "{told:#?}");
     assert!(!told.concat().contains("hunter2") && !told.concat().contains("short-secret"));
 
-    // No rule speaks about a value that could not be read.
+    // Rules skip values that could not be read.
     let file = "[alerting]\nmode = \"both\"\n[alerting.remote]\nurl = \"http://mimir\"\n";
     assert_eq!(problems(file, &[]).len(), 1);
 }

@@ -45,9 +45,9 @@ impl Kind {
 pub trait Value: Sized {
     /// Its description.
     const KIND: Kind;
-    /// Reads the text; the error completes "`<text>` is not …" or stands alone, and never repeats the text.
+    /// Parses the text; the error completes "`<text>` is not …" or stands alone, and never repeats the text.
     fn parse(text: &str) -> Result<Self, String>;
-    /// The text again, secrets covered; `None` = not set.
+    /// The text of the value, secrets covered; `None` = not set.
     fn show(&self) -> Option<String>;
     /// The value when the setting is neither given nor has a default.
     fn absent() -> Option<Self> {
@@ -183,7 +183,7 @@ impl Value for Duration {
         let mut rest = u64::try_from(self.as_nanos()).unwrap_or(u64::MAX);
         let mut text = String::new();
         for (unit, nanos) in TIME_UNITS {
-            // 168h stays 168h: days only where the text is shorter for it is a matter of taste, hours are the habit.
+            // Days are read but never written: 168h stays 168h, because hours are the habit.
             if *unit == "d" {
                 continue;
             }

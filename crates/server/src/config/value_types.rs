@@ -45,7 +45,7 @@ impl Value for Secret {
     }
 }
 
-/// Where to listen: `host:port` with an IP address or `localhost`; no host = every IPv4 address.
+/// The listening address: `host:port` with an IP address or `localhost`; no host = every IPv4 address.
 impl Value for SocketAddr {
     const KIND: Kind = Kind::text("address");
     fn parse(text: &str) -> Result<Self, String> {
@@ -130,7 +130,7 @@ impl Value for Origin {
     }
 }
 
-/// A path below which the whole API answers (spec: conventions#addresses): `/` or `/api`, never with a trailing slash.
+/// A base path of the whole API (spec: conventions#addresses): `/` or `/api`, never with a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasePath(String);
 
@@ -165,7 +165,7 @@ impl Value for BasePath {
     }
 }
 
-/// An address of an OpenID client, kept as it is written: it is compared character by character.
+/// An address of an OpenID client, kept as written, because it is compared character by character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientUri(String);
 
@@ -186,7 +186,7 @@ impl Value for ClientUri {
     }
 }
 
-/// One path segment or word of `A-Z a-z 0-9 - _ .`, so that it needs no escaping anywhere.
+/// One path segment or word of `A-Z a-z 0-9 - _ .`, which needs no escaping anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word(String);
 
@@ -283,7 +283,7 @@ impl Value for DatabaseUrl {
     }
 }
 
-/// The address with the password and every query value covered: drivers take passwords in the query too.
+/// The address with the password and every query value covered: drivers accept passwords in the query too.
 fn cover_password(address: &str) -> String {
     let Ok(mut url) = Url::parse(address) else { return COVERED.into() };
     if url.password().is_some() && url.set_password(Some(COVERED)).is_err() {

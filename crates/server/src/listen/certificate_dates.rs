@@ -13,12 +13,12 @@ pub struct Validity {
 }
 
 const SEQUENCE: u8 = 0x30;
-/// `[0]`, the version; left out in certificates of version 1.
+/// `[0]`, the version; absent in certificates of version 1.
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// The times; none when this is no certificate as we know them.
+/// The times; none when the certificate cannot be parsed.
 pub fn validity(certificate: &[u8]) -> Option<Validity> {
     let (mut certificate, _) = inside(certificate, SEQUENCE)?;
     let (body, _) = inside(certificate, SEQUENCE)?;

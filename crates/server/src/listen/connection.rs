@@ -57,7 +57,7 @@ impl Front {
             .keep_alive(true)
             .max_header_size(options.head_bytes)
             .max_buf_size(BUFFER_BYTES.max(options.head_bytes));
-        // Resolving the router's layers once instead of at every request.
+        // Resolves the router's layers once instead of at every request.
         Front { http, router: router.with_state(()), options, tls }
     }
 
@@ -74,7 +74,7 @@ impl Front {
         }
         let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let Some(tls) = &self.tls else { return self.speak(stream, peer, slot, stop).await };
-        // On the heap: plain connections should not carry its size.
+        // On the heap, so that plain connections do not carry its size.
         let shaken = Box::pin(timeout(self.options.head_timeout, tls.acceptor().accept(stream)));
         let shaken = tokio::select! {
             shaken = shaken => shaken,
@@ -111,7 +111,7 @@ impl Front {
                 }
                 return Poll::Ready(());
             }
-            // After the connection was polled, so that a request that has arrived counts.
+            // After polling the connection, so that a request that has arrived counts.
             while pace.poll_asked_to_end(cx).is_ready() {
                 if pace.phase() != BUSY {
                     tracing::debug!("connection of {peer}: closed while idle to make room");
@@ -151,7 +151,7 @@ impl Front {
     }
 }
 
-/// An answer's body that knows when it is through.
+/// An answer's body that records its end.
 struct Answer {
     body: Body,
     _busy: RequestInWork,
@@ -177,7 +177,7 @@ impl HttpBody for Answer {
     }
 }
 
-/// The socket, noting when bytes come and when they do not go.
+/// The socket; it records when bytes arrive and when the client stops taking bytes.
 struct Watched<S> {
     stream: S,
     pace: Arc<ConnectionState>,

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// Waiting for the first byte of a request.
 pub(super) const IDLE: u8 = 0;
-/// A request has begun, its head is not complete. A new connection begins here: it has to ask for something.
+/// A request has begun and its head is not complete. A new connection starts here: it must send a request.
 pub(super) const HEAD: u8 = 1;
 /// A request is being worked on or answered.
 pub(super) const BUSY: u8 = 2;
@@ -34,7 +34,7 @@ pub(super) struct ConnectionState {
     start: Instant,
     phase: AtomicU8,
     since: AtomicU64,
-    /// Since when the client has taken no byte, plus one; 0 = it takes them.
+    /// Since when the client has accepted no byte, plus one; 0 = it accepts them.
     blocked: AtomicU64,
     /// The client is still sending a body that is not read.
     pub(super) is_unread: AtomicBool,
@@ -93,7 +93,7 @@ impl ConnectionState {
         self.task.wake();
     }
 
-    /// Whether the connection was asked to end since the last call; otherwise its task is woken when it is.
+    /// Whether the connection was asked to end since the last call; if not, its task is woken when it is.
     pub(super) fn poll_asked_to_end(&self, cx: &Context<'_>) -> Poll<()> {
         self.task.register(cx.waker());
         if self.is_asked_to_end.swap(false, Relaxed) { Poll::Ready(()) } else { Poll::Pending }
@@ -104,7 +104,7 @@ impl ConnectionState {
         poll_fn(|cx| self.poll_asked_to_end(cx)).await;
     }
 
-    /// When the present phase has lasted too long; `None` = it may last (the API limits its own work).
+    /// The deadline of the present phase; `None` = no limit (the API limits its own work).
     fn due(&self, options: &Options) -> Option<Instant> {
         let after = |since: u64, limit: Duration| self.start + Duration::from_millis(since) + limit;
         let since = self.since.load(Relaxed);
@@ -131,7 +131,7 @@ impl<'a> Timer<'a> {
         Timer { pace, options, sleep }
     }
 
-    /// Ready when the connection has outstayed its phase.
+    /// Ready when the deadline of the phase has passed.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let due = self.pace.due(&self.options);
         if let Some(due) = due
@@ -151,7 +151,7 @@ impl<'a> Timer<'a> {
     }
 }
 
-/// A request in work: from its head to the last byte of its answer handed to the connection, however it ends.
+/// A request in progress: from its head to the last byte of its answer passed to the connection, however it ends.
 pub(super) struct RequestInWork(pub(super) Arc<ConnectionState>);
 
 impl RequestInWork {

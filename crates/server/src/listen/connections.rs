@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 /// How many of the longest idle connections one search remembers, so that a flood of newcomers costs few searches.
 const FOUND: usize = 64;
-/// After a search that found every connection busy, none follows for this long.
+/// After a search in which every connection was busy, no other search follows for this long.
 const SEARCH_PAUSE: Duration = Duration::from_millis(10);
 
 /// Bounds on open connections.
@@ -27,9 +27,9 @@ const SEARCH_PAUSE: Duration = Duration::from_millis(10);
 pub struct Limits {
     /// All of them.
     pub open: usize,
-    /// Those of one client address: an IPv4 address or an IPv6 network of 64 bits.
+    /// Connections of one client address: an IPv4 address or an IPv6 network of 64 bits.
     pub of_one_address: usize,
-    /// Peers without a share of their own, because they speak for many clients.
+    /// Peers without a limit of their own, because they forward for many clients.
     pub trusted: Vec<Network>,
 }
 
@@ -86,7 +86,7 @@ impl Connections {
         })
     }
 
-    /// A place for a connection that was just accepted. `None`: there is none, and no idle connection to close for it.
+    /// A place for a new connection. `None`: all places are taken, and no idle connection can be closed for it.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
         let address = self.share_of(peer);
         let mut state = self.state();
@@ -245,8 +245,8 @@ impl State {
 }
 
 impl ConnectionSlot {
-    /// Takes the place back: a request arrived before the connection saw that it was asked to end. Until the answer is
-    /// sent, more connections than the limits allow may be open.
+    /// Takes the place back: a request arrived before the connection noticed that it was asked to end. Until the answer
+    /// is sent, more connections than the limits allow may be open.
     pub(super) fn stay(&self) {
         let open = Open { pace: Arc::clone(&self.pace), address: self.address };
         let mut state = self.connections.state();

@@ -8,8 +8,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub(super) struct Cores(Option<CpuSet>);
 
 impl Cores {
-    /// Those that this thread may use. None = they cannot be known or are not as many as there are workers: then the kernel
-    /// knows best.
+    /// The cores that this thread may use. None = they are unknown or fewer than the workers: then the kernel
+    /// schedules.
     pub(super) fn of(workers: usize) -> Cores {
         let all = sched_getaffinity(None).ok();
         Cores(
@@ -17,7 +17,7 @@ impl Cores {
         )
     }
 
-    /// Keeps this thread on the core of this worker. Where that is not allowed everything works as well, a little slower.
+    /// Pins this thread to the core of this worker. Where that is not allowed, everything works a little slower.
     pub(super) fn keep_to(self, worker: usize) {
         let Some(all) = self.0 else { return };
         let Some(core) = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core)).nth(worker) else { return };
@@ -28,7 +28,7 @@ impl Cores {
         }
     }
 
-    /// Lets this thread, which a worker has started, run anywhere again.
+    /// Unpins this thread, which a worker has started.
     pub(super) fn anywhere(self) {
         if let Some(all) = self.0 {
             let _ = sched_setaffinity(None, &all);

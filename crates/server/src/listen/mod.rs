@@ -39,7 +39,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Threads of each worker for blocking work such as password hashing and file access.
 const BLOCKING_THREADS: usize = 16;
 
-/// How connections are treated; the defaults are those of spec: conventions#limits.
+/// The limits of connections; the defaults are those of spec: conventions#limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Worker threads; `None` = one per processor.
@@ -48,11 +48,11 @@ pub struct Options {
     pub head_timeout: Duration,
     /// Between two requests of a connection.
     pub idle_timeout: Duration,
-    /// How long a client may take no byte of an answer that is being sent.
+    /// How long a client may accept no byte of an answer that is being sent.
     pub write_timeout: Duration,
     /// Largest request line and headers together; more is 431.
     pub head_bytes: usize,
-    /// How long requests in flight may take at the end.
+    /// How long requests in flight may take during shutdown.
     pub grace: Duration,
 }
 
@@ -97,7 +97,7 @@ impl Bound {
 /// Listens on `address` (port 0 = any free one).
 ///
 /// # Errors
-/// The system's: the address is in use or not this machine's, or the port is not for this user.
+/// The system's: the address is in use or not of this machine, or the user may not use the port.
 pub fn bind(address: SocketAddr, options: Options) -> io::Result<Bound> {
     let workers = options.workers.map_or_else(thread::available_parallelism, Ok).map_or(1, NonZeroUsize::get);
     let listeners = sockets(address, workers)?;
@@ -164,7 +164,7 @@ impl Server {
     pub async fn drain(&mut self) {
         self.stop.cancel();
         for worker in mem::take(&mut self.drained) {
-            // An error is a worker that is gone, which is as drained as can be.
+            // An error means that the worker has ended, so it is drained.
             let _ = worker.await;
         }
     }
@@ -190,8 +190,8 @@ impl Drop for Server {
 
 /// One listening socket per worker on the same address.
 fn sockets(address: SocketAddr, workers: usize) -> io::Result<Vec<TcpListener>> {
-    // A shared port would also be shared with another process of the same user: a socket that does not share finds
-    // that out first.
+    // A shared port would also be shared with another process of the same user: a socket that does not share detects
+    // that first.
     let probe = socket(address, false)?;
     let address = probe.local_addr()?.as_socket().ok_or(io::ErrorKind::InvalidInput)?;
     drop(probe);
@@ -250,7 +250,7 @@ async fn accept(
                 let (front, stop) = (Arc::clone(&front), stop.clone());
                 tasks.spawn(async move { front.serve(stream, peer, slot, stop).await });
             }
-            // The client left before it was accepted: nothing of ours.
+            // The client disconnected before it was accepted; not an error of the service.
             Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(why) => {
                 tracing::warn!("cannot accept a connection: {why}");

@@ -16,7 +16,7 @@ use std::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// The service warns of a certificate that ends sooner: a program that renews certificates would have renewed it.
+/// The service warns of a certificate that expires sooner: a renewal program would have renewed it by then.
 const SOON: Duration = Duration::from_secs(10 * 86_400);
 
 /// The files of the certificate, and the certificate in use.
@@ -30,7 +30,7 @@ pub struct Tls {
 #[derive(Clone, Debug)]
 struct Present {
     config: Arc<ServerConfig>,
-    /// Of the certificate of the chain that ends first; none where that cannot be read.
+    /// Of the certificate in the chain that expires first; none if that cannot be read.
     validity: Option<Validity>,
 }
 
