@@ -29,8 +29,8 @@ impl Frame {
         Ok(Frame { head, tail: format!("]{comma}{members}}}") })
     }
 
-    /// The answer. The first portion is loaded before anything is sent, so that a fault has its proper answer; one in a
-    /// later portion ends the connection, which no client takes for the end of the answer.
+    /// The answer. The first portion is loaded before anything is sent, so that a fault has its proper answer. A fault
+    /// in a later portion breaks the connection, so no client takes it for the end of the answer.
     pub async fn fill<L, F>(self, portions: Vec<Vec<i64>>, load: L) -> Outcome<Response>
     where
         L: Fn(Vec<i64>) -> F + Send + 'static,

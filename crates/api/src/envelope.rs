@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::convert::Infallible;
 use utoipa::ToSchema;
 
-/// Whether the client takes gzip (RFC 9110 §12.5.3).
+/// Whether the client accepts gzip (RFC 9110 §12.5.3).
 #[derive(Clone, Copy, Debug)]
 pub struct Gzip(pub bool);
 
@@ -71,7 +71,7 @@ impl<T: Serialize> Answer<T> {
 }
 
 impl<T: Serialize> Answer<T> {
-    /// The body, to be cached and sent again by [`Cached`].
+    /// The body, for [`Cached`] to store and send again.
     pub fn write(self) -> Result<Bytes> {
         write(self.status, &self.message, &self.data).map(Bytes::from).map_err(Error::internal)
     }
@@ -101,7 +101,7 @@ impl<T: Serialize> Answer<T> {
     }
 }
 
-/// Bytes that are packed are others: a strong tag says so (RFC 9110 §8.8.3.3).
+/// Compressed bytes need another strong tag (RFC 9110 §8.8.3.3).
 pub(crate) fn tag_of_coding<B>(mut response: Response<B>) -> Response<B> {
     let headers = response.headers_mut();
     if headers.contains_key(header::CONTENT_ENCODING)

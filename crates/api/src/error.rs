@@ -56,12 +56,12 @@ pub fn answer(error: &Error, route: &Route) -> Response {
     response
 }
 
-/// 404 of the router itself; this text is used nowhere else (spec: authorization#order-of-checks).
+/// The router's own 404; no other answer uses this text (spec: authorization#order-of-checks).
 pub fn no_route() -> Response {
     render(StatusCode::NOT_FOUND, "api not found", &Value::Null)
 }
 
-/// After a panic, contained by the outermost layer.
+/// The answer after a panic, which the outermost layer contains.
 pub fn panicked() -> Response {
     let mut response = render(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", &Value::Null);
     let after = HeaderValue::from(whole_seconds(RETRY_AFTER));
@@ -87,7 +87,7 @@ pub fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0 || duration.is_zero())
 }
 
-/// Status, client text and data. `form`: the caller reads `data.errors` of a 400 and a 409 without looking.
+/// Status, text and data for the client. `form`: the caller reads `data.errors` of every 400 and 409.
 fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCode, &'a str, Value) {
     match error {
         Error::Invalid(fields) => (StatusCode::BAD_REQUEST, "validation failed", validation(fields)),

@@ -92,12 +92,12 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for PathId<T> {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathId<T>, Failure> {
         let params = RawPathParams::from_request_parts(parts, state).await;
-        // A path that is not UTF-8 names nothing either.
+        // A path that is not UTF-8 is treated as malformed.
         Ok(PathId(params.ok().and_then(|p| p.iter().last().and_then(|(_, v)| v.parse().ok()))))
     }
 }
 
-/// The last path parameter as it is; one that is not UTF-8 is empty.
+/// The last path parameter, not decoded; empty if it is not UTF-8.
 #[derive(Clone, Debug)]
 pub struct PathText(pub String);
 
@@ -132,8 +132,8 @@ impl Params {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// The direction of a list that begins with the latest or most: down unless the query says otherwise. An empty
-    /// `sort_by` asks for the usual order, whatever direction stands beside it (spec: conventions#lists).
+    /// The direction of a list that begins with the latest or largest: descending unless the query says otherwise. An
+    /// empty `sort_by` asks for the default order and ignores the direction (spec: conventions#lists).
     pub fn falling(&self) -> &'static str {
         let is_usual = self.one("sort_by") == Some("");
         if !is_usual && self.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
@@ -149,7 +149,7 @@ impl Params {
         self.0.iter().filter(|(k, _)| k == key).map(|(_, v)| v.clone()).collect()
     }
 
-    /// Whether the key is there with exactly `true`.
+    /// Whether the key has exactly the value `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.one(key) == Some("true")
     }
@@ -183,7 +183,7 @@ impl JsonBody {
         decode(&bytes).map_err(|unreadable| Error::Invalid(vec![unreadable.field()]))
     }
 
-    /// As [`JsonBody::parse`] where the body may be left out.
+    /// As [`JsonBody::parse`] for an optional body.
     pub fn parse_optional<T: DeserializeOwned + Default>(self) -> Result<T, Error> {
         let bytes = self.bytes()?;
         if bytes.trim_ascii().is_empty() {
@@ -201,7 +201,7 @@ impl JsonBody {
         })
     }
 
-    /// As it is, for a body with rules of its own; one that is too large is refused with this message.
+    /// The undecoded body, for a body with rules of its own; one that is too large is refused with this message.
     pub fn raw(self, too_large: &'static str) -> Result<Bytes, Error> {
         self.bytes().map_err(|e| match e {
             Error::TooLarge { data, .. } => Error::TooLarge { message: too_large.into(), data },
@@ -352,7 +352,7 @@ mod tests {
     use crate::{error::answer, routes};
     use http::StatusCode;
 
-    // A connection that breaks off is no mistake of the client: it retries.
+    // A broken connection is not a mistake of the client: it may retry.
     // Proves spec: clients#checklist 14.
     #[tokio::test]
     async fn a_body_that_does_not_come_passes() {

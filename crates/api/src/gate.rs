@@ -49,7 +49,7 @@ fn of_row(route: &Route, mut response: Response) -> Response {
     response
 }
 
-/// The version is asked for before the token is looked at (spec: conventions#order-of-checks).
+/// The version is checked before the token (spec: conventions#order-of-checks).
 async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
     check_version(&parts.headers)?;
     identify::recognise(app, route, parts).await
@@ -94,7 +94,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
         Credential::User | Credential::Session | Credential::SessionOrKey => {}
     }
     let caller = match acting {
-        // This one way leads back even from a session that the other side has ended.
+        // This route ends the impersonation, even if the other user has already ended it.
         Some(acting) if route.ends_impersonation() && acting.caller.is_err() => return acting.exit,
         Some(acting) => acting.caller?,
         None => callers::authenticate_bearer(app, &bearer(parts)?).await?,
@@ -109,7 +109,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
     Ok(())
 }
 
-/// A request may pin the version; only ours exists.
+/// A request may pin the version; there is only one.
 fn check_version(headers: &HeaderMap) -> Result<()> {
     match headers.get("api-version") {
         Some(asked) if asked != API_VERSION => {
@@ -121,7 +121,7 @@ fn check_version(headers: &HeaderMap) -> Result<()> {
     }
 }
 
-/// Which kinds of token the route takes (spec: authorization#credentials).
+/// Checks the kind of token (spec: authorization#credentials).
 fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
     let is_key = caller.is_api_key();
     match route.credential {

@@ -24,14 +24,14 @@ use std::{
 
 /// Longest time for a body (spec: conventions#limits).
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// Bodies up to this size are redacted on the spot, larger ones off the request threads.
+/// Bodies up to this size are redacted on the request thread, larger ones off it.
 const SMALL_BODY_BYTES: usize = 32 * 1024;
 
-/// The address as it was asked for, before a base path was taken off.
+/// The requested address, before a base path was removed.
 #[derive(Clone, Debug)]
 pub struct Asked(pub(crate) Uri);
 
-/// The session of the impersonation token that the request carries, if it does.
+/// The session of the request's impersonation token, if it has one.
 #[derive(Clone, Copy, Debug)]
 pub struct InSession(pub Option<ImpersonationId>);
 
@@ -70,7 +70,7 @@ pub(crate) struct Record {
     upload: Option<Upload>,
 }
 
-/// A body that goes by uncounted until it has gone.
+/// Counts the bytes of a body as the handler reads it.
 struct Upload {
     seen: Arc<AtomicU64>,
     content_type: Option<String>,
@@ -88,10 +88,10 @@ impl Record {
     }
 }
 
-/// Opens the record of a request; hands on the body, which a JSON route's handler reads from memory then.
+/// Opens the record of a request and returns the body, which the handler of a JSON route then reads from memory.
 ///
 /// # Errors
-/// 503 when it cannot be written: then nothing is done.
+/// 503 when it cannot be written: the request is then not served.
 pub(crate) async fn open(
     app: &App,
     route: &Route,
@@ -142,7 +142,7 @@ async fn look_at(
             Ok((Some(data), None, Body::from(bytes)))
         }
         Err(e) => {
-            // More than is read of any; how much more is known only if the client has said so.
+            // At most this much of any body is read; the full size is only known if the client has announced it.
             let size = told.unwrap_or(limit as u64);
             parts.extensions.insert(Unread(e.into()));
             Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, Body::empty()))

@@ -19,7 +19,7 @@ use tracing::{Instrument, Span, field::Empty};
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 static API_VERSION: HeaderName = HeaderName::from_static("api-version");
 
-/// Outermost layer of everything but the alert interface, which does the same by itself.
+/// Outermost layer of all routes except the alert interface, which does the same itself.
 pub async fn frame(
     State((app, worker)): State<(App, Arc<WorkerMetrics>)>,
     mut request: Request,
@@ -64,7 +64,7 @@ pub(crate) fn told(span: &Span, worker: &WorkerMetrics, place: usize, response: 
     span.record("http.response.status_code", response.status().as_u16());
 }
 
-/// The caller's place in a trace; of several it is unknown which counts.
+/// The caller's place in a trace; with several headers it is ambiguous, so there is none.
 fn traceparent(headers: &HeaderMap) -> Option<&str> {
     /// Of the one version there is it has 55.
     const LONGEST: usize = 128;
@@ -90,7 +90,7 @@ pub(crate) fn context(app: &App, request: &Request) -> RequestContext {
         client_ip: client_ip(app, request),
         user_agent: user_agent
             .map(|name| String::from_utf8_lossy(name.as_bytes()).chars().take(NAME_CHARS).collect()),
-        // Read where the route has an entity that they are about.
+        // Set later, on routes with an entity that the conditions concern.
         conditions: Conditions::default(),
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn complete(app: &App, headers: &mut HeaderMap, request_id: &str, is_
     secure(headers, app.settings.public_url.starts_with("https://"));
 }
 
-/// The client's own id when it is well formed, else a fresh one.
+/// The client's own id if it is well formed, else a fresh one.
 fn request_id(app: &App, headers: &HeaderMap) -> String {
     let given = headers.get(&REQUEST_ID).and_then(|v| v.to_str().ok());
     let well_formed = |s: &&str| {
@@ -145,7 +145,7 @@ fn is_provider_path(path: &str) -> bool {
         .any(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Security headers; whatever a handler has set itself stays.
+/// Adds security headers, except those a handler has set itself.
 fn secure(headers: &mut HeaderMap, https: bool) {
     let mut default = |name: HeaderName, value: &'static str| {
         headers.entry(name).or_insert(HeaderValue::from_static(value));

@@ -40,10 +40,10 @@ use tower_http::{
 pub fn router(app: &App) -> Router {
     let meters = app.metrics.http.worker(route_metrics::names());
     let api = management(app, &meters);
-    // Where people sign in elsewhere the service is no provider.
+    // If people sign in elsewhere, the service is not a provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
     let reference = reference::router(app);
-    // People look for the reference at the root, whatever the base paths are.
+    // People expect the reference at the root, whatever the base paths are.
     all = all.merge(reference.clone());
     for base in &app.settings.base_paths {
         all = if base.is_empty() {
@@ -58,21 +58,21 @@ pub fn router(app: &App) -> Router {
         .layer(CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(1024).and(not_proxied)))
         .layer(tower::util::MapResponseLayer::new(envelope::tag_of_coding))
         .with_state(app.clone());
-    // Trailing slashes go before the routes are matched, hence a router around the router.
+    // Trailing slashes are removed before the routes are matched, hence a router around the router.
     let trimmed = tower::Layer::layer(&NormalizePathLayer::trim_trailing_slash(), all);
     let framed = Router::new()
         .fallback_service(trimmed)
-        // Without origins there is nothing to answer OPTIONS for: like any unknown method it is a 404.
+        // Without configured origins OPTIONS has no meaning: like any unknown method it is a 404.
         .layer(tower::util::option_layer(cors(&app.settings.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))
         .layer(CatchPanicLayer::custom(|_| error::panicked()))
         .layer(middleware::from_fn_with_state(static_files::Web::new(app), static_files::serve))
         .layer(middleware::from_fn_with_state((app.clone(), meters.clone()), layers::frame));
-    // The alert interface stands before all of it: it has rules of its own and carries the most requests.
+    // The alert interface comes before all of it: it has rules of its own and receives the most requests.
     Router::new().fallback_service(proxy::Front::new(app, meters, framed))
 }
 
-/// Every row that is not the proxy's, behind its gate.
+/// All rows except the proxy's, behind their gates.
 fn management(app: &App, meters: &WorkerMetrics) -> Router<App> {
     let mut router = Router::new();
     let has_aliases = app.settings.systems.legacy_aliases;
@@ -104,7 +104,7 @@ fn not_proxied(
 #[derive(Clone, Copy, Debug)]
 pub struct Uncompressed;
 
-/// How long a browser may cache the answer of a preflight: the longest time that any browser accepts.
+/// How long a browser may cache the answer of a preflight: the longest time that any browser allows.
 pub(crate) const PREFLIGHT_AGE: Duration = Duration::from_secs(7200);
 
 fn cors(origins: &[String]) -> Option<CorsLayer> {

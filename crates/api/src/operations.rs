@@ -13,7 +13,7 @@ use bailiwick_domain::metrics::Page;
 use http::{HeaderMap, StatusCode, header};
 use std::{sync::Arc, time::Duration};
 
-/// How long the database may take until the process is not ready.
+/// How long the database may take before the process counts as not ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Metrics that the process itself adds to the page.
@@ -26,7 +26,7 @@ struct Operations {
     more: More,
 }
 
-/// The paths. With a token `/metrics` wants it as a bearer token; `more` is added to the page.
+/// The routes. If there is a token, `/metrics` requires it as a bearer token; `more` is added to the page.
 pub fn router(app: &App, token: Option<&str>, more: More) -> Router {
     let state = Operations { app: app.clone(), token: token.map(Arc::from), more };
     Router::new()
@@ -60,7 +60,7 @@ fn presents(headers: &HeaderMap, token: &str) -> bool {
     })
 }
 
-/// 200 while requests are welcome: the process is not about to end and its database answers.
+/// 200 while the process accepts requests: it is not stopping, and its database answers.
 async fn ready(State(operations): State<Operations>) -> Response {
     let app = &operations.app;
     if app.is_leaving() {

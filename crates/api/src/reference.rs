@@ -20,7 +20,7 @@ use std::{
 /// The path below a base path.
 const PATH: &str = "/docs";
 
-/// Own files only; the viewer sets styles and shows its icons as data.
+/// The page's own files only; the viewer sets styles and shows its icons as data.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -42,10 +42,11 @@ pub fn router(app: &App) -> Router<App> {
     Router::new().route(PATH, get(page)).nest(PATH, files)
 }
 
-/// The page names its files by whole paths: its own may be asked for with a slash at the end or without.
+/// The page refers to its files by full paths, because its own path may end with a slash or not.
 async fn page(Extension(Asked(uri)): Extension<Asked>) -> Response {
     let own = uri.path().trim_end_matches('/');
-    // Routed to here, so it is made of a base path and ours; nothing else gets into the page all the same.
+    // The router has matched it, so it consists of a base path and this route; it is checked all the same before it is
+    // inserted into the page.
     let is_plain = own.bytes().all(|b| b.is_ascii_alphanumeric() || b"/-._~".contains(&b));
     let page = PAGE.replace("{docs}", if is_plain { own } else { PATH });
     text(page.into(), "text/html; charset=utf-8")
@@ -105,7 +106,7 @@ fn broken(why: &str) -> Response {
     StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }
 
-/// A file that is kept compressed; unpacked for the few clients that cannot do that.
+/// A file that is stored compressed, and decompressed for the few clients that need that.
 fn packed(file: &'static [u8], content_type: &'static str, Gzip(is_taken): Gzip) -> Response {
     let mut plain = Vec::new();
     let mut response = if is_taken {

@@ -33,7 +33,7 @@ pub enum Credential {
     SessionOrKey,
     /// `B`: a system's key and secret.
     System,
-    /// That, or a system's older pair; only where older pairs are configured to be of use (spec:
+    /// A system's key and secret, or its older pair; only where the settings accept older pairs (spec:
     /// systems-interface#older-paths).
     SystemOrLegacy,
     /// A system's older pair, registered or not; as above.
@@ -51,7 +51,7 @@ impl Credential {
         matches!(self, Credential::System | Credential::SystemOrLegacy | Credential::Legacy)
     }
 
-    /// Whether its routes are there only with `systems.legacy_aliases`.
+    /// Whether its routes exist only with `systems.legacy_aliases`.
     pub const fn is_of_alias(self) -> bool {
         matches!(self, Credential::SystemOrLegacy | Credential::Legacy)
     }
@@ -64,7 +64,7 @@ pub enum Gate {
     Open,
     /// All of these permissions.
     Needs(&'static [Permission]),
-    /// This permission, or the path names the caller's own organization.
+    /// This permission, or the caller's own organization in the path.
     OwnOrganizationOr(Permission),
     /// Owner organization with `manage:distributors`, and for assets also callers that
     /// `rebranding.organizations_manage_assets` admits; else 403 `only owner organization can <verb> rebranding`.

@@ -15,7 +15,7 @@ use bailiwick_alerts::{Alerts, config};
 use http::request::Parts;
 use std::{convert::Infallible, sync::Arc};
 
-/// The word of `format`: the configuration as the router would get it.
+/// The value of `format` for the configuration as the router would receive it.
 pub(crate) const YAML: &str = "yaml";
 
 /// The organization a query names.
@@ -23,7 +23,7 @@ fn organization(params: &Params) -> Option<&str> {
     params.text("organization_id")
 }
 
-/// Which of two texts answers: that of the older spelling `/alerting/config`, or that of `/alerts/config`.
+/// The text of the answer: that of the older path `/alerting/config`, or that of `/alerts/config`.
 #[derive(Clone, Copy, Debug)]
 pub struct Spelling {
     is_older: bool,
@@ -55,7 +55,7 @@ pub async fn get(
     let text =
         spelling.of("alerting configuration retrieved successfully", "alerting layer retrieved successfully");
     if params.one("format") == Some(YAML) {
-        // The layers together; they cannot be changed as a whole.
+        // The merged layers; this document has no tag, as it cannot be changed as a whole.
         let config = config::yaml(&alerts, &caller, organization).await?;
         return Ok(Answer::ok(text, AlertConfigOutput::Yaml(AlertYamlOutput { config })).into_response());
     }

@@ -27,7 +27,7 @@ pub async fn list(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<EventList>> {
-    // The newest first, unless a reader goes on from where they were.
+    // The newest first, unless a reader continues from a position.
     let after = params.one("after").map(str::to_owned);
     let usual = if after.is_some() { "asc" } else { "desc" };
     let direction =
@@ -79,7 +79,7 @@ pub async fn stream(
             Some((Ok::<_, Infallible>(Bytes::from(written(next, &source))), opened))
         }
     });
-    // The head goes out at once, so that the listener knows that they are connected.
+    // The head is sent at once, so that the listener knows the connection stands.
     let head = futures_util::stream::iter([Ok(Bytes::from_static(b"retry: 3000\n\n"))]);
     let mut response = Response::new(Body::from_stream(futures_util::StreamExt::chain(head, body)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -121,7 +121,7 @@ impl StreamCredential {
     }
 }
 
-/// As it goes over the wire. A reader remembers an `id` without data and does not show it.
+/// The form on the wire. A reader remembers an `id` without data and does not show it.
 fn written(next: Next, source: &str) -> String {
     let mut out = String::new();
     let done = match next {

@@ -91,7 +91,7 @@ pub async fn systems(Service(fleet): Service<Fleet>, Who(caller): Who, params: P
     download(bailiwick_fleet::systems::export(&fleet, &caller, query, asked(&params, &SYSTEMS)).await?)
 }
 
-/// The file as it is: compressed it would lose `Content-Length`, which these answers promise.
+/// The uncompressed file: compression would remove `Content-Length`, which these answers promise.
 fn download(file: File) -> Outcome<Response> {
     let length = HeaderValue::from(file.bytes.len());
     let disposition = format!("attachment; filename=\"{}\"", file.name);

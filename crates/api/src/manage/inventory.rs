@@ -57,7 +57,7 @@ fn range(params: &Params) -> TimeRange {
     inventory::time_range(params.one("from_date"), params.one("to_date"))
 }
 
-/// A repeated key: absent = no filter; values that mean nothing match nothing.
+/// A repeated key: absent = no filter; unknown values match nothing.
 fn values<T>(params: &Params, key: &str, meaning: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     let sent = params.many(key);
     (!sent.is_empty()).then(|| sent.iter().filter_map(|value| meaning(value)).collect())
@@ -89,7 +89,7 @@ pub async fn history(
     let frame = Frame::new("inventory history retrieved successfully", "records", &rest)?;
     let sizes = page.rows.iter().map(|record| (record.id, record.data_size));
     if params.one("fields") == Some(WITHOUT_TEXT) {
-        // Without the texts all rows of a page are small.
+        // Without the texts, all rows of a page are small.
         let rows: Result<Vec<String>, Error> =
             page.rows.iter().map(|record| InventoryRecordOutput::line(system, record, None)).collect();
         let rows = rows?;
@@ -103,7 +103,7 @@ pub async fn history(
             async move {
                 let mut texts = inventory::texts(&fleet, &ids).await?;
                 let named = records.iter().filter(|record| ids.contains(&record.id));
-                // One thinned out since it was chosen is left out.
+                // A record that was removed since it was selected is left out.
                 let with_text = named.filter_map(|record| Some((record, texts.remove(&record.id)?)));
                 with_text
                     .map(|(record, text)| InventoryRecordOutput::line(system, record, Some(text)))
@@ -200,7 +200,7 @@ pub async fn timeline(
     PathId(id): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Answer<TimelineOutput>> {
-    // The dates of all records, whichever they are.
+    // The dates of all records, regardless of the filter.
     let filter = DiffFilter { records: None, ..filter(&params) };
     let found = inventory::timeline(&fleet, &caller, id, &filter, params.page(PAGE_SIZE)).await?;
     Ok(Answer::ok("inventory timeline retrieved successfully", TimelineOutput::from(found)))

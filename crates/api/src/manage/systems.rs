@@ -55,7 +55,7 @@ fn filter(params: &Params) -> SystemFilter {
     }
 }
 
-/// A repeated key: absent = no filter; malformed values match nothing, so they may leave an empty one.
+/// A repeated key: absent = no filter; malformed values match nothing, so the filter may become empty.
 pub(super) fn values<T>(params: &Params, key: &str, parse: impl Fn(String) -> Option<T>) -> Option<Vec<T>> {
     let sent = params.many(key);
     (!sent.is_empty()).then(|| sent.into_iter().filter_map(parse).collect())

@@ -64,12 +64,12 @@ pub async fn resume(
     }
 }
 
-/// The page where the request of this id is answered.
+/// The page that answers the request with this id.
 pub fn sign_in_page(identity: &Identity, id: Uuid) -> String {
     format!("{}/sign-in/{id}", identity.settings.provider_issuer())
 }
 
-/// On to the client, with the cookie of the login.
+/// Redirects to the client, with the cookie of the login.
 pub fn signed_in(identity: &Identity, language: Language, done: &SignedIn) -> Response {
     let mut response = see_other(language, &done.address);
     if let Some(login) = &done.login {
@@ -78,7 +78,7 @@ pub fn signed_in(identity: &Identity, language: Language, done: &SignedIn) -> Re
     response
 }
 
-/// On to a page of a waiting request, with the cookie that binds it to the browser.
+/// Redirects to a page of a waiting request, with the cookie that binds it to the browser.
 fn to_page(identity: &Identity, language: Language, address: &str, browser: &str) -> Response {
     let mut response = see_other(language, address);
     cookies::set_browser(identity, response.headers_mut(), browser);

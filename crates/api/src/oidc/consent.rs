@@ -33,7 +33,7 @@ pub async fn show(
     }
 }
 
-/// Its form: `answer` says which of the two buttons. Everything but `allow` is a refusal.
+/// Its form: `answer` names the pressed button. Every value except `allow` is a refusal.
 pub async fn submit(
     Service(identity): Service<Identity>,
     Ctx(context): Ctx,
@@ -54,7 +54,7 @@ pub async fn submit(
     }
 }
 
-/// The form beside an application on the page of the signed-in user.
+/// The form for an application on the page of the signed-in user.
 pub async fn withdraw(
     Service(identity): Service<Identity>,
     Ctx(context): Ctx,

@@ -10,7 +10,7 @@ use std::time::Duration;
 const BROWSER: &str = "bailiwick-browser";
 const LOGIN: &str = "bailiwick-login";
 
-/// On https the prefix makes browsers refuse the cookie from every other host.
+/// On https, this prefix makes browsers refuse the cookie from any other host.
 fn full_name(identity: &Identity, name: &str) -> String {
     if is_https(identity) { format!("__Host-{name}") } else { name.to_owned() }
 }
@@ -49,7 +49,7 @@ fn set(identity: &Identity, headers: &mut HeaderMap, name: &str, value: &str, li
     let secure = if is_https(identity) { "; Secure" } else { "" };
     let name = full_name(identity, name);
     let line = format!("{name}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Lax{secure}", life.as_secs());
-    // The values are ours: base64url, so always a header value.
+    // The service's own values are base64url, so always a valid header value.
     if let Ok(line) = HeaderValue::from_str(&line) {
         headers.append(header::SET_COOKIE, line);
     }

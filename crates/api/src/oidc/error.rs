@@ -72,7 +72,7 @@ fn fault(error: &Error) -> Response {
     response
 }
 
-/// Status of a fault and seconds until it may be over.
+/// Status of a fault, and seconds until a retry may succeed.
 pub fn status_of(error: &Error) -> (StatusCode, Option<u64>) {
     match error {
         Error::TooMany { retry_after } => (StatusCode::TOO_MANY_REQUESTS, Some(whole_seconds(*retry_after))),

@@ -43,7 +43,7 @@ pub async fn show(Service(identity): Service<Identity>, Ctx(context): Ctx, heade
     }
 }
 
-/// The page's form: the provider's sign-out, leading nowhere else.
+/// The page's form: the provider's sign-out, without a redirect to a client.
 pub async fn sign_out(
     Service(identity): Service<Identity>,
     headers: HeaderMap,

@@ -85,7 +85,7 @@ pub enum Notice {
     Expired,
     /// Signed out, and nowhere to go.
     SignedOut,
-    /// No mail is configured, so there is no help with a forgotten password.
+    /// No mail is configured, so a forgotten password cannot be reset by mail.
     NoMail,
     /// A new password was requested.
     MailAsked,
@@ -129,7 +129,7 @@ pub struct FormPage<'a> {
     pub form_token: &'a str,
     /// Where the form may lead besides here.
     pub form_target: Option<&'a str>,
-    /// Whether there is help with a forgotten password.
+    /// Whether a forgotten password can be reset.
     pub has_recovery: bool,
 }
 
@@ -294,7 +294,7 @@ fn render(
     response
 }
 
-/// Browsers apply `form-action` to the redirect after the form too, hence the client's origin in it.
+/// Browsers also apply `form-action` to the redirect after the form, hence the client's origin in it.
 fn content_policy(form_target: Option<&str>) -> String {
     let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
     format!(

@@ -70,7 +70,7 @@ async fn run(
     browser: &Browser,
     parameters: &Parameters,
 ) -> Result<Progress, Denied> {
-    // A value that no form of ours lets through is as wrong as any other wrong value.
+    // A value that the service's own form cannot send is treated as any other wrong value.
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
     let is_new_password = sent("form") == "new_password";
     if is_new_password {

@@ -50,7 +50,7 @@ fn refusal(about: &str, examples: &Map<String, Value>) -> Value {
     json!({"description": about, "content": {"application/json": content}})
 }
 
-/// Which of the shared ones an operation can give.
+/// The shared answers that an operation can give.
 fn possible(route: &Route) -> Vec<u16> {
     let is_a_persons = !route.credential.is_of_system()
         && !matches!(route.credential, Credential::Public | Credential::HistoryWebhook);
@@ -72,7 +72,7 @@ fn possible(route: &Route) -> Vec<u16> {
     if has_body {
         statuses.extend([408, 413]);
     }
-    // Requests with an API key or for a token, and failed sign-ins of systems, are counted.
+    // Rate limits apply to requests with an API key or for a token, and to failed sign-ins of systems.
     if matches!(route.credential, Credential::SessionOrKey | Credential::Provider)
         || route.credential.is_of_system()
     {
@@ -85,7 +85,7 @@ fn possible(route: &Route) -> Vec<u16> {
 
 /// Adds the refusals, and the examples to all.
 pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, examples: &Examples) {
-    // The alerting proxy refuses in words of its own.
+    // The alerting proxy has refusals of its own.
     if !route.is_proxied() {
         for status in possible(route) {
             if let Some((_, name, _)) = SHARED.iter().find(|(of, ..)| *of == status) {
@@ -109,8 +109,8 @@ pub(super) fn complete(route: &Route, responses: &mut Map<String, Value>, exampl
     responses.sort_keys();
 }
 
-/// Answers of the alert interface: those of an Alertmanager, and the envelope where it is the service that refuses
-/// (spec: alerts#identity-labels, alerts#proxy-errors). The schema is that of the row, none where it is no JSON.
+/// Answers of the alert interface: those of an Alertmanager, and the envelope for refusals of the service itself (spec:
+/// alerts#identity-labels, alerts#proxy-errors). The schema is that of the row; none if the answer is not JSON.
 pub(super) fn of_router(route: &Route, answer: Option<Value>, responses: &mut Map<String, Value>) {
     let typed = |media_type: &str, schema: Value| json!({"description": "Done.", "content": {media_type: {"schema": schema}}});
     let done = match (answer, route.operation.as_str()) {

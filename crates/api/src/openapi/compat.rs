@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashSet};
 
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
-/// Bounds that may only rise for requests and only fall for answers, and the other way round.
+/// Bounds that may only rise for requests and only fall for answers; and the reverse.
 const UPPER: [&str; 4] = ["maxLength", "maxItems", "maximum", "maxProperties"];
 const LOWER: [&str; 4] = ["minLength", "minItems", "minimum", "minProperties"];
 
@@ -39,7 +39,7 @@ pub fn breaking_changes(old: &Value, new: &Value) -> Vec<String> {
 struct Check<'a> {
     old: &'a Value,
     new: &'a Value,
-    /// Pairs of named schemas compared already, for schemas may refer to themselves.
+    /// Pairs of named schemas already compared, because schemas may refer to themselves.
     seen: HashSet<(String, String, Direction)>,
     found: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl<'a> Check<'a> {
         for (status, answer) in object(&old["responses"]) {
             let what = format!("{what} answer {status}");
             match &new["responses"][status] {
-                // Errors are recognized by their envelope; which of them there are is no promise.
+                // Errors are recognized by their envelope; the set of possible errors is not promised.
                 Value::Null if status.starts_with('2') => self.tell(&what, "is gone"),
                 now => self.content(&what, &answer["content"], &now["content"], Direction::Answer),
             }
@@ -280,7 +280,7 @@ struct Properties<'a> {
 
 impl<'a> Properties<'a> {
     fn collect(&mut self, document: &'a Value, schema: &'a Value, depth: usize) {
-        // Deeper than any document of ours is put together.
+        // Deeper than any schema of the document.
         if depth > 16 {
             return;
         }

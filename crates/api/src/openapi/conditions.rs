@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 const TAG: &str = "Tag of the entity as this answer shows it, for `If-Match` and `If-None-Match`.";
 
 fn header(name: &str, about: &str) -> Value {
-    // Without a pattern: generators of Rust clients need a library of regular expressions for one.
+    // Without a pattern: generated Rust clients would need a library of regular expressions for it.
     let about = format!("{about} `*`, or tags with commas between them.");
     json!({"name": name, "in": "header", "required": false, "description": about, "schema": {"type": "string"}})
 }

@@ -15,7 +15,7 @@ pub fn as_3_0(mut document: Value) -> Value {
     document
 }
 
-/// Finds the schemas; whatever has one is a content, a parameter or the list of named ones.
+/// Finds the schemas: those of contents and parameters, and the list of named ones.
 fn contents(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(contents),
@@ -37,7 +37,7 @@ fn contents(value: &mut Value) {
 
 fn media_types(content: &mut Value) {
     for (media_type, content) in content.as_object_mut().into_iter().flatten() {
-        // Bytes have no schema any more; then they had one.
+        // In OpenAPI 3.0 bytes need a schema.
         if content["schema"].is_null() {
             let text = json!({"type": "string"});
             let bytes = json!({"type": "string", "format": "binary"});
@@ -89,7 +89,7 @@ fn types(fields: &mut Map<String, Value>) {
     if kinds.len() < all {
         fields.insert("nullable".to_owned(), json!(true));
     }
-    // Of several others any was said by saying none.
+    // Several types become no type, which allows any.
     if let [kind] = kinds.as_slice() {
         fields.insert("type".to_owned(), kind.clone());
     }

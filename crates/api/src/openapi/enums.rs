@@ -4,7 +4,7 @@ use super::order;
 use crate::route::{Credential, Gate, Route};
 use bailiwick_policy::RebrandingChange;
 
-/// Whether people call with it, so that permissions apply.
+/// Whether people use it, so that permissions apply.
 const fn is_of_a_person(credential: Credential) -> bool {
     matches!(
         credential,
@@ -21,7 +21,7 @@ pub(super) fn permissions(route: &Route) -> Vec<&'static str> {
     }
 }
 
-/// Permissions of which one is enough, for some callers or with some settings: the description says when.
+/// Permissions of which one is enough, for some callers or with some settings, as the description says.
 pub(super) fn one_of(route: &Route) -> Vec<&'static str> {
     match route.gate {
         Gate::Rebranding(RebrandingChange::Update | RebrandingChange::Delete) => {

@@ -22,7 +22,7 @@ const TRANSCRIPTS: [&str; 4] = [
     ),
     include_str!("../../../../tests/api/operations/snapshots/api__operations__people__users__users.snap"),
 ];
-/// Longest request and answer shown; longer ones are there to find limits.
+/// Longest request and answer shown; longer ones exist to test limits.
 const MOST_BYTES: usize = 4096;
 
 /// A request with its answer.
@@ -59,7 +59,7 @@ impl Examples {
                 }
             }
         }
-        // A file that cannot be read leaves every operation without its example, which a test refuses.
+        // If the file cannot be read, all operations lack their example, and a test fails.
         Examples { successes: serde_json::from_str(SUCCESSES).unwrap_or_default(), refusals }
     }
 
@@ -104,7 +104,7 @@ fn is_of(template: &str, path: &str) -> bool {
     }
 }
 
-/// `"#7"` as an id again, the same number always the same.
+/// Converts `"#7"` into an id again, always the same one for a number.
 fn numbered(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -17,9 +17,9 @@ use examples::Examples;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// The base paths that are there without being configured.
+/// The base paths that exist without configuration.
 const BASES: [&str; 4] = ["/api", "", "/backend/api", "/collect/api"];
-/// Where the alert router is found by programs that do not take slashes in a parameter.
+/// The address of the alert router for programs that do not allow slashes in a parameter.
 const SERVICE: &str =
     "`services/<name>/<router>`; with the base path ended by `/services/<name>`, the router alone.";
 /// The end of the server URLs of those operations.
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    // An answer that is no JSON, or has no body, is not described as JSON.
+    // An answer that is not JSON, or has no body, is not described as JSON.
     #[test]
     fn answers_of_the_router_have_the_types_they_are_sent_with() {
         let document = document();
@@ -323,7 +323,7 @@ mod tests {
         assert!(content("post", "/alert_history", "204").is_null());
     }
 
-    // One that is laid over another and may be missing would be asked for by validators.
+    // Validators would require a part of `allOf` that may be missing.
     #[test]
     fn no_part_of_an_object_may_be_missing() {
         let document = document();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-/// A list within `data` (empty: `data` itself) and the fields it goes by, a minus before those that fall.
+/// A list within `data` (empty: `data` itself) and the fields it is ordered by, a minus before descending ones.
 pub(super) type Usual = (&'static str, &'static [&'static str]);
 
 const NEWEST: &[&str] = &["-created_at", "-id"];

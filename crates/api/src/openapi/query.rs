@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const PAGE: &[&str] = &["page", "page_size"];
 const SORT: &[&str] = &["sort_by", "sort_direction"];
 const BY_ORGANIZATION: &[&str] = &["organization_id*", "include_hierarchy"];
-/// The organizations that figures of alerts are about.
+/// The organizations of alert figures.
 const NAMED: &[&str] = &["organization_id*", "include"];
 const FAMILY: &[&str] = &["search", "status*", "created_by*"];
 const USERS: &[&str] = &["search", "status*", "organization_id*", "role*", "created_by*"];
@@ -33,7 +33,7 @@ const HISTORY: &[&str] = &["status*", "severity*", "system_key*", "alertname*", 
 /// The parameters of the alert router's lists of alerts (spec: alerts#query-parameters).
 const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active", "silenced", "inhibited"];
 
-/// Keys of an operation; a star says that a key may be repeated, an exclamation mark that it must be there.
+/// Keys of an operation; a star marks a repeatable key, an exclamation mark a required one.
 fn keys(operation: &str) -> Vec<&'static str> {
     let groups: &[&[&str]] = match operation {
         "listDistributors" => &[PAGE, SORT, FAMILY],
@@ -89,8 +89,7 @@ fn keys(operation: &str) -> Vec<&'static str> {
     groups.concat()
 }
 
-/// The words that mean something for a key of an operation, as its handler parses them; none where any text may mean
-/// something.
+/// The words with a meaning for a key of an operation, as its handler parses them; none where any text is allowed.
 fn words(operation: &str, name: &str) -> Vec<&'static str> {
     match name {
         "sort_direction" => SortDirection::WORDS.list(),

@@ -1,6 +1,6 @@
 //! A one-line summary of each operation.
 
-/// The line of an operation; empty for one that has none yet, which a test refuses.
+/// The summary of an operation; empty for one without a summary, which fails a test.
 pub(super) fn summary(operation: &str) -> String {
     let (operation, is_older) = match operation.find("Alias") {
         Some(at) => (operation.get(..at).unwrap_or(operation), true),
@@ -16,7 +16,7 @@ pub(super) fn summary(operation: &str) -> String {
     line
 }
 
-/// Of an operation that distributors, resellers, customers and users, or several of them, have.
+/// The summary of operations that distributors, resellers, customers and users, or several of them, share.
 fn of_family(operation: &str) -> Option<String> {
     let families = ["distributor", "reseller", "customer", "user", "system", "application"];
     families.into_iter().find_map(|one| {

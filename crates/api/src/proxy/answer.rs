@@ -43,7 +43,7 @@ fn json(status: StatusCode, body: Body) -> Response {
 /// Adds the headers of every answer of the interface.
 pub(super) fn finished(mut response: Response, is_head: bool) -> Response {
     let headers = response.headers_mut();
-    // Those that every answer of the service carries follow.
+    // The headers of every answer of the service follow.
     headers.reserve(12);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
@@ -117,10 +117,10 @@ fn envelope(status: StatusCode, message: &str, retry_after_secs: Option<u64>) ->
     response
 }
 
-/// Seconds after which a system that has too much should come back: alerts and silences end by and by.
+/// `Retry-After` for a system beyond its limits, in seconds: alerts and silences end over time.
 const WHEN_FULL: u64 = 60;
 
-/// Seconds after which a fault that passes by itself may be over (spec: clients#checklist row 14).
+/// `Retry-After` of a temporary fault, in seconds (spec: clients#checklist row 14).
 const WHEN_BACK: u64 = 5;
 
 /// Why a use case has no result.
@@ -161,7 +161,7 @@ pub(super) fn of_fault(fault: Fault) -> Response {
     }
 }
 
-/// Why the system is not let in (spec: alerts#system-authentication).
+/// The answer to a system that is not admitted (spec: alerts#system-authentication).
 pub(super) fn of_error(error: &Error) -> Response {
     match error {
         Error::Unauthenticated { message, .. } => {

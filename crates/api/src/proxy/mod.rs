@@ -51,7 +51,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// For one worker: connections to a remote router are its own.
+    /// For one worker, with its own connections to a remote router.
     fn new(app: &App, worker: Arc<WorkerMetrics>) -> Arc<Proxy> {
         let settings = &app.settings.alerting;
         let version = &settings.reported_version;
@@ -70,7 +70,7 @@ impl Proxy {
     }
 }
 
-/// Takes the requests below `services/`; all others go on to the rest of the service.
+/// Handles the requests below `services/`; all others continue to the rest of the service.
 #[derive(Clone)]
 pub struct Front {
     proxy: Arc<Proxy>,
@@ -105,14 +105,14 @@ impl Service<Request> for Front {
 }
 
 impl Proxy {
-    /// The whole answer, whatever happens; a panic ends this request only.
+    /// The whole answer in every case; a panic only ends this request.
     async fn respond(&self, target: Target, request: Request) -> Response {
         let watch = self.worker.begin();
         let place = self.places.get(target.operation(request.method()));
         let context = crate::layers::context(&self.app, &request);
         let is_head = request.method() == Method::HEAD;
         let span = crate::layers::span(&context, &request);
-        // In one expression: a future that is moved from one variable to the next takes its room twice.
+        // In one expression: moving a future from one variable to another doubles its size.
         let answer = AssertUnwindSafe(self.answer(target, request, &context))
             .catch_unwind()
             .instrument(span.clone())

@@ -11,7 +11,7 @@ pub(super) struct Mounts {
     prefixes: Vec<String>,
     /// `{backend}/{alert_router}/`.
     router: String,
-    /// `{base}/proxy/alerts` for every base path, where older pairs are of use.
+    /// `{base}/proxy/alerts` for every base path, if older pairs are accepted.
     aliases: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Mounts {
 }
 
 impl Target {
-    /// The operation id of the row it belongs to; `None` when it is none's.
+    /// The operation id of its row; `None` when it has none.
     pub(super) fn operation(&self, method: &Method) -> Option<&'static str> {
         match self {
             Target::Ready => Some("isRouterReady"),
