@@ -21,10 +21,10 @@ const NOT_USER_FACING: [&str; 10] = [
     "samba",
 ];
 
-/// Keys that have columns of their own; all others are kept as the data of the application.
+/// Keys that have columns of their own; all others are stored as the application's data.
 const COLUMNS: [&str; 7] = ["id", "module", "name", "node", "source", "ui_name", "version"];
 
-/// Longest module id and module name that make an application, in characters: both are index keys.
+/// Longest module id and module name of an application, in characters: both are index keys.
 const MAX_ID_CHARS: usize = 255;
 
 /// Bytes of domain objects put into all applications of one document together. A real cluster needs some kilobytes;
@@ -54,21 +54,21 @@ pub struct Application {
     pub certification_level: Option<u8>,
     /// Whether users work with it.
     pub is_user_facing: bool,
-    /// Where it is administered; only when user-facing and the name of the cluster is known.
+    /// Address of its administration; only if it is user-facing and the cluster's name is known.
     pub url: Option<String>,
     /// All other keys as canonical JSON, an object; domains by name are replaced by their objects.
     pub inventory_data: String,
 }
 
 impl Application {
-    /// Whether it is shown as long as it and its system are not deleted: user-facing and of level 4 or 5
-    /// (spec: applications#operations).
+    /// Whether lists show it while it and its system are not deleted: it is user-facing and of level 4 or 5 (spec:
+    /// applications#operations).
     pub fn is_visible(&self) -> bool {
         self.is_user_facing && matches!(self.certification_level, Some(4 | 5))
     }
 }
 
-/// Where an application is administered, on the cluster of that name (spec: applications#intake).
+/// Address of an application's administration on the cluster of that name (spec: applications#intake).
 pub fn administered_at(fqdn: &str, module_id: &str) -> String {
     format!("https://{fqdn}/cluster-admin/#/apps/{module_id}")
 }
@@ -130,7 +130,7 @@ impl<'j, 'a> Surroundings<'j, 'a> {
     }
 
     fn application(&mut self, module_id: &str, instance_of: &str, module: &Json<'a>) -> Application {
-        // A string in practice; a number would mean the same node.
+        // A string in practice; a number would name the same node.
         let node = match member(module, "node") {
             Some(Json::Str(text)) => Some(text.as_ref()),
             Some(Json::Num(literal)) => Some(*literal),
@@ -189,7 +189,7 @@ impl<'j, 'a> Surroundings<'j, 'a> {
     }
 
     fn write_domain(&mut self, out: &mut String, name: &str) {
-        // Writing costs as much as it adds, so a spent bound is looked at first.
+        // Writing costs as much as it adds, so the bound is checked first.
         if self.domain_bytes_left > 0
             && let Some(domain) = self.domains.get(name)
         {

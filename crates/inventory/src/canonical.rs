@@ -20,10 +20,10 @@ impl Canonical {
     }
 }
 
-/// Accepts a body and gives its canonical text: all that happens before a document is queued.
+/// Accepts a body and returns its canonical text: the work that is done before a document is queued.
 pub fn canonical(body: &[u8]) -> Result<Canonical, Rejected> {
     let document = Document::parse(body)?;
-    // No rule makes a text longer, so the body's length is room enough.
+    // No rule makes a text longer, so the body's length is capacity enough.
     Ok(document.canonical_with_capacity(body.len()))
 }
 
@@ -75,7 +75,7 @@ mod tests {
             ),
             // The last of several equal keys, however they are written.
             (r#"{"a":1,"b":2,"\u0061":{"c":1,"c":3}}"#, r#"{"a":{"c":3},"b":2}"#),
-            // U+0000 in texts and keys; halves of surrogate pairs have no other form.
+            // U+0000 in texts and keys; lone surrogates have no other form.
             (r#"{"a\u0000":"x\u0000\u0000"}"#, "{\"a\u{fffd}\":\"x\u{fffd}\u{fffd}\"}"),
             (r#"{"k\ufffd":1,"k\u0000":2}"#, "{\"k\u{fffd}\":2}"),
             (r#"{"a":"\ud800"}"#, "{\"a\":\"\u{fffd}\"}"),

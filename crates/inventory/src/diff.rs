@@ -152,7 +152,7 @@ impl Ord for Found<'_, '_> {
 impl Rules {
     /// The significant changes from one document to another.
     pub fn diff(&self, previous: &Document<'_>, current: &Document<'_>) -> Diff {
-        // However many changes there are, no more are held than are kept.
+        // Only as many changes are held as are kept, however many there are.
         let mut kept: BinaryHeap<Found<'_, '_>> = BinaryHeap::new();
         let mut count = 0;
         let mut path = String::new();

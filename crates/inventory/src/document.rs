@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt};
 /// systems-interface#inventory).
 pub const MAX_DEPTH: usize = 128;
 
-/// Why a body is no inventory document; displayed as spec: systems-interface#inventory words it.
+/// Why a body is not an inventory document; displayed in the words of spec: systems-interface#inventory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejected {
     /// No bytes at all.
@@ -37,7 +37,7 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// Which client wrote a document; each puts its facts elsewhere (spec: inventory-documents#nethserver,
+/// The client that wrote a document; each places its facts differently (spec: inventory-documents#nethserver,
 /// inventory-documents#legacy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -49,7 +49,7 @@ pub enum Family {
     Legacy,
 }
 
-/// An accepted document: keys sorted by their UTF-8 bytes and each there once, no U+0000 in any text.
+/// An accepted document: keys sorted by their UTF-8 bytes and unique, no U+0000 in any text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document<'a>(Json<'a>);
 
@@ -59,7 +59,7 @@ impl<'a> Document<'a> {
         if body.is_empty() {
             return Err(Rejected::Empty);
         }
-        // Lenient as to repeated keys and lone surrogates: appliances are served as they are.
+        // Lenient about repeated keys and lone surrogates, because existing appliances send them.
         let mut root = parse(body, &Limits::lenient(MAX_DEPTH)).map_err(|_| Rejected::NotJson)?;
         if !matches!(root, Json::Obj(_)) {
             return Err(Rejected::NotObject);
@@ -109,7 +109,7 @@ fn normalize(value: &mut Json<'_>) {
             // Many senders sort already.
             if !pairs.is_sorted_by(|a, b| a.0 < b.0) {
                 pairs.sort_by(|a, b| a.0.cmp(&b.0));
-                // Keys that only became equal by the replacement: the last one wins here too.
+                // Keys that became equal by the replacement: the last one wins here too.
                 pairs.dedup_by(|later, earlier| {
                     let is_same = later.0 == earlier.0;
                     if is_same {
@@ -125,7 +125,7 @@ fn normalize(value: &mut Json<'_>) {
 
 /// PostgreSQL cannot keep U+0000 in text.
 fn replace_nul(text: &mut Cow<'_, str>) {
-    // Only an escape can bring it in, and a text with an escape is owned.
+    // Only an escape can produce it, and a text with an escape is owned.
     if let Cow::Owned(owned) = text
         && owned.contains('\0')
     {

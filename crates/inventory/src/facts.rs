@@ -8,7 +8,7 @@ use std::{
 };
 
 const MAX_TYPE_CHARS: usize = 50;
-/// Longest fully qualified name that is believed.
+/// Longest fully qualified name that is accepted.
 pub(crate) const MAX_FQDN_CHARS: usize = 255;
 const MAX_VERSION_CHARS: usize = 100;
 
@@ -81,7 +81,7 @@ fn legacy_facts(root: &Json<'_>) -> Facts {
     }
 }
 
-/// A text that says something and fits its column.
+/// A non-empty text that fits its column.
 pub(crate) fn text(value: Option<&Json<'_>>, max_chars: usize) -> Option<String> {
     let text = value?.as_str()?;
     (!text.is_empty() && !is_too_long(text, max_chars)).then(|| text.to_owned())
@@ -215,7 +215,7 @@ mod tests {
                 }
             );
         }
-        // Without `installation`, the places of the other families say nothing.
+        // Without `installation`, the places of the other families are ignored.
         assert_eq!(facts(r#"{"facts":{"fqdn":"x","nodes":{"1":{"fqdn":"y"}}}}"#), Facts::default());
     }
 }

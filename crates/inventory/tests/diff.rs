@@ -170,7 +170,7 @@ fn lines(diff: &Diff) -> Vec<String> {
     diff.changes.iter().map(line).collect()
 }
 
-/// Every array named so the other way round, every uptime raised.
+/// Reverses every array with this name and raises every uptime.
 fn stir(value: &mut Value) {
     match value {
         Value::Object(entries) => {
@@ -262,7 +262,7 @@ fn names_chosen_on_the_appliance_judge_nothing() {
         "update facts.nodes.alert.room.ui_name nodes low",
     ];
     assert_eq!(lines(&diff(NS8, &after)), expected);
-    // Other names, the same judgements in the same order.
+    // Other names, the same severities in the same order.
     let judged = |name: &str| {
         let [from, to] = ["1", "2"].map(|version| {
             edited(NS8, |d| {

@@ -57,7 +57,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Stri
     prop::collection::vec((word(), inner), 0..8).prop_map(|pairs| pairs.into_iter().collect())
 }
 
-/// A document of one of the families with anything in the places that are read.
+/// A document of one of the families with any values in the places that are read.
 fn document() -> impl Strategy<Value = Value> {
     let installation = prop::sample::select(vec!["nethserver", "nethsecurity", "other"]);
     (installation, value(), value(), value(), object(value())).prop_map(
@@ -73,7 +73,7 @@ fn document() -> impl Strategy<Value = Value> {
     )
 }
 
-/// The same value with the keys of every object the other way round.
+/// The same value with the keys of every object reversed.
 fn reversed(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {
@@ -108,7 +108,7 @@ proptest! {
     #[test]
     fn order_of_keys_and_white_space_do_not_matter(value in document()) {
         let compact = canonical(value.to_string().as_bytes()).unwrap();
-        // Keys that differ only in U+0000 become one, and then their order does matter.
+        // Keys that differ only in U+0000 become one, so their order does matter.
         prop_assume!(!value.to_string().contains("\\u0000"));
         let pretty = serde_json::to_string_pretty(&reversed(&value)).unwrap();
         prop_assert_eq!(canonical(pretty.as_bytes()).unwrap(), compact);

@@ -192,9 +192,9 @@ pub(super) fn are_same(a: &Json<'_>, b: &Json<'_>) -> bool {
     }
 }
 
-/// The same for values that are the same, and by all experience different for others.
+/// The same number for equal values, and almost always different ones for others.
 pub(super) fn digest(value: &Json<'_>) -> u64 {
-    // Its keys are fixed: the same in every process, and never kept.
+    // The hasher's keys are fixed: the same in every process; the result is never stored.
     let mut hasher = DefaultHasher::new();
     match value {
         Json::Null => 0_u8.hash(&mut hasher),

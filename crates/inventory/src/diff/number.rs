@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt};
 
-/// A number in its one form: `0.DIGITS × 10^point`, digits without zeros at either end; zero has none.
+/// A number in normal form: `0.DIGITS × 10^point`, digits without zeros at either end; zero has none.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Decimal {
     is_negative: bool,
@@ -21,8 +21,8 @@ impl fmt::Display for Decimal {
 }
 
 impl Decimal {
-    /// The number a text writes, in JSON's way or with a plus sign or zeros in front. None for every other text and for
-    /// an exponent that cannot be meant.
+    /// Parses a number in JSON's form, also with a plus sign or leading zeros. None for any other text and for an
+    /// absurd exponent.
     pub(super) fn parse(text: &str) -> Option<Decimal> {
         let (is_negative, unsigned) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -96,7 +96,7 @@ pub(super) fn are_equal(a: &str, b: &str) -> bool {
     a == b || matches!((Decimal::parse(a), Decimal::parse(b)), (Some(a), Some(b)) if a == b)
 }
 
-/// How the way from one number to another compares with that percentage of the first one, signs left aside.
+/// Compares the change between two numbers with a percentage of the first one, ignoring signs.
 pub(super) fn compare_change(previous: &Decimal, current: &Decimal, percent: u32) -> Ordering {
     if previous == current {
         return if percent == 0 || previous.is_zero() { Ordering::Equal } else { Ordering::Less };

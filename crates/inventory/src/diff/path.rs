@@ -7,11 +7,11 @@ use std::borrow::Cow;
 pub(super) const MAX_DEPTH: usize = 10;
 /// Characters of the longest field path.
 const MAX_FIELD_CHARS: usize = 500;
-/// Characters of a key that rules look at. No word of the rules is longer, and a key of a megabyte must not be copied
-/// for each change below it.
+/// Characters of a key that rules match. No word of the rules is longer, and a key of a megabyte must not be copied for
+/// each change below it.
 const MAX_SEGMENT_CHARS: usize = 256;
 
-/// The collections that are treated specially, and the way to them.
+/// The collections with special treatment, and the objects on the way to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Root,

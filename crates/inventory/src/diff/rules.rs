@@ -12,8 +12,8 @@ use std::{cmp::Ordering, fmt, sync::LazyLock};
 
 /// A set of rules, checked and ready for use.
 ///
-/// A pattern that starts with `facts.` is a beginning of the structural path, `^…$` is all of it, `^…` a beginning,
-/// anything else is found anywhere in it.
+/// A pattern that starts with `facts.` matches a prefix of the structural path, `^…$` all of it, `^…` a prefix, and any
+/// other pattern matches anywhere in it.
 #[derive(Debug)]
 pub struct Rules {
     categories: Vec<(Category, Patterns)>,
@@ -150,7 +150,7 @@ impl Rules {
         })
     }
 
-    /// Category and severity of a change; none when it is not worth keeping.
+    /// Category and severity of a change; none if the change is insignificant.
     pub(super) fn judge(
         &self,
         path: &str,
@@ -199,7 +199,7 @@ impl Rules {
     }
 }
 
-/// A number, also one that is written as a text.
+/// A number, also if it is written as a text.
 fn number_of(value: &Json<'_>) -> Option<Decimal> {
     match value {
         Json::Num(literal) => Decimal::parse(literal),

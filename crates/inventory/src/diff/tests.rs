@@ -68,7 +68,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A document with much in the places that are treated specially.
+/// A document with many values in the places with special treatment.
 fn document() -> impl Strategy<Value = Value> {
     let modules = prop::collection::vec(object(value()), 0..5);
     let domains = prop::collection::vec(object(scalar()), 0..4);
@@ -81,7 +81,7 @@ fn document() -> impl Strategy<Value = Value> {
     )
 }
 
-/// A document and one that was made from it by a few edits.
+/// A document, and another one made from it by a few edits.
 fn pair() -> impl Strategy<Value = (Value, Value)> {
     (document(), prop::collection::vec((any::<u16>(), value(), 0..4_u8), 0..6)).prop_map(|(from, edits)| {
         let mut to = from.clone();
@@ -104,7 +104,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Changes the value that is reached when `left` others have been passed.
+/// Changes the value reached after `left` others.
 fn edit(at: &mut Value, left: &mut usize, new: &Value, what: u8) -> bool {
     if *left == 0 {
         match (what, &mut *at) {
@@ -174,7 +174,7 @@ fn differences(from: &Value, to: &Value) -> Vec<Difference> {
 
 const GONE: &str = "\u{1}gone";
 
-/// The first document with the differences put in.
+/// The first document with the differences applied.
 fn applied(from: &Value, differences: &[Difference]) -> Value {
     let mut result = from.clone();
     for (way, kind, _, current) in differences {
@@ -213,7 +213,7 @@ fn digest_of(value: &Value) -> u64 {
     digest(Document::parse(value.to_string().as_bytes()).unwrap().root())
 }
 
-/// The same with every array and every object the other way round.
+/// The same with every array and every object reversed.
 fn turned(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {
@@ -224,7 +224,7 @@ fn turned(value: &Value) -> Value {
     }
 }
 
-/// The same with every object the other way round and every list of identified things.
+/// The same with every object and every list of identified elements reversed.
 fn resorted(value: &Value) -> Value {
     let mut result = value.clone();
     for list in ["/facts/modules", "/facts/cluster/user_domains"] {
