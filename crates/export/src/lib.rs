@@ -13,8 +13,8 @@ pub mod users;
 
 pub use report::{Cover, Faces};
 
-/// Most bytes of a finished export. PDF pages show cuts of a few hundred bytes for each row and stay far below; a CSV
-/// reaches it only through rows of many kilobytes.
+/// Most bytes of a finished export. PDF pages show short cuts of each row and stay far below; a CSV only reaches it
+/// with rows of many kilobytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// Why there is no file.
@@ -23,7 +23,7 @@ pub enum Fault {
     /// The file would have more than [`MAX_BYTES`].
     #[error("the export has more than {MAX_BYTES} bytes")]
     TooLarge,
-    /// A font that is shipped with the program cannot be read.
+    /// A built-in font cannot be read.
     #[error("the font {0} cannot be read")]
     Font(&'static str),
     /// CSV could not be written.

@@ -29,11 +29,11 @@ pub struct Row {
     pub created_at: Ts,
     /// Last change.
     pub updated_at: Ts,
-    /// When it was last mirrored to an identity provider.
+    /// When it was last synced to an identity provider.
     pub synced_at: Option<Ts>,
 }
 
-/// The CSV file. The last column is filled only where an identity provider is mirrored.
+/// The CSV file. The last column has values only if organizations are synced to an identity provider.
 ///
 /// # Errors
 /// As [`csv`].

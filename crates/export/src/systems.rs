@@ -29,7 +29,7 @@ const HEADER: [&str; 15] = [
 /// Characters of the notes on a page.
 const NOTES: usize = 120;
 
-/// A system with the status that the clock gives it.
+/// A system with its status at the time of the export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The system.

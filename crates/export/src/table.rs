@@ -3,7 +3,7 @@
 use crate::{Fault, MAX_BYTES};
 use std::borrow::Cow;
 
-/// A file with a header and one line for each row, which is dropped once it is written.
+/// A file with a header and one line for each row; a row is dropped once it is written.
 ///
 /// # Errors
 /// A file of more than [`MAX_BYTES`].
@@ -32,7 +32,7 @@ pub fn csv<R, const N: usize>(
 /// The characters that start a formula: some programs treat the wide forms like the others.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// A cell that a spreadsheet would take for a formula gets a leading apostrophe.
+/// Adds an apostrophe before a cell that a spreadsheet would read as a formula.
 fn neutral(cell: Cow<'_, str>) -> Cow<'_, str> {
     if cell.starts_with(FORMULA) { format!("'{cell}").into() } else { cell }
 }

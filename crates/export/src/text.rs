@@ -31,7 +31,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{}…", text[..unmarked(text, last)].trim_end())
 }
 
-/// The nearest place at or before `at` that does not stand between a letter and its accents.
+/// The nearest place at or before `at` that is not between a letter and its accents.
 pub(crate) fn unmarked(text: &str, at: usize) -> usize {
     let mut at = at;
     while text[at..].chars().next().is_some_and(is_combining_mark) {

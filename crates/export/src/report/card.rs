@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Inside the card's edges.
 const PADDING_X: f32 = 14.0;
 const PADDING_Y: f32 = 6.5;
-/// From one line to the next, and from the top of a line to its base.
+/// Height of a line, and distance from its top to its base.
 const LINE: f32 = 12.6;
 const BASE: f32 = 9.8;
 /// Between two columns.
@@ -162,7 +162,7 @@ impl Columns {
         Columns { places: places.collect(), height: 2.0 * PADDING_Y + LINE * form.lines as f32 }
     }
 
-    /// From the first of these columns to the last; the first says where text begins.
+    /// From the first of these columns to the last; the first one determines where text begins.
     fn place(&self, columns: &Range<usize>) -> Option<Place> {
         let places = self.places.get(columns.clone())?;
         let (first, last) = (places.first()?, places.last()?);

@@ -1,5 +1,5 @@
-//! The two fonts: which glyph a character has and how wide it is. There is no shaping: the scripts the fonts cover do
-//! without it once accents are composed.
+//! The two fonts: the glyph and the width of each character. There is no shaping: the scripts of the fonts do not need
+//! it once accents are composed.
 
 use crate::{Fault, text::unmarked};
 use krilla::text::{Font, GlyphId, KrillaGlyph};
@@ -21,10 +21,10 @@ pub struct Faces {
 }
 
 impl Faces {
-    /// Reads the fonts that are part of the program.
+    /// Reads the built-in fonts.
     ///
     /// # Errors
-    /// A font that is not one.
+    /// An invalid font.
     pub fn load() -> Result<Faces, Fault> {
         Ok(Faces { regular: Face::new(REGULAR, "regular")?, medium: Face::new(MEDIUM, "medium")? })
     }
@@ -41,7 +41,7 @@ struct Slot {
 pub(super) struct Face {
     pub(super) font: Font,
     units: f32,
-    /// By code point, as far as the font goes in the first plane; glyph 0 = none.
+    /// By code point, for the part of the first plane that the font covers; glyph 0 = none.
     slots: Vec<Slot>,
     replacement: Slot,
     ellipsis: Slot,
@@ -92,12 +92,12 @@ impl Face {
         self.shape(&clean(text), f32::INFINITY)
     }
 
-    /// The same, ending in an ellipsis where it is wider than `most`.
+    /// The same, ending in an ellipsis if it is wider than `most`.
     pub(super) fn fitted(&self, text: &str, most: f32) -> Run {
         self.cut(&clean(text), most)
     }
 
-    /// The text in lines no wider than `most`, broken at spaces where there are any, at most so many of them.
+    /// The text in at most `count` lines no wider than `most`, broken at spaces if there are any.
     pub(super) fn lines(&self, text: &str, most: f32, count: usize) -> Vec<Run> {
         let text = clean(text);
         let mut rest = text.trim();
@@ -107,7 +107,7 @@ impl Face {
             if run.text.len() < rest.len() {
                 run.truncate(line_end(rest, run.text.len()));
                 if run.text.is_empty() {
-                    // Not even one letter fits; it is drawn all the same, or there would be no end.
+                    // Not even one letter fits; it is drawn all the same, otherwise the loop would never end.
                     run = self.shape(&rest[..rest.chars().next().map_or(0, char::len_utf8)], f32::INFINITY);
                 }
             }
@@ -120,7 +120,7 @@ impl Face {
         lines
     }
 
-    /// As many characters as are no wider than `most`.
+    /// The longest beginning of the text that is no wider than `most`.
     fn shape(&self, text: &str, most: f32) -> Run {
         let mut run = Run::default();
         let mut end = text.len();
@@ -166,7 +166,7 @@ fn line_end(text: &str, fitting: usize) -> usize {
 }
 
 impl Run {
-    /// Bytes of the text that are no wider than this.
+    /// Length in bytes of the longest beginning that is no wider than this.
     fn fitting(&self, most: f32) -> usize {
         let mut width = 0.0;
         for glyph in &self.glyphs {
@@ -185,7 +185,7 @@ impl Run {
     }
 }
 
-/// Composed, white space and control characters as spaces, characters that only steer the display left out.
+/// Composed, with white space and control characters as spaces and without invisible formatting characters.
 fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return text.into();
@@ -199,7 +199,7 @@ fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Joiners, variation selectors and marks of direction: nothing to draw.
+/// Joiners, variation selectors and direction marks, which draw nothing.
 const fn is_steering(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
         | '\u{2066}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
@@ -235,7 +235,7 @@ mod tests {
         ] {
             for most in [0.0, 0.7, 3.0, 9.0] {
                 let run = face.fitted(text, most);
-                // Only the ellipsis itself, or a single letter, may stand over.
+                // Only the ellipsis itself, or a single letter, may be too wide.
                 assert!(run.width <= most.max(1.0), "{text} {most}: {}", run.text);
                 for line in face.lines(text, most, usize::MAX) {
                     assert!(

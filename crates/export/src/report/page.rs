@@ -19,10 +19,10 @@ pub(super) const HEIGHT: f32 = 595.28;
 const MARGIN: f32 = 42.0;
 /// Between the margins.
 pub(super) const INNER: f32 = WIDTH - 2.0 * MARGIN;
-/// Where cards begin on a page without title block, and where nothing may reach below.
+/// Top of the cards on a page without title block, and the lower edge of the content.
 const TOP: f32 = 56.0;
 const BOTTOM: f32 = HEIGHT - 47.0;
-/// Where the entries of the title block begin on the first page.
+/// Top of the entries of the title block on the first page.
 const ENTRIES: f32 = 92.0;
 const ENTRY: f32 = 15.0;
 /// Space between the title block and the first card.
@@ -59,7 +59,7 @@ impl Line {
     }
 }
 
-/// The title block in lines that fit the page; nothing of it is left out.
+/// The title block in lines that fit the page; no text is left out.
 pub(super) fn cover_lines(faces: &Faces, cover: &Cover) -> Vec<Line> {
     let mut lines = Vec::new();
     for (label, text) in cover.entries() {
@@ -140,7 +140,7 @@ impl<'f, 'p> Sheet<'f, 'p> {
         self.draw((MARGIN + INNER - page.width * SMALL, foot), &page, &faces.regular, SMALL, MUTED);
     }
 
-    /// As much of the title block as the page takes.
+    /// Draws as much of the title block as fits on the page.
     pub(super) fn cover(&mut self, lines: &mut Peekable<impl Iterator<Item = Line>>) {
         while lines.peek().is_some() && self.has_room(ENTRY) {
             if let Some(line) = lines.next() {
@@ -166,7 +166,7 @@ impl<'f, 'p> Sheet<'f, 'p> {
         self.y + height <= BOTTOM
     }
 
-    /// The paper of the next card; gives its upper left corner.
+    /// Draws the background of the next card; returns its upper left corner.
     pub(super) fn card(&mut self, height: f32) -> (f32, f32) {
         let top = self.y;
         self.fill((MARGIN, top, INNER, height), PAPER);
