@@ -45,7 +45,7 @@ pub struct Plan {
     pub organizations: u64,
     /// Systems, at most 20 million.
     pub systems: u64,
-    /// Users; three for two organizations unless set.
+    /// Users; three for every two organizations unless set.
     pub users: Option<u64>,
     /// Whether clusters have applications, about four each.
     pub applications: bool,
@@ -98,7 +98,7 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// A system that can be used at once: registered, active, in an organization in good standing.
+/// A system that can be used at once: registered, active, in an active organization.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// Its name.
@@ -124,7 +124,7 @@ pub struct Summary {
     pub users: u64,
     /// Systems, those deleted included.
     pub systems: u64,
-    /// Applications on them, also those no list shows.
+    /// Applications on them, including those that no list shows.
     pub applications: u64,
     /// The distributor that holds about a third of everything.
     pub great_distributor: String,
@@ -258,7 +258,7 @@ fn make_users(
 /// One load under way.
 struct Load<'a> {
     tx: Tx,
-    /// Systems and users not deleted on their own, by organization.
+    /// Systems and users that are not deleted themselves, by organization.
     counts: BTreeMap<OrgId, (u64, u64)>,
     /// Applications that lists show, by home and kind: those that are unassigned, and those assigned to the home.
     kinds: BTreeMap<(OrgId, usize), (u64, u64)>,

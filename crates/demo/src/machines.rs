@@ -16,11 +16,11 @@ use bailiwick_store::demo::PlacedSystem;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// Share of each thousand systems that were never heard of.
+/// Systems per thousand without any heartbeat.
 const UNKNOWN: u64 = 50;
-/// Share of each thousand systems that have been silent for longer than the timeout.
+/// Systems per thousand whose last heartbeat is older than the timeout.
 const INACTIVE: u64 = 110;
-/// How long a silent system has been silent at most.
+/// Age of the oldest last heartbeat.
 const LONGEST_SILENCE: Duration = Duration::from_secs(120 * 24 * 3600);
 
 /// Organizations with the running sums of their weights, in the order of their creation.
@@ -45,7 +45,7 @@ impl Homes {
         homes
     }
 
-    /// One of those that existed at that time, by weight.
+    /// One of the organizations that existed at that time, by weight.
     fn pick(&self, dice: &Dice, time: Ts) -> Option<usize> {
         let existing = self.created_at.partition_point(|t| *t <= time);
         let sum = *self.weight_up_to.get(existing.checked_sub(1)?)?;
@@ -84,8 +84,8 @@ impl<'a> Workshop<'a> {
         Workshop { dice, tree, now, timeout, key_prefix, great, others, from, total }
     }
 
-    /// System number `i`, the position of its organization and its secret. Each third one hangs below the great
-    /// distributor. Numbers grow with time, so neighbours in the table are strangers in the tree, as in life.
+    /// System number `i`, the position of its organization and its secret. Every third one is below the great
+    /// distributor. Numbers grow with time, so neighbouring rows belong to unrelated organizations, as in real data.
     pub fn system(&self, i: u64) -> (PlacedSystem, usize, SystemSecret) {
         let created_at = self.time_of(i);
         let (first, second) =

@@ -25,8 +25,8 @@ pub(super) fn roles(catalogue: &Catalogue) -> Vec<String> {
     keys
 }
 
-/// Makes user number `n` of the tree in the organization at `at`; the first of an organization becomes its creator
-/// of everything else.
+/// Makes user number `n` of the tree in the organization at `at`; the first user of an organization creates everything
+/// else in it.
 pub fn user(
     tree: &mut Tree,
     at: usize,

@@ -54,7 +54,7 @@ pub(super) fn kind(number: usize) -> (&'static str, &'static str, &'static str) 
     (product.module, product.versions[number % 3], product.name)
 }
 
-/// An application with the number of its kind; none when no list shows it.
+/// An application with the number of its kind; none if no list shows it.
 pub(super) type Installed = (PlacedApplication, Option<usize>);
 
 /// The applications on system number `i`: some on clusters that have sent a document, else none.
@@ -65,7 +65,7 @@ pub(super) fn on(seed: u64, i: u64, placed: &PlacedSystem) -> Vec<Installed> {
     };
     let dice = Dice::new(mix(seed ^ mix(i)));
     let from = system.registered_at.unwrap_or(system.created_at);
-    // One look after their customers' software, the others do not.
+    // Some look after their customers' software, the others do not.
     let assigns = dice.per_mille(300);
     let mut found = Vec::new();
     for (n, product) in PRODUCTS.iter().enumerate() {

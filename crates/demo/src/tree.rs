@@ -26,7 +26,7 @@ pub(super) struct Node {
     pub org_type: OrgType,
     /// Position of its parent; its own for the owner.
     pub parent: usize,
-    /// Whether it is the great distributor or hangs below it.
+    /// Whether it is the great distributor or below it.
     pub in_great_branch: bool,
     pub name: String,
     pub city: &'static str,
@@ -37,7 +37,7 @@ pub(super) struct Node {
     pub created_at: Ts,
     pub suspended: Mark,
     pub deleted: Mark,
-    /// How many systems it has in proportion to others.
+    /// Its number of systems, relative to others.
     pub weight: u64,
     /// Its first user, once there is one: the creator of everything that belongs to it.
     pub admin: Option<Admin>,
@@ -61,7 +61,7 @@ impl Admin {
 #[derive(Debug)]
 pub(super) struct Tree {
     pub nodes: Vec<Node>,
-    /// Makes names and numbers of one seed differ from those of another.
+    /// Makes the names and numbers of one seed differ from those of another.
     pub series: u64,
 }
 
@@ -80,7 +80,8 @@ pub(super) fn shape(n: u64) -> [u64; 3] {
     [distributors, resellers, n - distributors - resellers]
 }
 
-/// A number from 200 to 799 made of the seed: no tax office has one of these, so no VAT number here is a real one.
+/// A number from 200 to 799 derived from the seed: no tax office has such a number, so no VAT number here is a real
+/// one.
 pub(super) const fn series(seed: u64) -> u64 {
     200 + mix(seed) % 600
 }
@@ -101,7 +102,7 @@ struct Planting<'a> {
     resellers: [Vec<usize>; 2],
 }
 
-/// Plants `organizations` below the owner: one distributor holds a third of everything.
+/// Creates `organizations` below the owner: one distributor holds a third of everything.
 pub(super) fn plant(dice: &Dice, seed: u64, organizations: u64, root: &Root, now: Ts) -> Tree {
     let mut planting = Planting {
         dice,
@@ -226,7 +227,7 @@ impl Planting<'_> {
     }
 }
 
-/// A clock that stands still, for ids of things made in the past.
+/// A fixed clock, for ids of objects made in the past.
 #[derive(Clone, Copy)]
 pub(super) struct Past(Ts);
 
@@ -253,15 +254,15 @@ fn marks(dice: &Dice, org_type: OrgType, is_first: bool, from: Ts, now: Ts) -> (
     (at(suspended), at(deleted))
 }
 
-/// One of the positions; the first ones much oftener, so that sizes differ as they do in life: of 650, the first is
-/// drawn one time out of 25.
+/// One of the positions; the first ones much more often, so that sizes differ as in real data: of 650, the first is
+/// drawn one time in 25.
 fn skewed(dice: &Dice, positions: &[usize]) -> Option<usize> {
     let fraction = dice.below(1 << 20);
     let at = (fraction * fraction * positions.len() as u64) >> 40;
     usize::try_from(at).ok().and_then(|at| positions.get(at)).copied()
 }
 
-/// Sorts by creation, which keeps parents before children, and lets positions follow.
+/// Sorts by creation, which keeps parents before children, and updates the positions.
 fn in_order_of_creation(nodes: Vec<Node>) -> Vec<Node> {
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|&i| (i > 0, nodes[i].created_at, nodes[i].path.id));

@@ -2,7 +2,7 @@
 
 use super::random::Dice;
 
-/// Where an organization sits; decides the form of its name, VAT number and phone.
+/// The country of an organization; determines the form of its name, VAT number and phone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Country {
     Italy,
@@ -252,7 +252,7 @@ pub(super) fn machine(dice: &Dice, kind: &str, city: &str) -> (String, String) {
     }
 }
 
-/// A version of the kind of machine; newer ones are commoner.
+/// A version of the kind of machine; newer ones are more common.
 pub(super) fn version(dice: &Dice, kind: &str) -> String {
     let recent = |n: u64| n - dice.below(n + 1) * dice.below(n + 1) / (n + 1);
     match kind {
