@@ -26,7 +26,7 @@ impl Call {
         Call { router, method, path: path.to_owned(), headers: HeaderMap::new(), body: Body::empty(), peer }
     }
 
-    /// Adds a header; the same name again is sent again.
+    /// Adds a header; a repeated name is sent twice.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Call {
         let name: HeaderName = name.parse().expect("header name");
@@ -67,7 +67,7 @@ impl Call {
         self
     }
 
-    /// The address the request comes from; loopback unless said.
+    /// The address the request comes from; loopback by default.
     #[must_use]
     pub fn from(mut self, ip: &str) -> Call {
         self.peer = SocketAddr::new(ip.parse().expect("address"), 40_000);
@@ -91,7 +91,7 @@ impl Call {
         reply
     }
 
-    /// Sends it and hands out the answer as it comes.
+    /// Sends it and returns the answer without waiting for its body.
     pub async fn open(self) -> axum::response::Response {
         let mut request = Request::new(self.body);
         *request.method_mut() = self.method;

@@ -36,18 +36,18 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 /// The owner's password in every test database.
 pub const OWNER_PASSWORD: &str = "Correct-Horse-7-Battery";
 
-/// Settings of every test before it changes them.
+/// The settings of every test before the test changes them.
 pub fn settings() -> Settings {
     let mut settings =
         Settings::defaults("http://127.0.0.1:8080", b"a secret of thirty-two bytes or so".to_vec());
     settings.owner.email = "owner@example.org".to_owned();
     settings.owner.password = Some(bailiwick_platform::Secret::new(OWNER_PASSWORD.to_owned()));
-    // Time that a test lets pass is no outage unless it says so.
+    // Time that a test skips does not count as an outage, unless the test changes this.
     settings.alerting.short_outage = Duration::MAX;
     settings
 }
 
-/// Where the database of a test is kept; it goes when nothing of the test needs it any more.
+/// The place of a test's database; removed when the test no longer uses it.
 #[derive(Debug)]
 pub(crate) enum Kept {
     File { _in: Scratch },
@@ -62,7 +62,7 @@ impl Drop for Kept {
     }
 }
 
-/// An opened, migrated database with its owner, where it is kept, and its address.
+/// An opened, migrated database with its owner, its place and its address.
 pub(crate) async fn database(engine: Engine) -> (Db, Arc<Kept>, String) {
     match engine {
         Engine::Sqlite => {

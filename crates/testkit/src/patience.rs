@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// bound is generous: it ends a test that would hang, and says nothing about speed.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A look that costs little is repeated after this time.
+/// Delay between two cheap checks.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Waits until the condition holds.
@@ -17,7 +17,7 @@ pub async fn eventually(what: &str, is_so: impl AsyncFnMut() -> bool) {
     eventually_or(|| what.to_owned(), is_so).await;
 }
 
-/// As [`eventually`]; the explanation is made when the wait was in vain.
+/// As [`eventually`]; the explanation is made when the condition does not hold in time.
 ///
 /// # Panics
 /// As there.

@@ -1,4 +1,4 @@
-//! Time that stands still and randomness that repeats itself, so that snapshots need no redaction.
+//! A clock that stands still and randomness that repeats, so that snapshots need no redaction.
 
 use bailiwick_domain::{Clock, Entropy, Ts};
 use std::{

@@ -8,12 +8,12 @@ use http::Method;
 use serde_json::Value;
 use std::{cmp::Ordering, sync::LazyLock};
 
-/// Arrays that an answer may lack although the document knows them; all others are there, empty or not (spec:
+/// Arrays that an answer may lack although the document describes them; all others are present, empty or not (spec:
 /// acceptance#guarantees rule 17).
 const MAY_BE_LEFT_OUT: [(&str, &str); 2] = [
-    // Refusals that are none of a form have no `data`, or one of another kind.
+    // Refusals that do not concern a form have no `data`, or another kind.
     ("Error", "errors"),
-    // Only where there is something to choose (spec: imports-and-exports#import-of-users).
+    // Only if there is a choice (spec: imports-and-exports#import-of-users).
     ("IssueOutput", "candidates"),
 ];
 
@@ -79,7 +79,7 @@ fn segments(path: &str) -> Vec<Option<String>> {
 }
 
 impl Published {
-    /// The operation at this path, whatever the base before it is.
+    /// The operation at this path, below any base.
     fn operation(&self, method: &Method, path: &str) -> Option<&Value> {
         let path = path.split('?').next().unwrap_or(path);
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -89,10 +89,10 @@ impl Published {
             row.len() == parts.len()
                 && row.iter().zip(parts).all(|(want, have)| want.as_deref().is_none_or(|want| want == *have))
         };
-        // Below an alert router there is nothing of management, whatever it is called.
+        // Below an alert router there are no management operations, whatever its name.
         let last = parts.iter().position(|part| *part == "services").map_or(parts.len(), |at| at + 1);
         let from = 0..if is_providers { 0 } else { last };
-        // Of two that fit the one with fewer parameters is meant.
+        // If two operations match, the one with fewer parameters is meant.
         let best = |parts: &[&str]| {
             let fitting = self.operations.iter().filter(|(of, row, _)| of == method && fits(row, parts));
             fitting.min_by_key(|(_, row, _)| row.iter().filter(|part| part.is_none()).count())
@@ -121,7 +121,7 @@ pub fn differences(method: &Method, path: &str, reply: &Reply) -> Vec<String> {
     }
     let body = match serde_json::from_slice::<Value>(&reply.body) {
         Ok(body) => body,
-        // A number of a document that no f64 holds: it comes back as it was sent.
+        // A number of a document that no f64 holds: it is returned as it was sent.
         Err(e) if e.to_string().starts_with("number out of range") => return Vec::new(),
         Err(e) => return vec![format!("no JSON: {e}")],
     };

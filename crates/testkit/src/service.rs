@@ -26,7 +26,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// A fresh service after `change` has seen its settings.
+    /// A fresh service, after `change` has adapted its settings.
     pub async fn start(engine: Engine, change: fn(&mut Settings)) -> Test {
         let mut settings = engine::settings();
         change(&mut settings);
@@ -101,7 +101,7 @@ impl Test {
         self.clock.advance(by);
     }
 
-    /// A fresh service on a real port that is also its public address, as a browser needs it.
+    /// A fresh service on a real port that is also its public address, for browsers.
     pub async fn on_port(engine: Engine, change: impl FnOnce(&mut Settings)) -> (Test, Running) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let mut settings = engine::settings();

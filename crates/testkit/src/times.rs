@@ -1,8 +1,8 @@
-//! How long each test takes, for the search for slow ones.
+//! Measures how long each test takes, to find slow ones.
 
 use std::{io::Write, time::Instant};
 
-/// The variable that has the time of every test of [`api_test!`](crate::api_test) written to standard error.
+/// If this variable is set, every test of [`api_test!`](crate::api_test) writes its time to standard error.
 pub const VARIABLE: &str = "BAILIWICK_TEST_TIMES";
 
 /// Runs a test and writes `time SECONDS NAME` when [`VARIABLE`] is set: the time from its start to its end, which other

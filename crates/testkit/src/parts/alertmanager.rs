@@ -51,7 +51,7 @@ impl Alertmanager {
         Ok(Self { url, process })
     }
 
-    /// Gives it another configuration and templates, as an operator does: the files, then a reload.
+    /// Replaces configuration and templates as an operator does: the files, then a reload.
     ///
     /// # Errors
     /// When a file cannot be written or the program refuses the configuration.

@@ -23,7 +23,7 @@ struct State {
     fault: Option<Fault>,
 }
 
-/// A running router that takes configurations and knows no alerts.
+/// A running router that accepts configurations and has no alerts.
 pub struct Configurations {
     recorder: Recorder,
     state: Arc<Mutex<State>>,
@@ -70,12 +70,12 @@ impl Configurations {
         self.locked().kept.clear();
     }
 
-    /// Has something else for a tenant, as a router does that was restored from a copy.
+    /// Replaces the configuration of a tenant, as in a router that was restored from a copy.
     pub fn change(&self, tenant: impl std::fmt::Display, upload: Upload) {
         self.locked().kept.insert(tenant.to_string(), upload);
     }
 
-    /// Uploads and deletions for which this gives an answer get that one and are not done.
+    /// Uploads and deletions for which this returns an answer get that answer and are not carried out.
     pub fn fail_by(&self, fault: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static) {
         self.locked().fault = Some(Arc::new(fault));
     }
@@ -91,10 +91,10 @@ impl Configurations {
         self.recorder.requests()
     }
 
-    /// Waits until this is true of it.
+    /// Waits until the condition holds.
     ///
     /// # Errors
-    /// When it is not within [`PATIENCE`].
+    /// When it does not within [`PATIENCE`].
     pub async fn wait_until(&self, what: &str, is_true: impl Fn(&Self) -> bool) -> Result<()> {
         let deadline = std::time::Instant::now() + PATIENCE;
         while !is_true(self) {
@@ -146,7 +146,7 @@ fn answer(state: &Mutex<State>, request: &Recorded) -> Answer {
     }
 }
 
-/// The upload, if `amtool` finds no fault with it.
+/// The upload, if `amtool` accepts it.
 fn judged(body: &[u8]) -> std::result::Result<Upload, String> {
     let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
     let upload = Upload::from_yaml(text).map_err(|e| e.to_string())?;

@@ -66,7 +66,7 @@ impl EventConsumer {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// How many came twice, and how many it has not believed, since its start.
+    /// Numbers of repeated and of refused events since its start.
     ///
     /// # Errors
     /// When it does not answer.

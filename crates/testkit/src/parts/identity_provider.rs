@@ -30,7 +30,7 @@ pub struct IdentityProvider {
 
 static SHARED: OnceCell<Result<IdentityProvider>> = OnceCell::const_new();
 
-/// One for all tests of the process that leave it alone.
+/// The provider shared by all tests of the process that do not change it.
 ///
 /// # Errors
 /// As [`IdentityProvider::start`].
@@ -164,7 +164,7 @@ pub fn package(name: &str) -> Result<PathBuf> {
     Ok(modules()?.join("node_modules").join(name))
 }
 
-/// Where scripts/identity-provider.sh has put the provider: below the target directory this test was built in.
+/// Where scripts/identity-provider.sh has installed the provider: below the target directory of this test's build.
 fn modules() -> Result<PathBuf> {
     modules_with("oidc-provider")
 }

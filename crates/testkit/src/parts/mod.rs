@@ -52,7 +52,7 @@ impl std::error::Error for PartError {}
 /// The result of everything in this module.
 pub type Result<T> = std::result::Result<T, PartError>;
 
-/// Whether an HTTP GET of this address is answered 200; used to see that a part has come up.
+/// Whether an HTTP GET of this address returns 200; used to detect that a part has started.
 pub(crate) async fn answers_ok(url: String) -> bool {
     reqwest::get(url).await.is_ok_and(|answer| answer.status() == reqwest::StatusCode::OK)
 }

@@ -25,7 +25,7 @@ pub const SERVER_VARIABLE: &str = "BAILIWICK_TEST_POSTGRES_URL";
 const PACKAGE: &str = "postgresql";
 /// The superuser of the throw-away cluster.
 const SUPERUSER: &str = "bailiwick";
-/// The operating-system user that runs the server where the tests run as root: PostgreSQL refuses to.
+/// The operating-system user that runs the server if the tests run as root, because PostgreSQL refuses to.
 const SYSTEM_USER: &str = "postgres";
 
 /// A running PostgreSQL server on which databases can be created.
@@ -110,8 +110,8 @@ impl Cluster {
     /// When the name is not made of small letters, digits and `_`, or the server refuses.
     pub async fn create_database_from(&self, template: Option<&str>, name: &str) -> Result<()> {
         let name = checked(name)?;
-        // Files are copied, not logged block by block (PostgreSQL 15 and later can do either).
-        // Without one it takes its rules from the empty template, whatever was put into template1.
+        // Files are copied, not logged block by block (PostgreSQL 15 and later can do either). Without a template the
+        // database is a copy of the empty one, so the content of template1 does not matter.
         let template = checked(template.unwrap_or("template0"))?;
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
         let mut statements: Vec<String> = finished.iter().map(|name| removal(name)).collect();
@@ -171,7 +171,7 @@ fn parse(address: &str) -> Result<url::Url> {
     url::Url::parse(address).map_err(|error| PartError::new(format!("{SERVER_VARIABLE} is no URL: {error}")))
 }
 
-/// A program of PostgreSQL: the newest version that Debian has put under /usr/lib, or one on the `PATH`.
+/// A program of PostgreSQL: the newest version in Debian's place under /usr/lib, or one on the `PATH`.
 fn program(name: &str) -> Result<PathBuf> {
     let mut versions: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -184,7 +184,7 @@ fn program(name: &str) -> Result<PathBuf> {
     programs::find(&[name], PACKAGE, &directories)
 }
 
-/// How to run a program as PostgreSQL's own user where the tests run as root; hands that user the directory.
+/// The command that runs a program as PostgreSQL's own user if the tests run as root; gives that user the directory.
 async fn other_user(scratch: &Scratch) -> Result<Vec<OsString>> {
     if !scratch.is_owned_by_root() {
         return Ok(Vec::new());
@@ -209,7 +209,7 @@ fn init_arguments(data: &Path) -> Vec<OsString> {
 fn server_arguments(data: &Path, sockets: &Path, port: u16) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-k".into(), sockets.into()];
     arguments.extend(["-h", "127.0.0.1", "-p", &port.to_string()].map(OsString::from));
-    // Nothing has to survive; statistics are gathered by the tests that need them, not at random moments.
+    // No data has to survive; tests that need statistics gather them themselves, not at random moments.
     let settings = [
         "fsync=off",
         "synchronous_commit=off",

@@ -47,7 +47,7 @@ kill -s TERM 0
 /// How long a part may take to come up.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// A running program together with its directory; both are gone after the drop.
+/// A running program and its directory; both are removed on drop.
 #[derive(Debug)]
 pub struct Process {
     lifeline: Option<ChildStdin>,
@@ -60,7 +60,7 @@ pub struct Process {
 /// The signal that makes a program end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// `TERM`: for programs that have something of their own to end.
+    /// `TERM`: for programs that have child processes to end.
     Terminate,
     /// `QUIT`: PostgreSQL's immediate shutdown, which still frees its shared memory.
     Quit,
@@ -100,7 +100,7 @@ impl Process {
         Ok(Self { lifeline, watchdog, log, program, scratch })
     }
 
-    /// Waits until `is_ready` answers true; asked every 20 ms, for a minute at most.
+    /// Waits until `is_ready` returns true; checked every 20 ms, for a minute at most.
     ///
     /// # Errors
     /// When the program ends before or does not become ready; the text holds the end of its output.

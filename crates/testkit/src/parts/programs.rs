@@ -25,7 +25,7 @@ pub fn find(names: &[&str], package: &str, first: &[PathBuf]) -> Result<PathBuf>
     )))
 }
 
-/// Python: the system's rather than the first along `PATH`, which may be a script that looks for one.
+/// Python: the system's rather than the first one along `PATH`, which may be a wrapper script.
 ///
 /// # Errors
 /// When there is none.

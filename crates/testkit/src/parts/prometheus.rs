@@ -15,8 +15,8 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts one with the given configuration, beside which the rules stand as `rules.yml` (both YAML), and waits until
-    /// it is ready.
+    /// Starts one with the given configuration and the rules beside it as `rules.yml` (both YAML), and waits until it
+    /// is ready.
     ///
     /// # Errors
     /// When the program is missing, refuses the configuration or does not become ready.

@@ -29,7 +29,7 @@ pub enum Answers {
     Well,
     /// It hangs up.
     Not,
-    /// Nothing comes until it is to answer well again; then everything is answered.
+    /// No answer until [`Answers::Well`] is set; then all requests are answered.
     Later,
 }
 
@@ -40,7 +40,7 @@ pub struct Seen {
     pub keys: Vec<String>,
     /// Requests so far.
     pub requests: u64,
-    /// Those that have come and wait for [`Answers::Well`].
+    /// Requests that wait for [`Answers::Well`].
     pub waiting: u64,
 }
 
@@ -85,7 +85,7 @@ impl S3 {
         format!("{}/-/{bucket}{query}", self.url())
     }
 
-    /// Makes a bucket of this name, or says how the one that is there answers from now on.
+    /// Creates a bucket of this name, or changes how an existing one answers.
     ///
     /// # Errors
     /// When it does not answer.

@@ -82,8 +82,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Where databases of tests are kept: in memory if there is a gigabyte, as each is written and synced many times and none
-/// has to survive.
+/// The place of test databases: in memory if there is a gigabyte, because each is written and synced many times and
+/// none has to survive.
 pub(crate) async fn fast_place() -> &'static Path {
     static PLACE: OnceCell<PathBuf> = OnceCell::const_new();
     PLACE

@@ -55,9 +55,9 @@ impl Received {
 pub struct Setup {
     /// Port; a spare one when none is named.
     pub port: Option<u16>,
-    /// `user:password`, without which nothing is taken.
+    /// `user:password`, without which no message is accepted.
     pub account: Option<String>,
-    /// Whether it insists on STARTTLS, with a certificate of its own making.
+    /// Whether it requires STARTTLS, with a self-signed certificate.
     pub tls: bool,
 }
 
@@ -69,7 +69,7 @@ pub struct SmtpSink {
 }
 
 impl SmtpSink {
-    /// Starts one on a spare port that takes everything.
+    /// Starts one on a spare port that accepts every message.
     ///
     /// # Errors
     /// When aiosmtpd is missing or the server does not come up.
@@ -145,8 +145,8 @@ impl SmtpSink {
     }
 }
 
-/// The interpreter that has the library: the system's or the first one along `PATH`. Looked for once: that takes as long
-/// as it takes to start the server.
+/// The interpreter that has the library: the system's or the first one along `PATH`. Looked up once, because that takes
+/// as long as starting the server.
 fn python() -> Result<PathBuf> {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     if let Some(found) = FOUND.get() {
@@ -168,9 +168,9 @@ fn python() -> Result<PathBuf> {
     Ok(FOUND.get_or_init(|| found).clone())
 }
 
-/// A certificate for 127.0.0.1 that vouches for itself.
+/// A self-signed certificate for 127.0.0.1.
 fn certificate(directory: &Path) -> Result<()> {
-    // Not of an authority: rustls takes none for a server's.
+    // Not an authority's certificate: rustls refuses one for a server.
     const SETTINGS: &str = "[req]\ndistinguished_name=dn\nprompt=no\nx509_extensions=v3\n[dn]\nCN=sink\n[v3]\n\
         basicConstraints=critical,CA:FALSE\nsubjectAltName=IP:127.0.0.1\n";
     let openssl = programs::find(&["openssl"], "openssl", &[])?;

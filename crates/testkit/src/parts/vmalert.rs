@@ -14,9 +14,8 @@ pub struct Vmalert {
 }
 
 impl Vmalert {
-    /// Starts one as a firewall does: with the address of the alert router below which it sends, a name and a file with a
-    /// password. `source` answers its queries (as Prometheus's `/api/v1/query`); the rules (YAML) are looked at every
-    /// second.
+    /// Starts one as a firewall does: with the base address of the alert router, a name and a file with a password.
+    /// `source` answers its queries (as Prometheus's `/api/v1/query`); the rules (YAML) are evaluated every second.
     ///
     /// # Errors
     /// When the program is missing, refuses the rules or does not become ready.

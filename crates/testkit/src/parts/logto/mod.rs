@@ -25,7 +25,7 @@ pub const CLIENT: &str = "spa";
 /// How a request fails.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Instead of being looked at, it is answered so.
+    /// The answer, without carrying out the request.
     Answer(Answer),
     /// The request is carried out, but this is the answer.
     DoneBut(Answer),
@@ -84,7 +84,7 @@ impl Logto {
         self.upstream.release();
     }
 
-    /// Requests fail by this function from now on; none = as they should not.
+    /// Requests fail by this function from now on; none = they succeed as usual.
     pub fn fail_by(&self, faults: impl Fn(&Recorded) -> Option<Fault> + Send + Sync + 'static) {
         *locked(&self.shared.faults) = Arc::new(faults);
     }
@@ -94,12 +94,12 @@ impl Logto {
         self.fail_by(move |_| Some(Fault::Answer(answer.clone())));
     }
 
-    /// Requests are answered as they should be again.
+    /// Requests succeed as usual again.
     pub fn recover(&self) {
         self.fail_by(|_| None);
     }
 
-    /// Method and path of the requests to the Management API since it was last asked, without `/api`.
+    /// Method and path, without `/api`, of the requests to the Management API since the last call of this.
     #[must_use]
     pub fn calls(&self) -> Vec<String> {
         let taken = self.upstream.take();
@@ -109,7 +109,7 @@ impl Logto {
         calls.collect()
     }
 
-    /// All requests since the calls were last asked for.
+    /// All requests since the last call of this.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.upstream.requests()

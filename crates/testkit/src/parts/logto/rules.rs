@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// The problem of a request.
 pub(super) enum Wrong {
-    /// A token that is not good any more: an answer of its own, no fault of the test.
+    /// An expired token, which gets an answer of its own and does not fail the test.
     Unauthorized,
     /// Not in the list.
     Outside(String),

@@ -44,7 +44,7 @@ pub struct Tenant {
     pub sessions: BTreeMap<String, (String, String)>,
     /// Discovery names an introspection endpoint.
     pub introspects: bool,
-    /// A creation was not answered as it should be; searching is allowed from then on.
+    /// A creation was not answered properly; searching is allowed from then on.
     pub has_lost_an_answer: bool,
     made: u32,
 }
@@ -150,7 +150,7 @@ impl Tenant {
         names.map(|(_, name)| name.clone()).collect()
     }
 
-    /// Tokens of the management application are good no more.
+    /// Invalidates all tokens of the management application.
     pub fn expire_tokens(&mut self) {
         self.old_tokens.extend(self.good_tokens.drain());
     }
@@ -435,7 +435,7 @@ fn one(found: Option<&Value>) -> Answer {
     found.map_or_else(missing, |value| Answer::json(200, value))
 }
 
-/// As Logto pages: 20 rows unless asked for more.
+/// Pages as Logto does: 20 rows by default.
 fn page(request: &Recorded, all: &[Value]) -> Answer {
     let query = request.query.clone().unwrap_or_default();
     let number = |name: &str| {

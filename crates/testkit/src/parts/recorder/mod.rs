@@ -114,7 +114,7 @@ impl Answer {
         Self { delay: Duration::ZERO, is_held: false, kind: Kind::Raw(bytes.into()) }
     }
 
-    /// The end of the connection without a byte of answer.
+    /// Closes the connection without a byte of answer.
     #[must_use]
     pub const fn dropped() -> Self {
         Self { delay: Duration::ZERO, is_held: false, kind: Kind::Raw(Vec::new()) }
@@ -233,7 +233,7 @@ impl Recorder {
     pub async fn wait_within(&self, count: usize, limit: Duration) -> Result<Vec<Recorded>> {
         let waiting = async {
             loop {
-                // Asked for before the look, so that a request between the look and the wait is not missed.
+                // Subscribed before the check, so that a request between the check and the wait is not missed.
                 let changed = self.shared.changed.notified();
                 let requests = self.requests();
                 if requests.len() >= count {
@@ -273,13 +273,13 @@ async fn converse(stream: TcpStream, number: u64, shared: Arc<Shared>) {
         let script = Arc::clone(&*locked(&shared.script));
         let answer = script(&request);
         let method = request.method.clone();
-        // Before the request can be seen, so that a release after that is not missed.
+        // Subscribed before the request becomes visible, so that a release after that is not missed.
         let mut releases = shared.releases.subscribe();
         locked(&shared.requests).push(request);
         shared.changed.notify_waiters();
         tokio::time::sleep(answer.delay).await;
         if answer.is_held {
-            // An error means that the recorder is gone, and with it this task.
+            // An error means that the recorder was dropped, and this task ends with it.
             let _ = releases.changed().await;
         }
         if !matches!(connection.write(&method, &answer.kind).await, Ok(true)) {
@@ -289,7 +289,7 @@ async fn converse(stream: TcpStream, number: u64, shared: Arc<Shared>) {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A script that failed a test must not fail the others.
+    // A script that panicked in one test must not fail the others.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
