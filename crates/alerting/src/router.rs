@@ -34,7 +34,7 @@ pub struct StoredAlert {
 }
 
 impl StoredAlert {
-    /// An alert as it comes in, with the defaults for missing times.
+    /// An incoming alert, with defaults for missing times.
     pub fn new(mut posted: PostedAlert, now: Nanos, resolve_timeout: Duration) -> StoredAlert {
         let (starts_at, ends_at, timeout) = posted.span(now, resolve_timeout);
         let annotations = std::mem::take(&mut posted.annotations);
@@ -82,7 +82,7 @@ pub const REFRESH_AFTER_OUTAGE: Duration = Duration::from_secs(5 * 60);
 /// An outage of at most this does not count (spec: alert-router#life).
 pub const SHORT_OUTAGE: Duration = Duration::from_secs(60);
 
-/// A time in which the service could not take refreshes.
+/// A time in which the service could not accept refreshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
     down_since: Nanos,
@@ -96,7 +96,8 @@ impl fmt::Display for Outage {
 }
 
 impl Outage {
-    /// From the last sign of life before it and the first one after it; an outage of at most a minute does not count.
+    /// From the last sign of life before the outage and the first one after it; an outage of at most a minute does not
+    /// count.
     pub fn new(last_alive: Nanos, started: Nanos) -> Option<Outage> {
         started.exceeds(last_alive, SHORT_OUTAGE).then_some(Outage { down_since: last_alive, started })
     }
@@ -106,7 +107,7 @@ impl Outage {
         self.started
     }
 
-    /// Between which ends, both included, alerts still count as firing at `now`.
+    /// The range of ends, both included, with which alerts still count as firing at `now`.
     pub fn spares(&self, now: Nanos) -> Option<(Nanos, Nanos)> {
         (now <= self.started.plus(REFRESH_AFTER_OUTAGE)).then_some((self.down_since, self.started))
     }
@@ -126,7 +127,7 @@ fn overlap(old: &StoredAlert, new: &StoredAlert) -> bool {
         || (new.starts_at > old.starts_at && new.starts_at < old.ends_at)
 }
 
-/// The new alert with the earlier start; an end that senders gave wins over an earlier one.
+/// The new alert with the earlier start; an end set by a sender takes precedence over an earlier one.
 fn merge(old: &StoredAlert, mut new: StoredAlert, now: Nanos) -> StoredAlert {
     new.starts_at = new.starts_at.min(old.starts_at);
     let keep_old_end =
@@ -146,8 +147,8 @@ pub struct ActiveSilence {
 }
 
 impl ActiveSilence {
-    /// `None` if an expression cannot be compiled: such a silence, which only another writer can have made,
-    /// silences nothing.
+    /// `None` if an expression cannot be compiled: such a silence, which only another program can have written,
+    /// silences no alert.
     pub fn new(id: Uuid, matchers: &[Matcher]) -> Option<ActiveSilence> {
         let compiled = matchers.iter().cloned().map(Matcher::compile).collect::<Result<_, _>>().ok()?;
         Some(ActiveSilence { id, matchers: compiled })
@@ -280,9 +281,9 @@ impl StoredSilence {
 /// The changes of a POST of a silence; all of them in one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SilencePut {
-    /// To be written, new or in place; its id is the answer.
+    /// The silence to be written, new or updated; its id is the answer.
     pub put: StoredSilence,
-    /// The one it replaces, to be written as expired.
+    /// The silence it replaces, to be written as expired.
     pub replaced: Option<StoredSilence>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Severities in the order of spec: alert-configuration#layers. Whatever else an alert says, or nothing, counts as
+/// Severities in the order of spec: alert-configuration#layers. An alert with any other severity, or none, counts as
 /// [`Severity::Info`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

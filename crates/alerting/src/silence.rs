@@ -11,7 +11,7 @@ use crate::{
 use bailiwick_domain::json::{self, Json, write_str};
 use uuid::Uuid;
 
-/// A silence that passed all checks but the ownership of its id, which needs the stored one.
+/// A silence that passed all checks except the ownership of its id, which needs the stored one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedSilence {
     /// The silence to update, if any.
@@ -33,7 +33,7 @@ pub struct PostedSilence {
 /// The settings by which a silence is checked.
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceIntake<'a> {
-    /// The calling system. `None` leaves the matchers alone; only for the plain interface of conformance tests.
+    /// The calling system. `None` keeps the matchers as they are; only for the plain interface of conformance tests.
     pub identity: Option<&'a Identity>,
     /// Time of the request.
     pub now: Nanos,
@@ -41,7 +41,7 @@ pub struct SilenceIntake<'a> {
     pub limits: &'a Limits,
 }
 
-/// Reads the body of a POST and puts the silence on the calling system.
+/// Reads the body of a POST and binds the silence to the calling system.
 pub fn parse_silence(body: &[u8], intake: &SilenceIntake<'_>) -> Result<PostedSilence, Reject> {
     if body.trim_ascii().is_empty() {
         return Err(Reject::required("silence"));
@@ -94,7 +94,7 @@ impl<'j> Raw<'j> {
         })
     }
 
-    /// Everything missing is named before anything is judged; the order is that of the interface.
+    /// All missing fields are reported before any value is checked; the order is that of the interface.
     fn check(self, intake: &SilenceIntake<'_>) -> Result<PostedSilence, Reject> {
         let comment = self.comment.ok_or_else(|| Reject::required("comment"))?;
         let created_by = self.created_by.ok_or_else(|| Reject::required("createdBy"))?;
@@ -179,7 +179,7 @@ fn boolean(value: &Json<'_>, key: &str, path: &str) -> Result<Option<bool>, Stri
 
 fn time(value: &Json<'_>, key: &str) -> Result<Option<Nanos>, String> {
     match string(value, key, "")? {
-        // Other routers read an empty text as the epoch: a start in the past, or an end that is over.
+        // Other routers read an empty text as the epoch: a start in the past, or an end that has passed.
         Some("") => Ok(Some(Nanos::EPOCH)),
         Some(text) => Nanos::parse(text).map(Some).ok_or_else(|| format!("{key}: not a date-time")),
         None => Ok(None),
@@ -231,8 +231,8 @@ fn check_times(silence: &PostedSilence, intake: &SilenceIntake<'_>) -> Result<()
     Err(Reject::bad(format!("Failed to create silence: {fault}")))
 }
 
-/// Names, expressions, that something is selected, and that a stable label selects the own system. A silence of
-/// nothing but the own system is fine.
+/// Checks the names, the expressions, that the silence selects something, and that a matcher of a stable label selects
+/// the calling system. A silence of the whole system is allowed.
 fn check_matchers(matchers: &[Matcher], identity: Option<&Identity>) -> Result<(), Reject> {
     let mut all_match_empty = true;
     let mut only_stable = true;
@@ -282,7 +282,7 @@ pub fn path_id(text: &str) -> Result<Uuid, Reject> {
     })
 }
 
-/// Does a silence with these matchers belong to the system? Only a literal, positive matcher counts.
+/// Whether a silence with these matchers belongs to the system. Only a literal, positive matcher counts.
 pub fn is_owned(matchers: &[Matcher], system_key: &str) -> bool {
     matchers.iter().any(|m| m.op == Op::Equal && m.name == SYSTEM_KEY && m.value == system_key)
 }

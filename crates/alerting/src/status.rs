@@ -3,7 +3,7 @@
 use crate::{Nanos, listing::NEUTRAL_RECEIVER};
 use bailiwick_domain::json::write_str;
 
-/// The status document: the reported version and the start of the service are its only facts.
+/// The status document: the reported version and the start of the service are its only real data.
 pub fn status_document(version: &str, started: Nanos) -> String {
     let mut out =
         String::from("{\"cluster\":{\"status\":\"ready\",\"peers\":[]},\"versionInfo\":{\"version\":");

@@ -64,13 +64,13 @@ impl Language {
 /// The settings that messages show besides the alert.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// Where people open the user interface, without a slash at the end.
+    /// Address of the user interface, without a slash at the end.
     pub app_url: String,
     /// Of the times.
     pub zone: Zone,
 }
 
-/// A time zone as its differences to UTC: plain data, so that nothing has to be looked up.
+/// A time zone as its differences to UTC: plain data that needs no look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// Whenever nothing else holds.

@@ -12,7 +12,7 @@ const SECOND: i128 = 1_000_000_000;
 const DAY_SECONDS: i64 = 86_400;
 
 impl Nanos {
-    /// 0001-01-01T00:00:00Z, which senders write for "not set".
+    /// 0001-01-01T00:00:00Z, which senders write for a missing time.
     pub const ZERO_TIME: Nanos = Nanos(-62_135_596_800 * SECOND);
     /// The Unix epoch.
     pub const EPOCH: Nanos = Nanos(0);
@@ -44,7 +44,7 @@ impl Nanos {
         Ts(i64::try_from(self.0.div_euclid(1000)).unwrap_or(i64::MAX))
     }
 
-    /// Is this the zero time, which stands for "not set"?
+    /// Whether this is the zero time, which stands for a missing one.
     pub fn is_zero_time(self) -> bool {
         self == Nanos::ZERO_TIME
     }

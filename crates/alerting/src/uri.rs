@@ -1,7 +1,7 @@
-//! Which texts senders may give as the address that produced an alert.
+//! The texts that senders may give as the address that produced an alert.
 
-/// Is this an absolute or a relative URI? As lenient as senders are used to: spaces and characters beyond ASCII are
-/// fine in the path, but escapes, scheme, host and port must be right.
+/// Whether this is an absolute or a relative URI. It is as lenient as senders expect: spaces and characters beyond
+/// ASCII are allowed in the path, but escapes, scheme, host and port must be valid.
 pub(crate) fn is_uri(text: &str) -> bool {
     if text.is_empty() || text.bytes().any(|b| b < 0x20 || b == 0x7f) {
         return false;
@@ -49,7 +49,7 @@ fn is_authority(authority: &str) -> bool {
     user_ok && port_ok && name_ok && escapes_are_whole(user) && escapes_are_whole(name)
 }
 
-/// Does every percent sign begin two hex digits?
+/// Whether every percent sign begins two hex digits.
 fn escapes_are_whole(text: &str) -> bool {
     text.split('%').skip(1).all(|after| {
         let b = after.as_bytes();

@@ -12,7 +12,7 @@ use url::Url;
 /// Longest address, in characters.
 pub const MAX_URL_CHARS: usize = 2048;
 
-/// Hosts and networks that webhooks may go to although they are not public.
+/// Hosts and networks that webhooks may use although they are not public.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedHosts {
     names: Vec<String>,
@@ -44,12 +44,12 @@ pub struct Target {
     pub host: String,
     /// Port.
     pub port: u16,
-    /// The host is named in the setting: its addresses need not be public.
+    /// The setting names the host, so its addresses need not be public.
     pub is_allowed_by_name: bool,
 }
 
 impl Target {
-    /// Judges the text of an address: `required`, `max`, `invalid_format`, `invalid_scheme`, `missing_host`,
+    /// Checks the text of an address: `required`, `max`, `invalid_format`, `invalid_scheme`, `missing_host`,
     /// `credentials_not_allowed`, `invalid_host_format`, `host_not_allowed` or `host_not_publicly_routable`.
     pub fn parse(text: &str, allowed: &AllowedHosts) -> Rule<Target> {
         if text.trim().is_empty() {
@@ -63,7 +63,7 @@ impl Target {
         if text.contains(is_doubtful) || text.contains("{{") {
             return Err("invalid_format");
         }
-        // A router refuses its whole document for one of these in a path or fragment.
+        // A router refuses its whole document if a path or fragment has an incomplete escape.
         if !has_whole_escapes(text) {
             return Err("invalid_format");
         }
@@ -100,7 +100,7 @@ impl Target {
     }
 }
 
-/// Whether every `%` outside the query has two hexadecimal digits behind it.
+/// Whether two hexadecimal digits follow every `%` outside the query.
 fn has_whole_escapes(text: &str) -> bool {
     let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
     let path = before.split('?').next().unwrap_or_default();
@@ -144,7 +144,7 @@ fn is_dns_name(host: &str) -> bool {
         })
 }
 
-/// Names that mean the machine itself or its own network wherever they are asked.
+/// Names that stand for the machine itself or its own network wherever they are resolved.
 fn is_local_name(host: &str) -> bool {
     host.rsplit('.').next().is_some_and(|last| matches!(last, "localhost" | "local" | "internal"))
 }
@@ -177,7 +177,7 @@ mod tests {
             ("https://8.8.8.8/x", "fine"),
             ("https://[2606:4700::1111]:8443/x", "fine"),
             ("https://[::ffff:8.8.8.8]/", "fine"),
-            // Networks without IPv4 reach the rest of the world through these.
+            // Networks without IPv4 reach IPv4 addresses through these.
             ("https://[64:ff9b::808:808]/", "fine"),
             ("https://[2002:808:808::1]/", "fine"),
             ("", "required"),

@@ -56,7 +56,7 @@ pub trait Recipient: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwn
     fn check(draft: Self::Draft, at: &str, check: &mut Check<'_>) -> Option<Self>;
     /// Two recipients with the same key are the same one.
     fn key(&self) -> String;
-    /// The severities of which this recipient receives alerts; empty = all.
+    /// The severities of alerts that this recipient receives; empty = all.
     fn severities(&self) -> &[Severity];
     /// The same, to be changed.
     fn severities_mut(&mut self) -> &mut Vec<Severity>;
@@ -71,13 +71,13 @@ pub trait Recipient: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwn
     }
     /// Replaces the secret by its visible part.
     fn redact(&mut self) {}
-    /// Hides the whole recipient but its severities.
+    /// Hides the whole recipient except its severities.
     fn hide(&mut self);
     /// The part of the recipient that stays visible when its secret is hidden.
     fn visible(&self) -> Visible {
         Visible::default()
     }
-    /// The visible part and the secret of a draft whose secret was sent back in its hidden form.
+    /// The visible part and the secret of a draft with a hidden secret.
     fn redacted_secret(_: &mut Self::Draft) -> Option<(Visible, &mut String)> {
         None
     }

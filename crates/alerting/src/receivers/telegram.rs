@@ -195,8 +195,8 @@ fn token_rule(token: &str) -> Rule<()> {
 }
 
 impl Message<'_> {
-    /// The text of a message, with Telegram's HTML. A text that would be too long ends early, but never within a tag or
-    /// an entity, which Telegram would refuse.
+    /// The text of a message, with Telegram's HTML. A text that would be too long is cut, but never within a tag or an
+    /// entity, which Telegram would refuse.
     pub fn telegram(&self, language: Language, around: &Surroundings) -> String {
         let mut out = BoundedHtml { text: String::new(), left: MAX_MESSAGE_CHARS };
         for alert in &self.snapshot.alerts {
@@ -224,7 +224,7 @@ impl Message<'_> {
     }
 }
 
-/// HTML of a bounded length. Each method says whether its text fitted.
+/// HTML of a bounded length. Each method returns whether its text fitted.
 struct BoundedHtml {
     text: String,
     /// Characters that still fit.

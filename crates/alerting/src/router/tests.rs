@@ -231,7 +231,7 @@ proptest! {
         let kept = store(Some(&old), new.clone(), at(now));
         // The sender's last values stay: labels, annotations, time of the push.
         prop_assert_eq!((&kept.labels, kept.updated_at, kept.timeout), (&new.labels, new.updated_at, new.timeout));
-        // Both ends of the span come from one of the two, and it is still a span.
+        // Both ends of the span come from one of the two, and the start is not after the end.
         prop_assert!(kept.starts_at == old.starts_at || kept.starts_at == new.starts_at);
         prop_assert!(kept.ends_at == old.ends_at || kept.ends_at == new.ends_at);
         prop_assert!(kept.starts_at <= kept.ends_at);
@@ -250,7 +250,7 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<StoredSilence>(&serde_json::to_string(&s).unwrap()).unwrap(), s);
     }
 
-    /// See spec: alert-guarantees#guarantees rule 29: after an update at most one of the two is not over.
+    /// See spec: alert-guarantees#guarantees rule 29: after an update at most one of the two is not expired.
     #[test]
     fn never_two_after_an_update(start in 0i64..100, end in 101i64..200, s2 in 0i64..300, len in 1i64..100, now in 0i64..250, same in any::<bool>()) {
         let old = kept(start, end, 0);

@@ -103,7 +103,7 @@ fn unreadable_bodies() {
     ] {
         unreadable(with(key, value).to_string().as_bytes(), reason);
     }
-    // Wrong types are found before anything is missed.
+    // Wrong types are reported before missing values.
     unreadable(br#"{"startsAt":1}"#, "startsAt: expected a string, found number");
 }
 
