@@ -36,7 +36,7 @@ pub enum Credential {
     /// A system's key and secret, or its older pair; only where the settings accept older pairs (spec:
     /// systems-interface#older-paths).
     SystemOrLegacy,
-    /// A system's older pair, registered or not; as above.
+    /// A system's older pair, registered or not; with the same condition.
     Legacy,
 }
 
@@ -104,25 +104,25 @@ pub struct Route {
     pub credential: Credential,
     /// Permission.
     pub gate: Gate,
-    /// Refused with the caller's own user id in the path (spec: users#scope).
+    /// Refused if the path has the caller's own user id (spec: users#scope).
     pub not_self: bool,
     /// Text of a 500, where the operation has one.
     pub failed: Option<&'static str>,
-    /// An answer that takes longer, reading the body included, is given up (spec: conventions#limits).
+    /// Longest time of an answer, including reading the body (spec: conventions#limits).
     pub answers_within: Duration,
     /// Organization family, for handlers shared by the three.
     pub family: Option<OrgType>,
     /// Status of success, for OpenAPI.
     pub success: u16,
-    /// Whether it is about one entity with a tag: `If-Match` and `If-None-Match` are heeded.
+    /// Whether it concerns one entity with a tag and supports `If-Match` and `If-None-Match`.
     pub is_conditional: bool,
     /// Schema of the request body.
     pub takes: Option<SchemaOf>,
     /// Whether that body may be left out.
     pub takes_nothing_too: bool,
-    /// Schema of `data`; of the whole answer where the alerting proxy serves the row.
+    /// Schema of `data`, or of the whole answer if the alerting proxy serves the row.
     pub gives: Option<SchemaOf>,
-    /// Whether `data` is null where there is nothing to show.
+    /// Whether `data` may be null.
     pub gives_null_too: bool,
     /// Refusals that do not follow from credential, path and body, for OpenAPI.
     pub may_answer: &'static [u16],
@@ -246,7 +246,7 @@ impl Route {
         Route { may_answer: statuses, ..self }
     }
 
-    /// Schema of `data`, which is null where there is nothing to show.
+    /// Schema of `data`, which may be null.
     #[must_use]
     pub(crate) fn gives_or_null<T: utoipa::ToSchema>(self) -> Route {
         Route { gives_null_too: true, ..self.gives::<T>() }
@@ -309,7 +309,7 @@ impl Route {
         self.served.is_some()
     }
 
-    /// Whether its body is a file, or a form with files: read as it comes, and never kept for a record.
+    /// Whether its body is a file, or a form with files: such a body is streamed, and never recorded.
     pub const fn is_upload(&self) -> bool {
         self.takes_file.is_some() || !self.takes_form.is_empty() || self.takes_bytes
     }

@@ -57,7 +57,7 @@ pub(crate) fn names() -> Arc<[RouteName]> {
     NAMES.get_or_init(make).clone()
 }
 
-/// Tells the outermost layer, with the answer, which route it is of.
+/// Reports the route of an answer to the outermost layer.
 #[derive(Clone, Debug)]
 pub(crate) enum Matched {
     /// A row of the table.

@@ -74,8 +74,8 @@ fn spell_out(schema: &mut Value) {
     parts.into_iter().for_each(spell_out);
 }
 
-/// Forms are distinguished by their fields, and fields that a form does not name are ignored: a value may be of two of
-/// them, which `oneOf` would forbid.
+/// Forms are distinguished by their fields, and unknown fields are ignored, so a value may match two forms; `oneOf`
+/// would forbid that.
 fn any_of_its_forms(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     if let Some(forms) = schema.remove("oneOf") {

@@ -38,7 +38,7 @@ struct Inner {
 }
 
 impl Web {
-    /// `None` where no files are configured, or they could not be read.
+    /// `None` if no files are configured, or they cannot be read.
     pub fn new(app: &App) -> Option<Web> {
         let static_files = app.static_files().ok()??;
         let policy = HeaderValue::from_str(&policy(&app.settings)).ok()?;
@@ -173,7 +173,7 @@ fn opens_a_page(headers: &HeaderMap) -> bool {
     types.any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/html")))
 }
 
-/// Whether the client takes this encoding; one that it gives no weight is refused.
+/// Whether the client accepts this encoding; a weight of zero refuses it.
 fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|item| {

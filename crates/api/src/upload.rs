@@ -15,7 +15,7 @@ const PROGRESS: Duration = Duration::from_secs(15);
 /// Bytes beside the named part that a body may have: boundaries, headers, other small parts.
 const BESIDE: u64 = 64 * 1024;
 
-/// Most parts of a form: more than any operation has names for.
+/// Most parts of a form: more than any operation has names.
 const PARTS: usize = 32;
 
 /// A part of a form.
@@ -27,7 +27,7 @@ pub struct Part {
     pub content_type: Option<String>,
     /// Bytes it has.
     pub size: u64,
-    /// Those of them that were to be kept, from the first.
+    /// The bytes that were kept, from the first.
     pub bytes: Bytes,
 }
 
@@ -47,7 +47,7 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
     }
 }
 
-/// Why there is no file; each operation has its own words for it.
+/// Why there is no file; each operation has error texts of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UploadFault {
     /// Not `multipart/form-data`, or not well formed.
@@ -60,7 +60,7 @@ pub enum UploadFault {
     TimedOut,
 }
 
-/// How the body ended before its end; travels through the multipart reader.
+/// Why the body ended early; passed through the multipart reader.
 #[derive(Debug, thiserror::Error)]
 enum Cut {
     #[error("no progress")]
@@ -101,7 +101,7 @@ impl Upload {
             if parts.len() == PARTS {
                 return Err(UploadFault::Malformed);
             }
-            // The text of the header: its words are for the use case to judge.
+            // The text of the header, which the use case checks.
             let content_type = part.headers().get(header::CONTENT_TYPE);
             let content_type = content_type.map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
             let (mut size, mut bytes, limit) = (0, BytesMut::new(), kept(&name));
@@ -134,7 +134,7 @@ impl Upload {
             let mut bytes = BytesMut::new();
             while let Some(chunk) = part.chunk().await.map_err(|e| fault(&e, size))? {
                 size += chunk.len() as u64;
-                // Counted to its end, for the answer names the size; kept only as far as it may be.
+                // Counted to its end, because the answer names the size; kept only up to the limit.
                 if size <= limit {
                     bytes.extend_from_slice(&chunk);
                 }

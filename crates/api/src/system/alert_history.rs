@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Largest delivery.
 const BODY: usize = 1024 * 1024;
 
-/// `POST /alert_history`. Nothing is read of a caller without the secret.
+/// `POST /alert_history`. The body of a caller without the secret is not read.
 pub async fn save(Service(alerts): Service<Alerts>, request: Request) -> Outcome<StatusCode> {
     alerting::history_webhook::admit(&alerts, authorization(request.headers()))?;
     let body = read(request.into_body(), BODY, Duration::from_secs(30)).await?;

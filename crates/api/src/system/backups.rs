@@ -25,7 +25,7 @@ const PROGRESS: Duration = Duration::from_secs(15);
 
 static FILENAME: HeaderName = HeaderName::from_static("x-filename");
 
-/// `POST /systems/backups`: answers once the backup is kept and listed.
+/// `POST /systems/backups`: answers once the backup is stored and listed.
 pub async fn store(
     Service(fleet): Service<Fleet>,
     Itself(system): Itself,
@@ -96,7 +96,7 @@ pub async fn read_by_token(Service(fleet): Service<Fleet>, PathText(token): Path
     file(&backup, Body::from_stream(bytes))
 }
 
-/// The file as it is: compressed it would lose its length.
+/// The uncompressed file: compression would remove its length.
 fn file(backup: &Backup, bytes: Body) -> Outcome<Response> {
     let disposition = format!("attachment; filename=\"{}\"", backup.filename);
     let disposition = HeaderValue::from_str(&disposition).map_err(Error::internal)?;

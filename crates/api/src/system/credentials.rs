@@ -11,14 +11,14 @@ use axum::response::Response;
 use bailiwick_fleet::{Fleet, systems};
 use http::{Method, StatusCode};
 
-/// Answers once the new secret is valid and the one before it is not.
+/// Answers once the new secret is valid and the previous one is not.
 pub async fn issue(
     Service(fleet): Service<Fleet>,
     Itself(system): Itself,
     Ctx(request): Ctx,
     method: Method,
 ) -> Outcome<Response> {
-    // A HEAD would end the old secret and keep the new one to itself.
+    // A HEAD would end the old secret without returning the new one.
     if method != Method::GET {
         return Ok(no_route());
     }

@@ -17,7 +17,7 @@ use bailiwick_identity::credentials::SystemIdentity;
 use http::request::Parts;
 use std::sync::Arc;
 
-/// The system that calls, as the gate has verified.
+/// The calling system, which the gate has verified.
 #[derive(Clone, Debug)]
 pub struct Itself(pub Arc<SystemIdentity>);
 
