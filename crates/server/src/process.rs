@@ -18,7 +18,7 @@ pub fn open_files() -> Option<u64> {
     current
 }
 
-/// Where this process runs, for people: the machine's name and the process's number.
+/// The host of this process, for people: the machine's name and the process id.
 pub fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = if name.trim().is_empty() { "a machine without a name" } else { name.trim() };
@@ -51,7 +51,7 @@ pub fn page() -> String {
     page.finish()
 }
 
-/// User and system time; the fields are counted from the name's end, which may contain anything.
+/// User and system time; fields are counted after the name, which may contain any character.
 fn cpu_seconds(stat: &str) -> Option<f64> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
     let user: f64 = fields.next()?.parse().ok()?;

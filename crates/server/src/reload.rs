@@ -9,7 +9,7 @@ use bailiwick_domain::{
 use std::{io, sync::Arc, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signal from now on. It ends a process that has not asked for it.
+/// Handles the signal from now on; unhandled, it would end the process.
 pub fn hangups() -> io::Result<Signal> {
     signal(SignalKind::hangup())
 }

@@ -56,7 +56,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             link_alert_refresh: config.systems.link_alert_refresh,
             registration_repeat: config.systems.registration_repeat_window,
             inventory_max_bytes: config.limits.inventory_body.bytes(),
-            // Found usable when the configuration was checked.
+            // The check of the configuration has found these rules usable.
             inventory_rules: config
                 .systems
                 .inventory_rules
@@ -246,7 +246,7 @@ fn mail(smtp: &config::Smtp) -> Option<Mail> {
     let (host, from) = smtp.host.clone().zip(smtp.from.clone())?;
     let port = u16::try_from(smtp.port.get()).unwrap_or(587);
     let security = match smtp.tls {
-        // The port where TLS always comes first (RFC 8314).
+        // The port on which TLS always comes first (RFC 8314).
         MailSecurity::StartTls if port == 465 => Security::Tls,
         MailSecurity::StartTls => Security::StartTls,
         MailSecurity::Tls => Security::Tls,
@@ -322,7 +322,7 @@ fn limits(config: &Config) -> Limits {
 mod tests {
     use super::*;
 
-    /// A setting that changes nothing would be a promise not kept.
+    /// Every setting must have an effect.
     #[test]
     fn every_limit_of_the_alert_interface_arrives() {
         let given = [

@@ -78,7 +78,7 @@ impl Tls {
 /// The problem with this validity.
 fn complaint(Validity { from, until }: Validity, now: Ts) -> Option<String> {
     let day = until.rfc3339(0);
-    // Of one that lives for days only, the last third.
+    // Of a short-lived certificate, the last third of its life.
     let soon = SOON.min(until.since(from) / 3);
     if now >= until {
         Some(format!("has expired on {day}: clients refuse it"))
@@ -94,7 +94,7 @@ fn complaint(Validity { from, until }: Validity, now: Ts) -> Option<String> {
     }
 }
 
-/// TLS 1.2 and 1.3 with the protocols that the front speaks.
+/// TLS 1.2 and 1.3 with the protocols of the front.
 fn read(certificate: &Path, key: &Path) -> Result<Present, String> {
     let of_certificate = |why: &str| format!("http.tls_certificate: {}: {why}", certificate.display());
     let of_key = |why: &str| format!("http.tls_key: {}: {why}", key.display());
@@ -105,7 +105,7 @@ fn read(certificate: &Path, key: &Path) -> Result<Present, String> {
     }
     for (n, one) in chain.iter().enumerate() {
         let parsed = ParsedCertificate::try_from(one);
-        // Those that lead to the authority are sent as they are; clients may know forms that we do not.
+        // Chain certificates of an unknown form are sent all the same, because clients may support it.
         let is_none =
             matches!(&parsed, Err(TlsError::InvalidCertificate(rustls::CertificateError::BadEncoding)));
         if is_none || n == 0 && parsed.is_err() {

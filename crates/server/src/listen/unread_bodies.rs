@@ -16,11 +16,11 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// As much of a rest is read before the answer is sent.
+/// Largest rest that is read before the answer is sent.
 const REST_BYTES: u64 = 256 * 1024;
 /// For as long.
 const REST_TIME: Duration = Duration::from_secs(1);
-/// How long it is taken after the end of an answer.
+/// How long the rest is read after the end of an answer.
 pub(super) const LINGER_TIME: Duration = Duration::from_secs(2);
 /// And how much.
 pub(super) const LINGER_BYTES: usize = 16 * 1024 * 1024;
@@ -57,7 +57,7 @@ async fn read(mut body: Incoming) -> bool {
     true
 }
 
-/// A request's body. Dropped before its end it goes to where it can be found.
+/// A request's body. If it is dropped before its end, it goes into an [`AbandonedBody`].
 pub(super) struct TrackedBody {
     body: Option<Incoming>,
     left: Option<AbandonedBody>,
