@@ -26,7 +26,7 @@ pub struct Message {
     /// `<kind>.<what>`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Path of the object; null when it cannot be read any more.
+    /// Path of the object; null when it can no longer be read.
     pub subject: Option<String>,
     /// When.
     pub time: String,
@@ -61,7 +61,7 @@ pub(super) fn generate(entropy: &dyn Entropy) -> String {
     format!("{PREFIX}{}", STANDARD.encode(random::<SECRET_BYTES>(entropy)))
 }
 
-/// The headers of a delivery: the same id at every try, signed with every secret that is in force.
+/// The headers of a delivery: the same id at every try, signed with every valid secret.
 pub(super) fn headers(id: Uuid, now: Ts, body: &[u8], secrets: &[String]) -> [(&'static str, String); 3] {
     let seconds = now.secs().to_string();
     let signatures: Vec<String> = secrets.iter().filter_map(|s| signature(id, &seconds, body, s)).collect();
@@ -84,7 +84,7 @@ fn purpose(id: Uuid) -> String {
     format!("event subscription {id}")
 }
 
-/// A text as it rests, for one subscription only.
+/// Seals a text for one subscription.
 pub(super) fn seal(keys: &Keys, entropy: &dyn Entropy, id: Uuid, text: &str) -> Result<Vec<u8>> {
     keys.seal(&purpose(id), text.as_bytes(), entropy)
 }

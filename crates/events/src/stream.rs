@@ -14,7 +14,7 @@ use std::{
 use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
 
-/// Streams of one user, of one organization, and of this process.
+/// Concurrent streams of one user, of one organization, and of this process.
 const OF_USER: usize = 5;
 const OF_ORGANIZATION: usize = 50;
 const IN_ALL: usize = 500;
@@ -22,9 +22,9 @@ const IN_ALL: usize = 500;
 const AT_ONCE: u64 = 100;
 /// Time between two reads of a busy stream.
 const PACE: Duration = Duration::from_millis(200);
-/// A credential that has ended ends the stream within this time.
+/// Within this time, the end of a credential ends its stream.
 const CHECK: Duration = Duration::from_secs(2);
-/// Something is sent at least so often, well within the time after which a connection without progress is closed.
+/// Longest silence of a stream, well within the time after which a connection without progress is closed.
 const PING: Duration = Duration::from_secs(15);
 /// When a refused client may try again.
 const COME_AGAIN: Duration = Duration::from_secs(30);
@@ -58,7 +58,7 @@ impl Streams {
         });
     }
 
-    /// A place among the streams of this process until it is dropped.
+    /// A place among this process's streams; freed on drop.
     fn place(&self, user: Uuid, organization: Uuid) -> Result<Place> {
         let whose = [(user, OF_USER), (organization, OF_ORGANIZATION), (Uuid::nil(), IN_ALL)];
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +93,7 @@ impl Drop for Place {
 /// Authenticates the credential that opened a stream again, and returns the caller with present rights.
 pub type Authenticate = Box<dyn Fn() -> BoxFuture<'static, Result<Caller>> + Send + Sync>;
 
-/// Why a stream does not begin or go on where its reader was.
+/// Why a stream does not start or continue at the reader's position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// Events after the reader's position are no longer kept.
@@ -107,13 +107,13 @@ pub enum Gap {
 pub enum Next {
     /// Events, in order.
     Events(Vec<Stored>),
-    /// Some may be missing; it goes on behind this number.
+    /// Events may be missing; the stream continues after this number.
     Gap(Gap, i64),
     /// Nothing; read up to this number.
     Ping(i64),
     /// The end: the process stops.
     Leaving,
-    /// The end: the credential opens nothing any more, or cannot be checked.
+    /// The end: the credential is no longer valid, or cannot be checked.
     Refused(Error),
 }
 
@@ -132,7 +132,7 @@ pub struct Stream {
     _place: Place,
 }
 
-/// Opens a stream behind `last`, the number its reader has read up to; none = from now on.
+/// Opens a stream after `last`, the last number that the reader has; none = from now on.
 ///
 /// # Errors
 /// 429 when there are too many.
@@ -198,7 +198,7 @@ impl Stream {
                     self.sent = Instant::now();
                     return self.gap.take().map(|gap| Next::Gap(gap, self.cursor));
                 }
-                // An API key that is used for more than this: a moment later.
+                // An API key beyond its rate is checked again a moment later.
                 Ok(_) | Err(Error::TooMany { .. }) => {}
                 Err(e) => {
                     self.is_over = true;

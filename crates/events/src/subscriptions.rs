@@ -28,11 +28,11 @@ use uuid::Uuid;
 
 /// Most patterns of a subscription.
 const TYPES: usize = 50;
-/// How long the secret before the last one signs as well.
+/// How long the previous secret also signs.
 const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 const KIND: &str = "event subscription";
 
-/// The body of a creation or change; none keeps.
+/// The body of a creation or change; none keeps the present value.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
     /// `name`.
@@ -43,7 +43,7 @@ pub struct Input {
     pub types: Option<Vec<String>>,
     /// `enabled`.
     pub enabled: Option<bool>,
-    /// `organization_id`; of a creation only, the caller's own without it.
+    /// `organization_id`; only on creation, by default the caller's own.
     pub organization_id: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn sight_of(s: &Subscription) -> Sight {
     Sight { scope, types, own: Some((s.path.id, own)) }
 }
 
-/// Whether a subscription takes an event of this type about this object, where it stands in the tree.
+/// Whether a subscription receives an event of this type about this object at its place in the tree.
 pub(super) fn takes(s: &Subscription, sight: &Sight, path: &Path, kind: &str, object_id: &str) -> bool {
     let is_own =
         |(own, types): &(OrgId, Vec<String>)| object_id == own.to_string() && types.iter().any(|t| t == kind);
@@ -111,8 +111,8 @@ fn view(
     View { url, subscription, counts, secret }
 }
 
-/// Its address. One that was sealed with another key is shown as none that can be read: everything else of the
-/// subscription can be seen and changed, the address too.
+/// Its address. One sealed with another key is shown as unreadable: everything else of the subscription can be seen and
+/// changed, and so can the address.
 fn address(service: &Events, s: &Subscription) -> String {
     signatures::open(&service.keys, s.id, &s.url).unwrap_or_else(|e| {
         tracing::error!(subscription = %s.id, error = %e, "the address of a subscription cannot be opened");
@@ -120,11 +120,10 @@ fn address(service: &Events, s: &Subscription) -> String {
     })
 }
 
-/// An address as sent: none keeps the stored one, as does that one without its secrets (spec:
-/// alert-management#management).
+/// An address as sent: none keeps the stored one, and so does its redacted form (spec: alert-management#management).
 ///
 /// # Errors
-/// `invalid_value` for another one without its secrets.
+/// `invalid_value` for the redacted form of another address.
 fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<String>> {
     let Some(url) = url else { return Ok(None) };
     let is_redacted = url.contains(REDACTED) && url.eq_ignore_ascii_case(&webhook_target::redacted(&url));
@@ -136,10 +135,10 @@ fn sent_address(url: Option<String>, stored: Option<&str>) -> Result<Option<Stri
     if is_kept { Ok(None) } else { Err(Error::field_value("url", "invalid_value", &url)) }
 }
 
-/// The subscription, if the caller may do this with it.
+/// The subscription, if the caller has permission for the action.
 ///
 /// # Errors
-/// 404 when there is none that the caller may see, 403 when they may not.
+/// 404 when the caller may not see it or it does not exist, 403 when the caller may see but not do this.
 pub async fn load(
     service: &Events,
     caller: &Caller,

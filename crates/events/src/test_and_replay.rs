@@ -19,7 +19,7 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Most events that are delivered again at once.
+/// Most events of one replay.
 const REPLAYED: i64 = 10_000;
 
 /// The result of a test.
@@ -37,8 +37,8 @@ pub struct Tested {
     pub millis: u64,
 }
 
-/// Sends one message of the type `events.test` at once, also to a subscription that is disabled. It is no event: it is
-/// in no list and not tried again.
+/// Sends one message of the type `events.test` at once, also to a disabled subscription. It is not an event: no list
+/// has it, and it is not retried.
 pub async fn test(
     service: &Events,
     caller: &Caller,
@@ -89,7 +89,7 @@ pub async fn deliveries(
     Ok(deliveries::list(&service.db, s.id, states.as_deref(), page).await?)
 }
 
-/// Which events are to be delivered again, as sent: one of both.
+/// The events to deliver again, as sent: exactly one of the two.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
     /// `event_id`.
