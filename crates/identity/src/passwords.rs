@@ -102,8 +102,8 @@ pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit
     .map_err(Error::internal)?
 }
 
-/// The check behind sign-in, own password change and step-up. False after too many failures of an account of which the
-/// caller knows a name only.
+/// The check behind sign-in, own password change and step-up. False after too many failures of an account that the
+/// caller knows only by name.
 ///
 /// # Errors
 /// 429 when the account or name, the address or the two together have failed too often (spec: conventions#limits).
@@ -281,8 +281,8 @@ pub fn check_mode(service: &Identity) -> Result<()> {
     Err(Error::bad_request("password change not available for this user"))
 }
 
-/// `POST /me/change-password` (spec: account#change-password): the calling chain and its login stay, everything else of
-/// the user ends.
+/// `POST /me/change-password` (spec: account#change-password): the calling chain and its login stay; all other sessions
+/// of the user end.
 ///
 /// # Errors
 /// The fields in the order of the specification; 429 after too many wrong current passwords.

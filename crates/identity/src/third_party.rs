@@ -39,7 +39,7 @@ pub struct ThirdPartyApplication {
     pub dark_logo_url: Option<String>,
 }
 
-/// The applications that let the caller see them: those of the catalogue, and with other ids those of the tenant.
+/// The applications that admit the caller: those of the catalogue, and those of the tenant with other ids.
 pub async fn visible(service: &Identity, caller: &Caller) -> Vec<ThirdPartyApplication> {
     let theirs = logto_sync::applications(service).await;
     let (theirs, domain) = match theirs.as_deref() {
@@ -63,7 +63,7 @@ async fn sign_in_address(service: &Identity) -> String {
     }
 }
 
-/// Those of the catalogue that let the caller see them, by display name, then id. `sign_in`: where people sign in.
+/// The catalogue's applications that admit the caller, by display name, then id. `sign_in`: where people sign in.
 pub fn list(
     settings: &Settings,
     entropy: &dyn Entropy,

@@ -41,7 +41,7 @@ enum Note {
 }
 
 impl ApiKeys {
-    /// Nothing seen yet.
+    /// Without any recorded use.
     pub fn new(clock: Arc<dyn Clock>, limits: &Limits) -> ApiKeys {
         let (rate, burst) = (limits.api_key_requests_per_second, limits.api_key_request_burst);
         ApiKeys {
@@ -55,7 +55,7 @@ impl ApiKeys {
         self.requests.refused()
     }
 
-    /// Whether it is time to write this: at most once a minute, whatever requests come.
+    /// Whether it is time to write this: at most once a minute, however many requests arrive.
     fn is_due(&self, key: ApiKeyId, note: Note, now: Ts) -> bool {
         let last = self.written.get(&(key, note));
         let is_due = match note {
@@ -73,7 +73,7 @@ impl ApiKeys {
 /// Authenticates a request that carries an API key.
 ///
 /// # Errors
-/// 401 `invalid api key` for whatever is wrong with it; 429 beyond the key's rate; 503 when its state cannot be read.
+/// 401 `invalid api key` for every invalid key; 429 beyond the key's rate; 503 when its state cannot be read.
 pub(crate) async fn authenticate(
     service: &Identity,
     token: &str,

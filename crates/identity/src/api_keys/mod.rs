@@ -64,11 +64,11 @@ fn identity(caller: &Caller) -> Result<&UserIdentity> {
     caller.identity().ok_or_else(gone)
 }
 
-/// Makes a key of the caller; the token is shown this once.
+/// Creates a key of the caller; the token is shown only this once.
 ///
 /// # Errors
 /// 403 without a password of the service, 409 beyond five usable keys, the fields, a wrong password; 429 after too many
-/// of those.
+/// wrong passwords.
 pub async fn create(
     service: &Identity,
     caller: &Caller,

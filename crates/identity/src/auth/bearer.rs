@@ -50,8 +50,8 @@ pub(crate) fn invalid() -> Error {
     Error::unauthenticated("invalid token")
 }
 
-/// State that protects something could not be read: never access, whatever the cause (spec: guarantees#identity rule
-/// 11).
+/// State that protects access could not be read: access is never given then, whatever the cause (spec:
+/// guarantees#identity rule 11).
 pub(crate) fn unreadable(e: impl std::fmt::Display) -> Error {
     Error::security_unavailable(e.to_string())
 }
@@ -89,7 +89,7 @@ pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -
     Ok(Caller::user(bearer.identity.clone(), Some(presented.chain)))
 }
 
-/// Whether one of our keys is named: such a token is not shown to the provider.
+/// Whether the token names one of our keys: such a token is never sent to the provider.
 pub(crate) fn is_own(service: &Identity, token: &str) -> bool {
     [TokenKind::Access, TokenKind::Impersonation, TokenKind::Refresh]
         .into_iter()

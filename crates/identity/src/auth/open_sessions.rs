@@ -38,7 +38,7 @@ pub async fn open_of(service: &Identity, user: UserId) -> Result<OpenSessions> {
 pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> Result<()> {
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    // Held first: it keeps new sessions out until this is done.
+    // Locked first, which keeps new sessions out until the transaction ends.
     identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
     match only {
         None => revoke_user(&mut tx, now, user, None, Reason::Logout).await?,

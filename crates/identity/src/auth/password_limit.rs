@@ -18,7 +18,7 @@ use std::{
 /// The number of counters above which those without recent failures are dropped.
 const MANY_COUNTERS: usize = 30_000;
 
-/// Whose password is guessed.
+/// The account whose password is guessed.
 #[derive(Clone, Copy, Debug)]
 pub enum GuessTarget<'a> {
     /// That of a user the caller has proved to know: in a session, or by a link that was mailed.

@@ -20,7 +20,8 @@ pub enum Reason {
     RefreshReuse,
     /// The user or an organization above the user was deleted.
     Deleted,
-    /// The same with suspended: says why an earlier token stays dead when the suspension is over.
+    /// The user or an organization above the user was suspended: the reason why an earlier token stays invalid when the
+    /// suspension is over.
     Suspended,
 }
 
@@ -99,7 +100,7 @@ pub async fn end_impersonations_of_destroyed(
     end_both(tx, now, by, of, Reason::Deleted.told_of(false)).await
 }
 
-/// Whose rows are removed for good.
+/// The user or organization whose rows are removed.
 #[derive(Clone, Copy, Debug)]
 pub enum Destroyed {
     /// This user's.

@@ -159,16 +159,16 @@ pub fn impersonation_token(
     Ok((service.keys.sign(TokenKind::Impersonation, &claims)?, session.expires_at.since(now).as_secs()))
 }
 
-/// The same once it is verified.
+/// The claims of a verified impersonation token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PresentedImpersonation {
     /// The session.
     pub session: ImpersonationId,
-    /// Whose rights it gives.
+    /// The impersonated user, whose rights the token gives.
     pub impersonated: UserId,
     /// The impersonator.
     pub impersonator: UserId,
-    /// Whether its time is over; that has an answer of its own (spec: authentication#bearer-errors).
+    /// Whether the token has expired; that has its own answer (spec: authentication#bearer-errors).
     pub is_expired: bool,
 }
 

@@ -39,7 +39,7 @@ pub struct UserObject {
     pub organization_name: String,
 }
 
-/// The one place that makes it.
+/// The user object; this is the one place that builds it.
 pub fn user_object(identity: &UserIdentity) -> UserObject {
     let organization = &identity.organization;
     UserObject {

@@ -22,7 +22,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 pub struct Imported(Arc<str>);
 
 impl Imported {
-    /// From its PHC form; none when it is anything else.
+    /// From its PHC form; none for any other text.
     pub fn parse(stored: &str) -> Option<Imported> {
         if stored.len() > MAX_CHARS || !stored.starts_with('$') {
             return None;

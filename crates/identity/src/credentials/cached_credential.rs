@@ -42,7 +42,7 @@ impl SystemIdentity {
     }
 }
 
-/// A row as it was at an epoch.
+/// A row as of an epoch.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// Read before the row.

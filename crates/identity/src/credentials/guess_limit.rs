@@ -67,7 +67,7 @@ impl Failures {
         self.hasher.hash_one(sought)
     }
 
-    /// Refuses a pair that has failed too often, whatever it presents now.
+    /// Refuses a pair that has failed too often, even if the secret is right now.
     pub fn check(&self, pair: Pair, now: Ts) -> Result<()> {
         match self.counts.get(&pair) {
             Some(count) if count.failures.load(Ordering::Relaxed) > self.limit => self.refuse(&count, now),

@@ -80,7 +80,7 @@ pub async fn import(service: &Identity, file: &[u8]) -> Result<Imports> {
     Ok(done)
 }
 
-/// Takes the older pair of a system away, or those of all; how many.
+/// Removes the older pair of one system or of all; returns how many.
 pub async fn forget_legacy(service: &Identity, system: Option<SystemId>) -> Result<u64> {
     let mut tx = service.db.begin().await?;
     let gone = legacy::remove(&mut tx, system).await?;

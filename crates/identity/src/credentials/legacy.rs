@@ -16,7 +16,7 @@ use std::{net::IpAddr, sync::Arc};
 /// Longest older id.
 const MAX_CHARS: usize = 255;
 
-/// Whether this can be an older id: anything that can stand before the colon of a Basic credential.
+/// Whether this can be an older id: any text that can precede the colon of a Basic credential.
 pub(super) fn is_legacy_id(text: &str) -> bool {
     (1..=MAX_CHARS).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic() && b != b':')
 }
@@ -65,7 +65,7 @@ async fn by_pair(
     } else {
         None
     };
-    // The same work whatever is wrong.
+    // The same work whatever the error, so the response time reveals nothing.
     let hash = found.as_ref().and_then(|(_, hash)| SaltedHash::parse(hash));
     let is_right = is_secret(hash.as_ref(), basic.password().unwrap_or_default());
     let matching = found.filter(|(system, _)| {

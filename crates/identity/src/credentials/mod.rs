@@ -35,7 +35,7 @@ use moka::sync::Cache;
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Systems kept in memory.
+/// The most systems in the cache.
 const ENTRIES: u64 = 100_000;
 /// Keys known to be unknown.
 const UNKNOWN: u64 = 50_000;
@@ -103,7 +103,7 @@ impl Credentials {
         }
     }
 
-    /// The system with this key as it is now; none = no such key.
+    /// The present system with this key; none = no such key.
     async fn entry(&self, service: &Identity, key: &str, epoch: i64) -> Result<Option<Arc<Entry>>> {
         if let Some(entry) = self.entries.get(key).filter(|e| e.epoch == epoch) {
             return Ok(Some(entry));
@@ -152,7 +152,7 @@ async fn read_epoch(db: Db, waiting: usize) -> Result<Vec<i64>, StoreError> {
     Ok(vec![epoch; waiting])
 }
 
-/// One statement for all keys that wait. Every epoch handed in was read before, so the newest of them is a true tag.
+/// One statement for all waiting keys. Every requested epoch was read before, so the newest of them is a correct tag.
 async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Option<Arc<Entry>>>, StoreError> {
     let epoch = group.iter().map(|(_, epoch)| *epoch).max().unwrap_or_default();
     let mut keys: Vec<String> = group.iter().map(|(key, _)| key.clone()).collect();
@@ -181,7 +181,7 @@ async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<
     let epoch = credentials.epoch(service).await?;
     let entry = credentials.entry(service, &basic.key, epoch).await?;
     let secret = basic.password().and_then(SystemSecret::parse).filter(SystemSecret::is_long_enough);
-    // The same work whatever is wrong.
+    // The same work whatever the error, so the response time reveals nothing.
     let is_right =
         is_secret(entry.as_ref().map(|e| &e.hash), secret.as_ref().map_or("", |s| s.secret.expose()));
     let own = entry.zip(secret).filter(|(e, secret)| (secret.public == e.public) & e.is_allowed);

@@ -18,7 +18,7 @@ pub struct SaltedHash {
 }
 
 impl SaltedHash {
-    /// From the stored form; none when it is anything else.
+    /// From the stored form; none for any other text.
     pub fn parse(stored: &str) -> Option<SaltedHash> {
         let (salt, digest) = stored.split_once(':')?;
         Some(SaltedHash { salt: unhex(salt)?, digest: unhex(digest)? })
@@ -55,7 +55,7 @@ pub fn hash_secret(secret: &str, entropy: &dyn Entropy) -> String {
     format!("{}:{}", hex(&salt), hex(digest(&salt, secret).as_ref()))
 }
 
-/// Whether the secret part has this hash. Without one the work is the same and the answer no.
+/// Whether the secret part has this hash. Without a hash the work is the same and the result is false.
 pub fn is_secret(stored: Option<&SaltedHash>, secret: &str) -> bool {
     let none = SaltedHash::none();
     let hash = stored.unwrap_or(&none);

@@ -95,7 +95,7 @@ async fn complete(
     words: &str,
     data: Option<&str>,
 ) -> Result<(), StoreError> {
-    // The beginning is safe on disk; of the end a crash may take the last moment.
+    // The beginning is committed safely; a crash may lose the end of the most recent entries.
     let mut tx = service.db.begin_relaxed().await?;
     entries::complete(&mut tx, seq, status, words, data).await?;
     tx.commit().await

@@ -8,19 +8,19 @@ use serde_json::Value;
 use std::borrow::Cow;
 use url::form_urlencoded;
 
-/// Stands in the place of a secret.
+/// Replaces a secret.
 const REDACTED: &str = "[REDACTED]";
-/// Characters that are kept.
+/// The most characters of a record.
 const KEPT_CHARS: usize = 10_000;
 /// Parts of the names of values that are hidden. The longer names of the specification contain one of these.
 const SECRET: [&str; 5] = ["password", "secret", "token", "auth", "key"];
-/// Characters of a content type that are kept.
+/// The most characters of a recorded content type.
 const TYPE_CHARS: usize = 100;
 
 /// The body of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Sent<'a> {
-    /// All of it.
+    /// The complete body.
     Whole(&'a [u8]),
     /// Of an upload, or of a body that was cut off, the size.
     Bytes(u64),
@@ -63,7 +63,7 @@ pub fn shown_address(path: &str, query: Option<&str>) -> String {
     of_query(query).map_or_else(|| path.to_string(), |query| format!("{path}{query}"))
 }
 
-/// The path without the secret that follows the name of a route which such a secret opens.
+/// The path without the secret, for routes that such a secret opens; the secret follows the name of the route.
 fn shown_path(path: &str) -> Cow<'_, str> {
     const SECRET_BEHIND: [&str; 3] = ["/new-password/", "/confirm-address/", "/downloads/"];
     let end = SECRET_BEHIND.iter().find_map(|name| path.find(name).map(|at| at + name.len()));

@@ -36,7 +36,7 @@ pub struct Started {
     pub token: String,
     /// Seconds to the expiry of the consent.
     pub expires_in: u64,
-    /// Whose rights it gives.
+    /// The impersonated user, whose rights the token gives.
     pub impersonated: UserObject,
     /// The impersonator.
     pub impersonator: UserObject,
@@ -96,7 +96,7 @@ fn already(live: &Session) -> Error {
     }
 }
 
-/// One try: both people, the chain and the consent are held, and all of it is judged again.
+/// One try: locks both users, the chain and the consent, and judges all of it again.
 async fn attempt(
     service: &Identity,
     (me, chain): (UserId, ChainId),

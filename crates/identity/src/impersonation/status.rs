@@ -18,7 +18,7 @@ use bailiwick_store::{
 pub struct Current {
     /// The session.
     pub session: Session,
-    /// Whose rights it gives.
+    /// The impersonated user, whose rights the token gives.
     pub impersonated: UserObject,
     /// The impersonator.
     pub impersonator: UserObject,

@@ -18,10 +18,10 @@ use bailiwick_store::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// Reason given for all that ends a session from the impersonator's side.
+/// The reason given for every end from the impersonator's side.
 const ENDED: &str = "session ended";
 
-/// Reason given when nothing more is known of a destroyed user.
+/// The reason given when no more is known of a destroyed user.
 const DELETED: &str = "user deleted";
 
 /// The two people of a session that counts.
@@ -38,7 +38,7 @@ pub(super) enum SessionEnd {
     Impersonator { is_disabled: bool },
     /// Withdrawn, replaced or expired.
     Consent,
-    /// Suspended or deleted, and which of it.
+    /// Suspended or deleted; the text says which.
     Target(String),
 }
 
@@ -89,7 +89,7 @@ fn identity(service: &Identity, person: &Person) -> Arc<UserIdentity> {
     Arc::new(identity_of(&service.catalogue, person.user.clone()))
 }
 
-/// Judges a session. Whatever it does not know ends it.
+/// Judges a session. Unknown cases end it.
 pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, SessionEnd> {
     let cause = seen.session.end.as_ref().map(|end| end.cause);
     let over = |is_disabled| Err(SessionEnd::Impersonator { is_disabled });
@@ -107,7 +107,8 @@ pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Se
     }
     let target = seen.impersonated.as_ref().map(|person| (person, identity(service, person)));
     if let Some((person, identity)) = &target {
-        // Reach and rank, as if the target were enabled and had agreed: these two have answers of their own.
+        // Reach and rank, as if the target were enabled and had consented: suspension and a missing consent have their
+        // own answers.
         let assumed = UserTarget {
             id: person.user.id,
             path: person.path,
@@ -146,9 +147,9 @@ pub struct Acting {
     pub session: ImpersonationId,
     /// The impersonated user as the caller, or the reason for the refusal.
     pub caller: Result<Caller>,
-    /// Whether the impersonator may go back with this token, even if it opens nothing else any more.
+    /// Whether the impersonator may return with this token, even if it is good for nothing else any more.
     pub exit: Result<()>,
-    /// Whether the request is recorded: the token's own time is not over.
+    /// Whether the request is recorded: the token itself has not expired.
     pub is_recorded: bool,
 }
 
@@ -171,7 +172,7 @@ pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
         let session = &seen.session;
         session.impersonated.id == token.impersonated && session.impersonator.id == token.impersonator
     }) else {
-        // Past its time its consent is over, whatever is left of the session.
+        // An expired token means an expired consent, whatever is left of the session.
         return Err(if token.is_expired { withdrawn() } else { invalid() });
     };
     let session = seen.session.id;
@@ -215,7 +216,7 @@ async fn close(
     tx.commit().await
 }
 
-/// Whose rights a transaction has changed, other than by ending their sign-ins.
+/// The users whose rights a transaction has changed, other than by ending their sign-ins.
 #[derive(Clone, Copy, Debug)]
 pub enum Changed {
     /// This user's: their roles or their organization.

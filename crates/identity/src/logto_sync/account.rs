@@ -17,7 +17,7 @@ use bailiwick_store::{
     users,
 };
 
-/// An account that was made, or found again.
+/// An account that was created, or found again.
 pub(super) struct Account {
     /// Its id.
     pub(super) subject: String,
@@ -39,7 +39,7 @@ pub(super) async fn create(
     if earlier.creating_at.is_some() {
         let name = earlier.creating_name.as_deref().unwrap_or(&user.username);
         if let Some(subject) = find(logto, user.id, name).await? {
-            // Kept since before that creation: it is the account's.
+            // Stored since before that creation, so it is the account's password.
             let password = earlier.sealed_password.as_ref().and_then(|sealed| open(service, sealed).ok());
             let subject = link(service, logto, user, subject, password.as_deref()).await?;
             return Ok(subject.map(|subject| Account { subject, is_found: true }));

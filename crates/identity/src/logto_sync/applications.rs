@@ -28,13 +28,13 @@ const FIRST: Duration = Duration::from_secs(10);
 const FETCH: Duration = Duration::from_secs(60);
 /// Applications of third parties that are shown.
 const MOST: usize = 500;
-/// Applications that are asked about at once.
+/// How many applications are fetched at the same time.
 const AT_ONCE: usize = 8;
 
 /// What the tenant answered.
 #[derive(Debug, Default)]
 pub struct Applications {
-    /// Those of third parties, as they would stand in the catalogue, with ids of the service.
+    /// The third-party applications in the form of the catalogue, with the service's ids.
     pub(crate) clients: Vec<Client>,
     /// Where people sign in to them, when the custom domain is active.
     pub(crate) sign_in: Option<String>,
@@ -58,10 +58,10 @@ impl ApplicationCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The list, and whether it need not be asked for.
+    /// The list, and whether it is recent enough without a fetch.
     fn present(&self, now: Ts) -> (Option<Arc<Applications>>, bool) {
         let state = self.state();
-        // A clock that was set back makes nothing live longer.
+        // A clock that was set back extends no lifetime.
         let is_within = |at: Ts, life| now >= at && now.since(at) < life;
         let is_fresh = state.list.as_ref().is_some_and(|(at, _)| is_within(*at, LIFE));
         let has_failed = state.failed_at.is_some_and(|at| is_within(at, PAUSE));

@@ -81,7 +81,7 @@ pub struct LogtoSync {
 }
 
 impl LogtoSync {
-    /// Connects when it is first needed; none in the other modes.
+    /// Connects on first use; none in the other modes.
     ///
     /// # Errors
     /// The system's root certificates cannot be read.
@@ -198,7 +198,8 @@ pub async fn organization_promoted(service: &Identity, tx: &mut Tx, id: OrgId) -
 
 /// An organization with another state, which its users and those below inherit.
 pub async fn organization_moved(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
-    // Nothing of itself; but while it was deleted it was not made, and now it may be wanted.
+    // The organization itself is unchanged; but it was not created at the tenant while it was deleted, and may be
+    // needed now.
     note(service, tx, Kind::Organization, id.0, 0).await?;
     note(service, tx, Kind::Tree, id.0, aspect::STATE).await
 }
@@ -325,7 +326,7 @@ async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
     Ok(())
 }
 
-/// A link the service has made by itself.
+/// A link that the service has stored by itself.
 async fn record_link(service: &Identity, tx: &mut Tx, user: UserId, subject: &str) -> Result<()> {
     let issuer = service.logto.as_ref().map(LogtoSync::issuer);
     let entry = Entry {

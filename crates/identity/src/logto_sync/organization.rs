@@ -72,7 +72,7 @@ fn gone() -> Stop {
     refused(404, "organization", "not_found")
 }
 
-/// One that was made there, or found again.
+/// An organization that was created at the tenant, or found again.
 struct Made {
     /// Its id there.
     theirs: String,
@@ -153,7 +153,7 @@ async fn begin(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> 
     Ok(true)
 }
 
-/// Nothing was made, so nothing is to be found.
+/// Nothing was created, so no later search may find anything.
 async fn forget(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     logto::organization_not_created(&mut tx, logto.issuer(), id).await?;

@@ -27,7 +27,7 @@ pub async fn account(service: &Identity, logto: &LogtoSync, user: UserId) -> Res
     find(service, logto, user).await?.ok_or_else(|| Error::bad_request("user not synced to Logto"))
 }
 
-/// Whether it is the account's password: only an explicit refusal says no.
+/// Whether it is the account's password: only an explicit refusal means no.
 ///
 /// # Errors
 /// 502 and 504 for the provider.

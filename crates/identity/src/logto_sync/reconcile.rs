@@ -220,7 +220,7 @@ async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Op
     Ok((difference.aspects != 0).then_some(difference))
 }
 
-/// Names of the catalogue that are wanted and not held, and the other way round.
+/// Names of the catalogue that are wanted and not held, and those held and not wanted.
 fn compare(wanted: &[&str], held: &[Named], ours: &[&str]) -> (Vec<String>, Vec<String>) {
     let holds = |name: &&&str| !held.iter().any(|role| fold(&role.name) == fold(name));
     let missing = wanted.iter().filter(holds).map(|name| (*name).to_owned()).collect();

@@ -301,7 +301,7 @@ pub(super) async fn store(
     browser: &Browser,
     now: Ts,
 ) -> Result<(Uuid, String)> {
-    // The same cookie for all waiting requests of a browser, so that two tabs do not disturb each other.
+    // One cookie for all stored requests of a browser, so that two tabs do not disturb each other.
     let browser = match browser.browser.as_deref().filter(|cookie| is_cookie(cookie)) {
         Some(known) => known.to_owned(),
         None => fresh_secret(&*service.entropy),
@@ -321,7 +321,8 @@ pub(super) async fn store(
     Ok((interaction.id, browser))
 }
 
-/// Writes the grant of a request and gives the address that carries its code. Whether it may is [`consent::settle`]'s.
+/// Writes the grant of a request and returns the address that carries its code. [`consent::settle`] decides whether it
+/// may.
 pub(super) async fn grant(
     service: &Identity,
     tx: &mut Tx,
@@ -367,7 +368,7 @@ pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<Option<Identified
     Ok(if logins::hold(tx, login.id).await? { user } else { None })
 }
 
-/// The address that carries a refusal of a request found good to its client.
+/// The address that returns a refusal of a valid request to its client.
 pub(super) fn refusal(service: &Identity, request: &AuthorizationRequest, refused: &Refused) -> String {
     error_address(service, &request.redirect_uri, request.state.as_deref(), refused)
 }
@@ -392,7 +393,7 @@ fn address(service: &Identity, redirect_uri: &str, pairs: &[(&str, Option<&str>)
     with_query(redirect_uri, &query.finish())
 }
 
-/// Appends to a query, whether there is one or not; the rest of the address stays byte by byte.
+/// Appends to a query, whether there is one or not; the rest of the address stays unchanged byte by byte.
 pub(super) fn with_query(address: &str, query: &str) -> String {
     let separator = if address.contains('?') { '&' } else { '?' };
     format!("{address}{separator}{query}")

@@ -7,7 +7,7 @@ use bailiwick_policy::UserIdentity;
 use bailiwick_settings::{AccessControl, Application, Client as Configured, Settings};
 use url::{Host, Url};
 
-/// `client_id` of the client that is always there: the service's own user interface.
+/// `client_id` of the built-in client: the service's own user interface.
 pub const DEFAULT_ID: &str = "bailiwick";
 
 const DEFAULT_REDIRECT: &str = "login-redirect";
@@ -61,7 +61,7 @@ fn is_loopback(address: &str, path: &str) -> bool {
     }
 }
 
-/// How a client presents itself at an endpoint of its own.
+/// The credentials a client presents at an endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct ClientCredentials {
     /// `client_id`.
@@ -268,7 +268,7 @@ pub(crate) fn names(control: &AccessControl, identity: &UserIdentity) -> bool {
     let (organization, effective) = (&identity.organization, &identity.effective);
     let AccessControl { organization_ids, organization_roles, user_roles, user_role_ids } = control;
     let by_keys = !user_role_ids.is_empty();
-    // None = nothing is asked.
+    // None: an empty list requires nothing.
     let asked = |list: &[String], matches: &dyn Fn(&String) -> bool| {
         (!list.is_empty()).then(|| list.iter().any(matches))
     };

@@ -43,9 +43,9 @@ pub(super) enum SignInEnd {
 /// The question of a waiting request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
-    /// The login it is asked of.
+    /// The login whose user is asked.
     pub login: LoginId,
-    /// Whether it was answered with yes.
+    /// Whether the user answered yes.
     pub is_allowed: bool,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn question(request: &AuthorizationRequest, login: &Login) -> Authori
     AuthorizationRequest { asked: Some(Asked { login: login.id, is_allowed: false }), ..request.clone() }
 }
 
-/// Where the question of this id is asked.
+/// The address of the page with this question.
 pub fn address(service: &Identity, id: Uuid) -> String {
     format!("{}/consent/{id}", service.settings.provider_issuer())
 }
@@ -227,7 +227,7 @@ pub(super) async fn resume(
     authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(Denied::Gone)?;
     take(&mut tx, interaction).await?;
     let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.now()).await?;
-    // Not answered yet: the transaction ends without a trace and the page asks.
+    // Not answered yet: the transaction ends without a write, and the page asks.
     let SignInEnd::Redirect(address) = settled else { return Ok(Some(address(service, interaction.id))) };
     tx.commit().await?;
     Ok(Some(address))
@@ -271,7 +271,7 @@ pub async fn withdraw(
     let now = service.now();
     let Some((login, _)) = authorize::live_login(service, browser, now).await? else { return Ok(()) };
     let mut tx = service.db.begin().await?;
-    // Held alone, so that no sign-in that has read the consent is still under way.
+    // Locked as a writer, so that no sign-in that has read the consent is still in progress.
     let Some(user) = identities::get_for_login(&mut tx, login.user_id).await? else { return Ok(()) };
     let was_allowed = consents::withdraw(&mut tx, user.id, client_id).await?;
     let is_third_party = clients::find(&service.settings, client_id).is_some_and(|c| !c.is_first_party());

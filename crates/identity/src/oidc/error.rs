@@ -31,7 +31,7 @@ pub enum Code {
     AccessDenied,
     /// Request objects are not supported.
     RequestNotSupported,
-    /// Nor are they by reference.
+    /// Request objects by reference are not supported either.
     RequestUriNotSupported,
     /// The bearer token of userinfo.
     InvalidToken,

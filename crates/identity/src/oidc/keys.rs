@@ -44,7 +44,7 @@ impl SigningKey {
     }
 }
 
-/// Makes the first key when there is none; for the start of the service.
+/// Creates the first key when there is none; for the start of the service.
 pub async fn ensure_signing_key(service: &Identity) -> Result<()> {
     current(service).await.map(|_| ())
 }

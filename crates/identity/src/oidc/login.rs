@@ -32,7 +32,7 @@ impl Person {
 pub enum AccountPage {
     /// A live login.
     SignedIn {
-        /// Whose it is.
+        /// The signed-in user.
         person: Person,
         /// The user's consents to third-party applications.
         allowed: Vec<Allowed>,

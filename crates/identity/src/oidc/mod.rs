@@ -44,7 +44,7 @@ pub struct ProviderSubject {
     pub user_id: UserId,
     /// The browser login behind it; chains exchanged from the token end with it.
     pub login_id: LoginId,
-    /// Whose token it is.
+    /// The client of the token.
     pub client_id: String,
     /// Whether that client is first-party: only its tokens can be exchanged.
     pub first_party: bool,

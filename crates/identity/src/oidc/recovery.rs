@@ -27,7 +27,7 @@ use uuid::Uuid;
 /// The longest accepted name, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// The three forms; a token made for one is worth nothing for another. No waiting request has such an id.
+/// The three forms; a token made for one form is invalid for the others. No stored request has such an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The user has forgotten their password.
@@ -109,7 +109,7 @@ pub async fn reset(
     let now = service.now();
     let mut tx = service.db.begin().await?;
     let (person, addresses) = hold(&mut tx, link.user_id).await?;
-    // It went where links go now: neither confirmed nor changed since.
+    // The link was sent to the address that links still go to: it is neither confirmed nor changed since.
     let is_there = fold(addresses.for_recovery()) == fold(&link.address);
     if !is_there || !recovery::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);
@@ -136,7 +136,7 @@ pub async fn reset(
 pub struct Confirmation {
     /// The address.
     pub address: String,
-    /// Whether the password must be given.
+    /// Whether the user must enter their password.
     pub needs_password: bool,
 }
 

@@ -154,7 +154,7 @@ pub(super) fn form_token(service: &Identity, cookie: &str, id: Uuid) -> String {
     URL_SAFE_NO_PAD.encode(service.keys.mac(FORM, &form_data(cookie, id)))
 }
 
-/// Whether the form of this waiting request was made for this browser.
+/// Whether the form of this stored request was made for this browser.
 pub fn is_form_token(service: &Identity, browser: &Browser, id: Uuid, given: &str) -> bool {
     made_form_token(service, browser.browser.as_deref(), id, given)
 }
@@ -222,7 +222,7 @@ pub async fn replace_password(
     let mut tx = service.db.begin().await?;
     let person = identities::get_for_login(&mut tx, user).await?;
     let person = person.filter(|p| p.standing.is_enabled()).ok_or(Denied::Gone)?;
-    // Neither replaced nor expired since the page was made.
+    // Neither replaced nor expired since the page was built.
     let record = identities::password(&mut tx, user).await?.filter(|record| *record == old);
     if record.is_none_or(|record| is_expired(service, &record, now)) {
         return Err(Denied::Gone);
@@ -251,7 +251,7 @@ pub async fn restart(service: &Identity, browser: &Browser) -> Result<(), Denied
     Ok(())
 }
 
-/// A script gives name and password.
+/// A script sends name and password.
 pub async fn identify(
     service: &Identity,
     context: &RequestContext,
@@ -293,7 +293,7 @@ pub async fn resume(service: &Identity, id: Uuid, browser: &Browser) -> Result<S
         return Err(Denied::MustReplacePassword);
     }
     let mut tx = service.db.begin().await?;
-    // Locks in the order user, waiting request, login, as whatever ends the user's sessions takes them.
+    // Locks in the order user, stored request, login, like every transaction that ends the user's sessions.
     identities::get_steady(&mut tx, user).await?;
     let done = complete(service, &mut tx, &interaction, user, browser).await?;
     tx.commit().await?;

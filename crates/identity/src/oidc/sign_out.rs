@@ -17,7 +17,7 @@ pub async fn sign_out(service: &Identity, browser: &Browser) -> Result<()> {
     let Some(cookie) = browser.login.as_deref().filter(|cookie| is_cookie(cookie)) else { return Ok(()) };
     let Some(login) = logins::by_token(&service.db, &token_digest(cookie), now).await? else { return Ok(()) };
     let mut tx = service.db.begin().await?;
-    // Locks in the order user, login, chain, as the exchange takes them.
+    // Locks in the order user, login, chain, like the exchange.
     identities::get_steady(&mut tx, login.user_id).await?;
     logins::end(&mut tx, login.id, now).await?;
     revoke_login_chains(&mut tx, now, login.id).await?;

@@ -66,8 +66,8 @@ pub async fn token(
     }
 }
 
-/// Takes user, login and grant, in this order, and holds them until the transaction ends. None when one of them is
-/// no longer good, or the client no longer admits the user.
+/// Locks user, login and grant, in this order, until the transaction ends. None when one of them is no longer valid, or
+/// the client no longer admits the user.
 async fn hold(
     service: &Identity,
     tx: &mut Tx,
@@ -165,7 +165,7 @@ fn matches_challenge(challenge: Option<&str>, verifier: Option<&str>) -> bool {
     constant_time::verify_slices_are_equal(made.as_bytes(), challenge.as_bytes()).is_ok()
 }
 
-/// A resource must have been asked for at authorization (RFC 8707 §2.2).
+/// The resource must have been requested at the authorization (RFC 8707 §2.2).
 fn within(wanted: Option<&str>, grant: &Grant) -> Result<(), Refused> {
     match wanted {
         Some(wanted) if grant.resource.as_deref() != Some(wanted) => {

@@ -37,7 +37,7 @@ pub(super) async fn find(
     Ok(link(service, issuer, subject, &email, deleted).await?.or(deleted))
 }
 
-/// The verified address: as it was said already, else the issuer is asked.
+/// The verified address: from the token if it has one, otherwise from the issuer.
 async fn address(
     service: &Identity,
     external: &RelyingParty,
@@ -162,7 +162,7 @@ pub async fn unlink(service: &Identity, email: &str) -> Result<bool> {
         service.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
     let (user, _) = identities::by_email(&service.db, email).await?.ok_or(Error::NotFound("user"))?;
     let mut tx = service.db.begin().await?;
-    // Held, so that no session starts beside this.
+    // Locked, so that no session starts at the same time.
     identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound("user"))?;
     let (issuer, now) = (&external.settings.url, service.now());
     let Some(subject) = account_links::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };

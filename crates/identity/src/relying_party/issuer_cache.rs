@@ -46,12 +46,12 @@ struct State {
 #[derive(Clone, Default)]
 pub(super) struct IssuerCache(Arc<Mutex<State>>);
 
-/// Why it is asked.
+/// The reason for a fetch.
 #[derive(Clone, Copy)]
 pub(super) enum Freshness<'a> {
     /// The description will do.
     Description,
-    /// The keys as well, none older than they may be.
+    /// The keys as well, none older than their lifetime.
     Keys,
     /// Keys other than these, which do not have the one that is needed.
     OtherThan(&'a Arc<KeySet>),
@@ -159,7 +159,7 @@ impl State {
             return Some(Ok(known));
         }
         match &self.tried {
-            // One that is under way is waited for.
+            // A fetch already in progress is waited for.
             Some((at, outcome)) if self.flight.is_none() && is_within(*at, now, UNKNOWN_KEY_PAUSE) => {
                 Some(outcome.clone().map_or(Ok(known), Err))
             }
@@ -174,7 +174,7 @@ impl State {
     }
 }
 
-/// A clock that was set back makes nothing live longer.
+/// A clock that was set back extends no lifetime.
 fn is_within(at: Ts, now: Ts, life: Duration) -> bool {
     now >= at && now.since(at) < life
 }

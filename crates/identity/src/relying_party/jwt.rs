@@ -88,7 +88,7 @@ impl Material {
 #[derive(Debug)]
 struct Key {
     id: Option<String>,
-    /// The only algorithm it is for, when it says so.
+    /// The only algorithm the key is for, when it names one.
     algorithm: Option<Algorithm>,
     material: Material,
 }
@@ -144,7 +144,7 @@ impl KeySet {
                 }
                 if named.filter(fits).any(verifies) { Signed::Good } else { Signed::Never }
             }
-            // Nothing says which: none of these is all that is known.
+            // The token names no key: if none of these fits, no other is known.
             None if self.0.iter().filter(fits).any(verifies) => Signed::Good,
             None => Signed::UnknownKey,
         }
@@ -239,7 +239,7 @@ pub(super) fn is_access(word: &Value) -> bool {
     word.as_str().is_some_and(|word| known.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
-/// A token taken apart.
+/// A parsed token.
 pub(super) struct Jwt<'a> {
     /// None: one that is not accepted.
     algorithm: Option<Algorithm>,
@@ -257,7 +257,7 @@ pub(super) struct Jwt<'a> {
 pub(super) enum Shape<'a> {
     /// Not a JWT: only the issuer can read it.
     Opaque,
-    /// A JWT that nothing can be made of.
+    /// A JWT that cannot be used.
     Unusable,
     /// A JWT.
     Jwt(Box<Jwt<'a>>),
@@ -271,7 +271,7 @@ struct Header {
     crit: Option<IgnoredAny>,
 }
 
-/// Takes a token apart. Whatever has two JSON objects in the places of header and claims is a JWT, signed or not.
+/// Parses a token. Every text with JSON objects in the places of header and claims is a JWT, signed or not.
 pub(super) fn read(token: &str) -> Shape<'_> {
     let mut parts = token.split('.');
     let (Some(head), Some(body), Some(signature), None) =

@@ -58,7 +58,7 @@ impl RelyingParty {
     }
 }
 
-/// Whose client a token was issued to.
+/// The kind of client that a token was issued to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenAudience {
     /// A client whose tokens open sessions.
@@ -251,7 +251,7 @@ fn seen(claims: Claims) -> Option<Seen> {
 /// Two different names for one client.
 struct Mistaken;
 
-/// The client a token was issued to, if it says so.
+/// The client that a token was issued to, if the token names it.
 fn one_client(
     client_id: Option<String>,
     azp: Option<String>,
@@ -280,7 +280,7 @@ fn is_meant_for_us(settings: &Issuer, aud: Option<&Value>) -> bool {
         }
 }
 
-/// An opaque token, of which only the issuer knows anything: introspection where it can be had, else userinfo.
+/// An opaque token, which only the issuer can read: by introspection where it is available, else by userinfo.
 async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Result<Option<Seen>> {
     let settings = &external.settings;
     let credentials = settings.introspection.as_ref();

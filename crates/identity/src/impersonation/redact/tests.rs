@@ -56,7 +56,7 @@ proptest! {
         let kept = whole(&body, Some("application/json"));
         prop_assert!(!kept.contains(HIDDEN), "{kept}");
         prop_assert!(kept.chars().count() <= 10_000 + "... (truncated)".len());
-        // Cut anywhere it is no JSON any more, and nothing of it is kept.
+        // Cut anywhere, the body is no longer JSON, and none of it is recorded.
         let cut = &body[..body.len() - 1];
         prop_assert_eq!(whole(cut, None), format!("[{} bytes of application/octet-stream]", cut.len()));
     }
