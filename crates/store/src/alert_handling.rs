@@ -76,7 +76,7 @@ pub(crate) async fn remove_of_system(
     Ok(())
 }
 
-/// Removes up to `limit` records made before `before`; how many.
+/// Removes up to `limit` records made before `before`; returns how many.
 pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::by_index(PURGE).bind(before).bind(limit).run(tx).await
 }
@@ -157,7 +157,7 @@ pub async fn record(tx: &mut Tx, doing: Doing) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The alert that a silence was made for by management.
+/// The alert that management created this silence for.
 pub async fn silenced(tx: &mut Tx, organization: OrgId, silence: Uuid) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = Q::new(SILENCED).bind(organization).bind(silence).optional(tx).await?;
     Ok(row.map(|(fingerprint,)| fingerprint))
@@ -220,7 +220,7 @@ pub async fn firing(
     Ok(row.map(|(key,)| key))
 }
 
-/// The same if it is not over at `now`; ends that are spared after an outage do not count.
+/// The same if it has not ended at `now`; ends spared after an outage do not count.
 pub async fn firing_now(
     tx: &mut Tx,
     organization: OrgId,

@@ -33,7 +33,7 @@ pub(crate) const CHAIN: &str = "SELECT o.id, o.p2, o.p3, o.name, o.type, \
      FROM organizations o LEFT JOIN alert_layers l ON l.organization_id = o.id \
      WHERE o.type = 'owner' OR o.id IN (?, ?, ?) \
      ORDER BY CASE o.type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END";
-/// Layers of organizations that are neither suspended nor deleted; themselves or through one above.
+/// Layers of organizations that are neither suspended nor deleted, individually or through one above.
 const LIVE: &str = "SELECT l.organization_id, l.layer FROM alert_layers l \
      JOIN organizations o ON o.id = l.organization_id \
      WHERE o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND l.organization_id IN (";
@@ -42,7 +42,7 @@ pub(crate) const EPOCH: &str = "SELECT n FROM alert_config_epoch WHERE id = 1";
 /// A layer as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Whose it is.
+    /// The organization.
     pub organization_id: OrgId,
     /// The layer, its secrets sealed.
     pub layer: Value,
@@ -80,7 +80,7 @@ impl Row {
 pub struct Chains {
     /// For each tenant the organizations from the owner down to itself.
     pub of: Vec<(OrgId, Vec<OrgId>)>,
-    /// The layers of those of them that have one and are neither suspended nor deleted.
+    /// The layers of those organizations that have one and are neither suspended nor deleted.
     pub layers: HashMap<OrgId, Value>,
 }
 
@@ -159,7 +159,7 @@ pub async fn get(on: impl Into<On<'_>>, organization: OrgId) -> Result<Option<St
     Ok(row.map(Row::into_stored))
 }
 
-/// A hundred layers in the order of their organizations, behind one of them.
+/// Up to a hundred layers in the order of their organizations, after `behind`.
 pub async fn after(on: impl Into<On<'_>>, behind: Option<OrgId>) -> Result<Vec<Stored>, StoreError> {
     let rows: Vec<Row> = Q::new(AFTER).bind(behind.unwrap_or(OrgId(Uuid::nil()))).all(on).await?;
     Ok(rows.into_iter().map(Row::into_stored).collect())
@@ -214,7 +214,7 @@ pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, 
         for (id, p2, p3) in paths {
             let mut chain = vec![OrgId(owner)];
             for next in [p2, p3, id].map(OrgId) {
-                // Where a level is missing the one above stands in its place.
+                // Where a level is missing, the one above takes its place.
                 if chain.last() != Some(&next) {
                     chain.push(next);
                 }

@@ -50,12 +50,12 @@ pub(crate) const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM al
      WHERE organization_id = ?)";
 pub(crate) const TENANTS: &str = concat!(tenants!(), "SELECT t.o FROM t WHERE t.o IS NOT NULL");
 
-/// An alert to be kept.
+/// An alert to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewQueued {
     /// Identity within the tenant.
     pub fingerprint: String,
-    /// Whose alert.
+    /// The system of the alert.
     pub system_key: String,
     /// The alert as the router gets it: one JSON object.
     pub payload: String,

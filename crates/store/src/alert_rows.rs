@@ -6,7 +6,7 @@ use bailiwick_domain::{OrgId, Ts};
 /// An alert: its tenant and fingerprint.
 pub type AlertKey = (OrgId, String);
 
-/// A time between which, both ends included, rows that expire are left alone.
+/// An interval, both ends included: rows that expire within it are spared.
 pub type Spared = Option<(Ts, Ts)>;
 
 /// The columns `o` and `f` of these alerts, for [`push_rows`](crate::sql::push_rows).

@@ -171,7 +171,7 @@ pub async fn to_read_back(db: &Db, now: Ts, before: Ts, limit: i64) -> Result<Ve
 pub struct Waiting {
     /// How many.
     pub count: u64,
-    /// How many of them can be tried at once or are being tried.
+    /// How many of them are due or are being tried.
     pub active: u64,
     /// The first of them by id, with their problems.
     pub first: Vec<(OrgId, Option<String>)>,

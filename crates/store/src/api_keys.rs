@@ -14,7 +14,7 @@ use sqlx::FromRow;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Most keys a list shows besides those that can still be used.
+/// The most keys a list shows besides the usable ones.
 const LISTED: i64 = 100;
 
 /// A key as its owner sees it.
@@ -22,7 +22,7 @@ const LISTED: i64 = 100;
 pub struct ApiKey {
     /// Id.
     pub id: ApiKeyId,
-    /// Whose.
+    /// The owner.
     pub user_id: UserId,
     /// The owner's present organization.
     pub organization_id: OrgId,
@@ -70,7 +70,7 @@ pub struct Presented {
 pub struct NewApiKey {
     /// Fresh id.
     pub id: ApiKeyId,
-    /// Whose.
+    /// The owner.
     pub user_id: UserId,
     /// The name given by the owner.
     pub name: String,
@@ -190,7 +190,7 @@ pub async fn by_public(on: impl Into<On<'_>>, public: &str) -> Result<Option<Pre
     }))
 }
 
-/// A user's keys, the newest first: all that can be used, and of the others as many as fit into the newest hundred.
+/// A user's keys, the newest first: all usable ones, and of the others as many as fit into the newest hundred.
 pub async fn of_user(on: impl Into<On<'_>>, user: UserId, now: Ts) -> Result<Vec<ApiKey>, StoreError> {
     let q = Q::new(OF_USER).bind(user).bind(now).bind(user).bind(LISTED);
     q.all::<Row>(on).await?.into_iter().map(ApiKey::try_from).collect()
@@ -206,7 +206,7 @@ pub async fn count_active(on: impl Into<On<'_>>, user: UserId, now: Ts) -> Resul
     Q::new(COUNT_ACTIVE).bind(user).bind(now).count(on).await
 }
 
-/// Inserts a key. The caller holds the user's row, so that two of them cannot pass the limit together.
+/// Inserts a key. The caller holds the user's row, so that two creations cannot exceed the limit together.
 pub async fn insert(tx: &mut Tx, new: &NewApiKey) -> Result<(), StoreError> {
     Q::new(INSERT)
         .bind(new.id)
@@ -227,7 +227,7 @@ pub async fn revoke(tx: &mut Tx, id: ApiKeyId, at: Ts) -> Result<(), StoreError>
     Q::new(REVOKE).bind(at).bind(id).run(tx).await.map(|_| ())
 }
 
-/// Notes a use unless one was noted within `interval`, on whatever replica.
+/// Notes a use unless a use was noted within `interval`, on any replica.
 pub async fn note_use(
     tx: &mut Tx,
     id: ApiKeyId,

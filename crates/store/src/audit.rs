@@ -98,7 +98,7 @@ pub struct Recorded {
     pub actor_user_id: Option<UserId>,
     /// The user's present address, while they exist.
     pub actor_email: Option<String>,
-    /// Whose rights were used, while impersonating.
+    /// The impersonated user, while the actor impersonates.
     pub acting_for_user_id: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub actor_organization_id: Option<OrgId>,

@@ -42,7 +42,7 @@ pub(crate) const HOLD_ORGANIZATION: &str =
 pub struct Backup {
     /// UUIDv7 with suffix.
     pub id: String,
-    /// Whose.
+    /// The system.
     pub system_id: SystemId,
     /// Organization of the system.
     pub organization_id: OrgId,
@@ -134,7 +134,7 @@ pub async fn remove(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     Ok(Q::new(REMOVE).bind(id).run(tx).await? > 0)
 }
 
-/// Says that the bytes of a backup are under another key, which belongs to this organization.
+/// Records that the bytes of a backup are under another key, which belongs to this organization.
 pub async fn relocate(
     tx: &mut Tx,
     id: &str,
@@ -192,8 +192,8 @@ pub async fn bury(
     Ok(())
 }
 
-/// Enqueues the deletion of one object for later: of an upload that may never end. Again for the same object replaces
-/// it, [`expiry`] takes it back.
+/// Enqueues the deletion of one object for later, for an upload that may never end. A second call for the same object
+/// replaces the first; [`expiry`] cancels it.
 pub async fn bury_later(tx: &mut Tx, id: JobId, key: &str, next_at: Ts, at: Ts) -> Result<(), StoreError> {
     let payload = json!({"keys": [key]});
     jobs::enqueue(tx, NewJob { id, kind: DELETION, key: Some(key.to_owned()), payload, next_at, at }).await

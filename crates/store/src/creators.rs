@@ -8,7 +8,7 @@ use bailiwick_policy::Scope;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Whose creators.
+/// The entities whose creators are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// One family of organizations.
@@ -78,8 +78,8 @@ impl Row {
     }
 }
 
-/// One entry for each user who created a row of the scope that is not deleted, with the snapshot of the latest; in no
-/// order.
+/// One entry for each user who created a row of the scope that is not deleted, with the snapshot of their latest
+/// creation; in no order.
 pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoice>, StoreError> {
     let mut q = Q::new("SELECT k.creator, s.created_by, ho.id AS home, ho.name AS home_name FROM (");
     if of == Of::Systems {

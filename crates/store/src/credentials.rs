@@ -125,7 +125,7 @@ impl TryFrom<Row> for CredentialRecord {
     }
 }
 
-/// The systems with these keys; unknown keys are left out. At most a few hundred at once.
+/// The systems with these keys, at most a few hundred; unknown keys are left out.
 pub async fn by_keys(db: &Db, keys: Vec<String>) -> Result<Vec<CredentialRecord>, StoreError> {
     let mut q = Q::new(concat!("SELECT ", columns!(), " WHERE s.system_key "));
     if db.is_postgres() {

@@ -83,8 +83,8 @@ impl Db {
         Q::new("SELECT CAST(1 AS BIGINT)").one::<(i64,)>(self).await.map(|_| ())
     }
 
-    /// The epoch of system credentials: whatever was read before it last moved must be read again. From a read that
-    /// starts after this call; on SQLite, which this process holds alone, without one.
+    /// The epoch of system credentials: everything read before its last move must be read again. From a read that
+    /// starts after this call; on SQLite, where this process holds the database alone, without a read.
     pub async fn auth_epoch(&self) -> Result<i64, StoreError> {
         match &self.engine {
             Engine::Lite { .. } => Ok(self.epoch.number()),
@@ -139,7 +139,7 @@ pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
 pub struct EpochsMoved {
     /// The auth epoch that it has set.
     auth: Option<i64>,
-    /// Whether that takes rights away, so that every process must know before the answer is sent.
+    /// Whether the transaction takes rights away, so that every process must know before the answer is sent.
     revokes: bool,
     /// Which list epochs move with its commit: 1 or 0.
     pub(crate) lists: ListEpochs,
@@ -158,12 +158,12 @@ impl EpochsMoved {
 }
 
 impl Tx {
-    /// Keeps everything.
+    /// Commits all changes.
     pub async fn commit(mut self) -> Result<(), StoreError> {
         let lists = self.moved().lists;
         if lists != ListEpochs::default() {
             if self.is_postgres() {
-                // A number that a crash takes back would be given to another state.
+                // Otherwise a number lost in a crash would be used for another state.
                 Q::new("SET LOCAL synchronous_commit = on").run(&mut self).await?;
             }
             // Last of all: a transaction that waits for this row then holds no lock that the transaction before it

@@ -59,7 +59,7 @@ pub struct PlacedSystem {
     pub registered_from: Option<String>,
     /// First authenticated call.
     pub authenticated_at: Option<Ts>,
-    /// Its creator by [`snapshot_text`]: made once for all systems of a creator.
+    /// Its creator by [`snapshot_text`]: one text for all systems of a creator.
     pub snapshot: Arc<str>,
 }
 
@@ -253,7 +253,7 @@ pub async fn insert_systems(tx: &mut Tx, rows: &[PlacedSystem]) -> Result<(), St
     insert(tx, "system_activity", ACTIVITY, &heard).await
 }
 
-/// Adds to the counters of organizations: systems and users not deleted on their own.
+/// Adds to the counters of organizations: systems and users that are not individually deleted.
 pub async fn add_counts(tx: &mut Tx, counts: &BTreeMap<OrgId, (u64, u64)>) -> Result<(), StoreError> {
     tx.people_changed();
     tx.systems_changed();
@@ -363,7 +363,7 @@ fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
     Ok(all)
 }
 
-/// An index taken away for the time of a load.
+/// An index removed for the time of a load.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct SetAside {
     /// Its name.
@@ -392,12 +392,12 @@ pub async fn set_aside_indexes(tx: &mut Tx) -> Result<Vec<SetAside>, StoreError>
     Ok(aside)
 }
 
-/// Makes an index again.
+/// Creates an index again.
 pub async fn build_index(tx: &mut Tx, index: &SetAside) -> Result<(), StoreError> {
     Q::new(&index.definition).run(tx).await.map(|_| ())
 }
 
-/// Lets one transaction take long and much memory.
+/// Allows one transaction to take long and use much memory.
 pub async fn prepare_long_transaction(tx: &mut Tx) -> Result<(), StoreError> {
     let settings: &[&str] = if tx.is_postgres() {
         &["SET LOCAL statement_timeout = 0", "SET LOCAL maintenance_work_mem = '256MB'"]

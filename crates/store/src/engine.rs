@@ -122,7 +122,7 @@ async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
     let tried = tokio::time::timeout(MOST, tries).await;
     let why = match (tried, last) {
         (Ok(Ok(connection)), _) => {
-            // It was good for finding out.
+            // The connection was only a test.
             let _ = connection.close().await;
             return Ok(());
         }
@@ -245,7 +245,8 @@ fn private_file(path: &Path) -> Result<File, StoreError> {
     opened.map_err(|e| unusable(path, &sqlx::Error::Io(e)))
 }
 
-/// Takes the lock that lets one process trust its memory (see [`Db::auth_epoch`](crate::Db::auth_epoch)); it is held as long as the file.
+/// Takes the lock that allows one process to trust its memory (see [`Db::auth_epoch`](crate::Db::auth_epoch)). The lock
+/// lasts as long as the file is open.
 ///
 /// # Errors
 /// [`StoreError::Locked`] while another process serves this database.

@@ -16,7 +16,8 @@ use std::{
 pub const COUNTS: Duration = Duration::from_millis(40);
 /// From this age on, the epoch is read again.
 const AGES: Duration = Duration::from_millis(10);
-/// How long after its commit a move is known to every process. The rest is for clocks that run at different speeds.
+/// How long after its commit every process knows a move. The excess over [`COUNTS`] allows for clocks that run at
+/// different speeds.
 pub const SETTLES: Duration = Duration::from_millis(45);
 
 /// The epoch as known without a query.
@@ -37,7 +38,7 @@ pub struct Epoch {
     n: AtomicI64,
     /// Start of the newest read, in nanoseconds since `base`.
     read_at: AtomicU64,
-    /// When a caller was last asked to have it read again, likewise.
+    /// When a caller last started a read, likewise.
     asked_at: AtomicU64,
     base: Instant,
 }
@@ -62,7 +63,7 @@ impl Epoch {
         self.n.fetch_max(n, Ordering::SeqCst);
     }
 
-    /// A read that began at this moment has found this number.
+    /// Records that a read started at this moment has found this number.
     pub(crate) fn read(&self, began: Instant, n: i64) {
         // The number first: a reader that sees the time of this read must not see an older number.
         self.moved(n);
@@ -84,7 +85,7 @@ impl Epoch {
         }
     }
 
-    /// Whether no other caller was asked for as long as it takes to age.
+    /// Whether no other caller has started a read for as long as the epoch takes to age.
     fn is_first_to_ask(&self, now: u64) -> bool {
         let asked_at = self.asked_at.load(Ordering::Relaxed);
         let is_time = asked_at == 0 || Duration::from_nanos(now.saturating_sub(asked_at)) >= AGES;
@@ -111,7 +112,7 @@ mod tests {
         epoch.read(began, 7);
         assert_eq!(epoch.known(began), Known::Fresh(7));
         assert_eq!(epoch.known(began + AGES), Known::Ageing(7));
-        // One caller is asked, and another one if nothing came of it.
+        // One caller starts a read, and another one if that read failed.
         assert_eq!(epoch.known(began + AGES), Known::Fresh(7));
         assert_eq!(epoch.known(began + 2 * AGES), Known::Ageing(7));
         assert_eq!(epoch.known(began + COUNTS), Known::Unknown);

@@ -5,7 +5,7 @@ use bailiwick_domain::{Error, FieldError};
 /// An error of the storage layer.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The engine's own.
+    /// An error of the engine.
     #[error(transparent)]
     Sql(#[from] sqlx::Error),
     /// A value could not be encoded.
@@ -39,7 +39,7 @@ pub enum StoreError {
     /// A statement was put together wrongly.
     #[error("{0}")]
     Misuse(&'static str),
-    /// The rows asked for are more than the reader wants to hold.
+    /// The requested rows are larger than the reader accepts.
     #[error("the rows weigh more than allowed")]
     TooHeavy,
     /// A database cannot be copied into another; the text is for the operator.
@@ -74,8 +74,8 @@ impl StoreError {
             .map(|(_, _, key, code)| FieldError::new(*key, *code))
     }
 
-    /// Whether the same transaction may succeed when it is run again at once: it met another one, as the victim of a
-    /// deadlock or by referring to a row that was removed meanwhile. Happens on PostgreSQL only.
+    /// Whether the same transaction may succeed when it is run again at once: it collided with another one, as the
+    /// victim of a deadlock or by referring to a row that was removed meanwhile. Happens on PostgreSQL only.
     pub fn is_collision(&self) -> bool {
         let StoreError::Sql(sqlx::Error::Database(e)) = self else { return false };
         e.code().is_some_and(|code| matches!(&*code, "40P01" | "40001" | "23503"))

@@ -23,7 +23,7 @@ pub enum Found<T> {
 }
 
 impl<T> Found<T> {
-    /// From the rows of a statement that asks for one more than allowed.
+    /// From the rows of a statement that reads one more than allowed.
     pub(crate) fn of(read: Result<Vec<T>, StoreError>, bounds: Bounds) -> Result<Found<T>, StoreError> {
         match read {
             Ok(rows) if rows.len() as u64 > bounds.rows => Ok(Found::TooMany(rows.len() as u64)),

@@ -81,7 +81,7 @@ pub struct Stored {
     pub id: i64,
     /// Which alert.
     pub key: AlertKey,
-    /// Whose alert.
+    /// The system of the alert.
     pub system_key: String,
     /// Whether it fires.
     pub is_open: bool,
@@ -93,7 +93,7 @@ pub struct Stored {
     pub expires_at: Option<Ts>,
     /// The receiver that was notified.
     pub receiver: Option<String>,
-    /// When it was made or resolved.
+    /// When the row was created or resolved.
     pub created_at: Ts,
 }
 
@@ -184,11 +184,11 @@ pub async fn rows_begun_by(tx: &mut Tx, alerts: &[(AlertKey, Ts)]) -> Result<Vec
 /// A row in its new state.
 #[derive(Clone, Debug)]
 pub struct Write {
-    /// As it was stored; none = a new row.
+    /// The stored row; none = a new row.
     pub stored: Option<Stored>,
     /// Which alert.
     pub key: AlertKey,
-    /// Whose alert.
+    /// The system of the alert.
     pub system_key: String,
     /// Name of the alert, maybe empty.
     pub alertname: String,
@@ -204,7 +204,7 @@ pub struct Write {
     pub expires_at: Option<Ts>,
     /// The receiver that was notified.
     pub receiver: Option<String>,
-    /// When it was made or resolved.
+    /// When the row was created or resolved.
     pub created_at: Ts,
     /// Labels as JSON.
     pub labels: String,

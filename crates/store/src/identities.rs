@@ -50,7 +50,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// The reason of a suspension, the own one first.
+    /// The reason of a suspension; the individual one comes first.
     pub const fn suspension(self) -> Option<&'static str> {
         if self.is_suspended {
             Some("user suspended by administrator")
@@ -148,7 +148,7 @@ pub(crate) const GET: &str = concat!(
     " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ?"
 );
 
-// A sign-in stamps the user, so it takes the row as a writer at once: two that share it first would wait for each
+// A sign-in writes the user, so it locks the row as a writer at once: two that share the lock first would wait for each
 // other.
 pub(crate) const GET_FOR_LOGIN: &str = concat!(
     "SELECT ",
@@ -203,8 +203,8 @@ pub async fn get_for_login(tx: &mut Tx, id: UserId) -> Result<Option<Identified>
     held(GET_FOR_LOGIN, tx, id).await
 }
 
-/// PostgreSQL drops a row it has waited for when that row has moved to another organization: the organization is still
-/// the one read before. The row is held by then, so the second look is final.
+/// PostgreSQL drops a row it has waited for when that row has moved to another organization, because the statement
+/// still joins the organization read before. The row is locked by then, so the second read is final.
 async fn held(statement: &'static str, tx: &mut Tx, id: UserId) -> Result<Option<Identified>, StoreError> {
     let found = user(Q::new(statement).bind(id), &mut *tx).await?;
     if found.is_some() || !tx.is_postgres() {

@@ -40,7 +40,7 @@ struct Row {
     created_at: TsCodec,
 }
 
-/// Keeps a file; of those of the same user only the `most` latest stay.
+/// Stores a file; of those of the same user only the `most` latest stay.
 pub async fn insert(tx: &mut Tx, session: ImportSession, most: i64) -> Result<(), StoreError> {
     let user = session.user_id;
     Q::new(INSERT)

@@ -73,7 +73,7 @@ struct Row {
     claimed_until: TsCodec,
 }
 
-/// Adds a job in the transaction that makes it necessary.
+/// Adds a job, in the transaction that makes it necessary.
 pub async fn enqueue(tx: &mut Tx, job: NewJob<'_>) -> Result<(), StoreError> {
     Q::new(ENQUEUE)
         .bind(job.id)
@@ -111,15 +111,15 @@ pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, StoreError> {
     Ok(Q::by_index(FINISH).bind(job.id).bind(job.claimed_until).run(tx).await? > 0)
 }
 
-/// Gives a job back to be tried again at `next_at`, with the reason for the operator; false when the lease is no
-/// longer this one.
+/// Gives a job back for a retry at `next_at`, with the reason for the operator; false when the lease is no longer this
+/// one.
 pub async fn postpone(tx: &mut Tx, job: &Job, next_at: Ts, error: &str) -> Result<bool, StoreError> {
     let n =
         Q::by_index(POSTPONE).bind(next_at).bind(error).bind(job.id).bind(job.claimed_until).run(tx).await?;
     Ok(n > 0)
 }
 
-/// Gives a job up: it stays for the operator to see, with the reason and with `payload`, which has no secrets. False
+/// Gives up a job: it stays visible to the operator, with the reason and with `payload`, which has no secrets. False
 /// when the lease is no longer this one.
 pub async fn end(tx: &mut Tx, job: &Job, now: Ts, error: &str, payload: Value) -> Result<bool, StoreError> {
     let q = Q::by_index(END).bind(now).bind(error).bind(payload).bind(job.id).bind(job.claimed_until);
@@ -131,7 +131,7 @@ pub async fn take_back(tx: &mut Tx, kind: &str, key: &str) -> Result<bool, Store
     Ok(Q::by_index(TAKE_BACK).bind(kind).bind(key).run(tx).await? > 0)
 }
 
-/// Forgets jobs that were given up before `before`.
+/// Removes jobs that were given up before `before`.
 pub async fn purge_ended(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     Q::by_index(PURGE_ENDED).bind(before).run(tx).await
 }

@@ -6,7 +6,7 @@ use bailiwick_domain::Ts;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// How far the clocks of two processes may be apart before one takes it that another was set back.
+/// How far the clocks of two processes may differ before one process assumes that another clock was set back.
 pub const SKEW: Duration = Duration::from_secs(30);
 
 /// The latest plausible end of a lease, where one taken `now` ends at `until`. A later end was written by a clock that
@@ -30,7 +30,7 @@ pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Resu
     Ok(taken)
 }
 
-/// Gives a lease up, so that no process has to wait for its end.
+/// Gives up a lease, so that no process has to wait for its end.
 pub async fn release(db: &Db, name: &str, holder: Uuid) -> Result<(), StoreError> {
     let mut tx = db.begin_relaxed().await?;
     Q::by_index(RELEASE).bind(name).bind(holder).run(&mut tx).await?;

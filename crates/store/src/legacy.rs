@@ -56,7 +56,7 @@ pub async fn hold(tx: &mut Tx, system: SystemId) -> Result<bool, StoreError> {
     Ok(row.is_some())
 }
 
-/// Gives a system an older pair, in place of the one it has.
+/// Stores an older pair of a system, in place of its previous one.
 pub async fn put(
     tx: &mut Tx,
     system: SystemId,
@@ -68,7 +68,7 @@ pub async fn put(
     Ok(())
 }
 
-/// Takes the older pair of a system away, or those of all; how many.
+/// Removes the older pair of one system or of all; returns how many.
 pub async fn remove(tx: &mut Tx, system: Option<SystemId>) -> Result<u64, StoreError> {
     match system {
         Some(system) => Q::new(REMOVE).bind(system).run(tx).await,
@@ -76,8 +76,8 @@ pub async fn remove(tx: &mut Tx, system: Option<SystemId>) -> Result<u64, StoreE
     }
 }
 
-/// Gives a system that is not registered another key and secret; `system` is its row with that key. False when it has
-/// been registered.
+/// Replaces the key and secret of a system that is not registered; `system` is its row with that key. False when it has
+/// been registered meanwhile.
 pub async fn adopt(
     tx: &mut Tx,
     system: &System,
@@ -98,12 +98,13 @@ pub async fn adopt(
     Ok(adopted > 0)
 }
 
-/// Puts the own form of a hash in the place of an imported one; false when another one is there by now.
+/// Replaces an imported hash by the service's own form; false when another hash is stored by now.
 pub async fn replace_hash(tx: &mut Tx, id: SystemId, imported: &str, own: &str) -> Result<bool, StoreError> {
     Ok(Q::new(REPLACE_HASH).bind(own).bind(id).bind(imported).run(tx).await? > 0)
 }
 
-/// Gives a held system another secret, which needs no registration any more: one that is missing is made up for.
+/// Replaces the secret of a locked system. The new secret needs no registration any more; a missing registration is
+/// recorded.
 pub async fn issue(
     tx: &mut Tx,
     id: SystemId,

@@ -17,7 +17,7 @@ pub struct ListEpochs {
     pub figures: i64,
     /// When users last signed in.
     pub logins: i64,
-    /// Which systems a filter finds, apart from their statuses, and in which order.
+    /// The systems that a filter without statuses matches, and their order.
     pub systems: i64,
     /// The counted status of systems.
     pub statuses: i64,
@@ -51,7 +51,7 @@ impl Tx {
         self.moved().lists.logins = 1;
     }
 
-    /// Called by every function that counts systems as something else while they stay where they are.
+    /// Called by every function that changes the counted status of systems without moving them.
     pub(crate) const fn statuses_changed(&mut self) {
         self.moved().lists.statuses = 1;
     }

@@ -240,7 +240,7 @@ pub struct Held {
 /// Locks an organization and all above it: until the transaction ends no other transaction can mark or move them, so
 /// rows written below inherit the right state. None when the organization no longer exists.
 pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
-    // A move between the two reads shows in the second one; moves (promotions) are rare and each is one step.
+    // A move between the two reads shows in the second one; moves (promotions) are rare, and each is one step.
     for _ in 0..3 {
         let Some(place) = place(&mut *tx, id).await? else { return Ok(None) };
         let Path { p2, p3, .. } = place.path;
@@ -390,13 +390,13 @@ pub async fn update(tx: &mut Tx, target: &Granted<OrgId>, change: &Change) -> Re
     Ok(())
 }
 
-/// Keeps the number of users of an organization that are not deleted on their own.
+/// Adds to the counter of an organization's users that are not individually deleted.
 pub(crate) async fn add_users(tx: &mut Tx, id: OrgId, by: i64) -> Result<(), StoreError> {
     Q::new(ADD_USERS).bind(by).bind(id).run(tx).await?;
     Ok(())
 }
 
-/// Stands between the searchable texts, so that nothing is found across two of them.
+/// Separates the searchable texts, so that no match spans two of them.
 const BETWEEN: char = '\u{1f}';
 
 /// The texts that `search` compares: name, description and the text of each top-level client value (spec:

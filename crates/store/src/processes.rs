@@ -12,7 +12,7 @@ use uuid::Uuid;
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Made at its start.
+    /// Created at its start.
     pub id: Uuid,
     /// Where it runs, for people.
     pub host: String,
@@ -52,7 +52,7 @@ pub(crate) const LEAVE: &str = "DELETE FROM processes WHERE id = ?";
 pub(crate) const SEEN: &str = "SELECT id, host, public_url, issuer, audience, secret, previous_secret, started_at, \
     seen_at FROM processes WHERE seen_at BETWEEN ? AND ? ORDER BY started_at, id";
 
-/// Gives the sign of life of a process, and forgets those that were last seen before a time.
+/// Writes the sign of life of a process, and removes processes last seen before a time.
 pub async fn sign(db: &Db, process: &Process, forget_before: Ts) -> Result<(), StoreError> {
     let mut tx = db.begin_relaxed().await?;
     Q::new(SIGN)
@@ -71,7 +71,7 @@ pub async fn sign(db: &Db, process: &Process, forget_before: Ts) -> Result<(), S
     tx.commit().await
 }
 
-/// Takes a process off the list: it ends.
+/// Removes a process from the list, because it stops.
 pub async fn leave(db: &Db, id: Uuid) -> Result<(), StoreError> {
     let mut tx = db.begin_relaxed().await?;
     Q::new(LEAVE).bind(id).run(&mut tx).await?;

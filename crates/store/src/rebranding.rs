@@ -69,7 +69,7 @@ pub(crate) const REMOVE: &str = "DELETE FROM rebranding_assets WHERE organizatio
 pub(crate) const REMOVE_ALL: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? RETURNING asset, sha256, object_key";
 pub(crate) const REMOVE_NAME: &str = "DELETE FROM rebranding_product_names WHERE organization_id = ? AND product_id = ? RETURNING product_name";
 
-/// Makes the configured products known; those that were known keep their time.
+/// Registers the configured products; registered ones keep their time.
 pub async fn register(tx: &mut Tx, products: &[Product], at: Ts) -> Result<(), StoreError> {
     for product in products {
         Q::new(REGISTER)
@@ -98,7 +98,7 @@ pub async fn nearest_to(
     row.map(|(id, word)| Ok((OrgId(id), parse_type(&word)?))).transpose()
 }
 
-/// Whether the organization itself has it.
+/// Whether the organization itself has rebranding.
 pub async fn is_enabled(on: impl Into<On<'_>>, organization: OrgId) -> Result<bool, StoreError> {
     let row: Option<(Uuid,)> = Q::new(IS_ENABLED).bind(organization).optional(on).await?;
     Ok(row.is_some())
@@ -169,7 +169,7 @@ pub async fn inventory(on: impl Into<On<'_>>, organization: OrgId) -> Result<Inv
 /// One asset of an organization.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// Whose.
+    /// The organization.
     pub organization: OrgId,
     /// Of which product.
     pub product: &'a str,

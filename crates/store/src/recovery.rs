@@ -35,13 +35,13 @@ pub struct Link {
     pub token_hash: Vec<u8>,
     /// Its purpose.
     pub purpose: Purpose,
-    /// Whose it is.
+    /// The user of the link.
     pub user_id: UserId,
-    /// Where it was sent.
+    /// The address it was sent to.
     pub address: String,
     /// Creation.
     pub created_at: Ts,
-    /// After this it is as if it had never been.
+    /// From then on the link no longer exists.
     pub expires_at: Ts,
 }
 
@@ -99,7 +99,7 @@ pub async fn addresses(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Addre
     Q::new(ADDRESSES).bind(id).optional(on).await
 }
 
-/// Keeps the address before an unconfirmed one, or forgets it.
+/// Stores the address before an unconfirmed one, or removes it.
 pub async fn set_previous(tx: &mut Tx, id: UserId, email: Option<&str>) -> Result<(), StoreError> {
     Q::new(SET_PREVIOUS).bind(email).bind(email.map(fold)).bind(id).run(tx).await.map(|_| ())
 }

@@ -55,7 +55,7 @@ pub struct AlertRow {
     pub organization_id: OrgId,
     /// Identity within the tenant.
     pub fingerprint: String,
-    /// Whose alert it is.
+    /// The system of the alert.
     pub system_key: String,
     /// End, rounded down to the microsecond.
     pub ends_at: Ts,
@@ -70,7 +70,7 @@ pub struct SilenceRow {
     pub organization_id: OrgId,
     /// Id.
     pub id: Uuid,
-    /// Whose silence it is.
+    /// The system of the silence.
     pub system_key: String,
     /// End, rounded down to the microsecond.
     pub ends_at: Ts,
@@ -119,8 +119,8 @@ impl From<CountsRow> for Counts {
     }
 }
 
-/// Makes other processes that would write alerts or silences of these tenants wait for the end of the transaction.
-/// SQLite has one writer anyway.
+/// Makes other writers of alerts or silences of these tenants wait for the end of the transaction. SQLite has one
+/// writer anyway.
 pub async fn lock_tenants(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
     if tx.is_postgres() {
         let keys = tenants.iter().map(|t| t.0.as_u64_pair()).map(|(a, b)| (a ^ b).cast_signed()).collect();
@@ -371,9 +371,10 @@ struct Life {
     up_since: Option<TsCodec>,
 }
 
-/// Notes that a process serves now; when that is, and the last outage. If no process has served for longer than
-/// `short`, that was one, which every other process learns of when it notes the same. One that begins while senders
-/// still have `grace` after another is the same outage: they cannot have made up for that yet.
+/// Notes that a process is serving now; returns that time, and the last outage. If no process has served for longer
+/// than `short`, that time was an outage, and every other process learns of it when it notes the same. An outage that
+/// begins while senders still have `grace` after another one is the same outage: they cannot have refreshed their
+/// alerts yet.
 pub async fn note_alive(
     db: &Db,
     clock: &dyn Clock,
@@ -382,7 +383,7 @@ pub async fn note_alive(
 ) -> Result<(Ts, Option<Outage>), StoreError> {
     let mut tx = db.begin_relaxed().await?;
     let life: Option<Life> = Q::new(LIFE).optional(&mut tx).await?;
-    // Whatever was waited for until here is part of the outage.
+    // The time spent waiting until here is part of the outage.
     let now = clock.now();
     let known = life.as_ref().and_then(|life| {
         let (down_since, up_since) = life.down_since.zip(life.up_since)?;

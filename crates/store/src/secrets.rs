@@ -11,7 +11,7 @@ use sqlx::FromRow;
 /// A secret that anything was sealed or signed with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// Derived from it; says nothing of it.
+    /// Derived from the secret; reveals nothing about it.
     pub fingerprint: Vec<u8>,
     /// When a process first had it.
     pub created_at: Ts,

@@ -125,7 +125,7 @@ pub async fn over(
         .collect())
 }
 
-/// Keeps that these alerts were posted now, each with its start.
+/// Records that these alerts were posted now, each with its start.
 pub async fn keep(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)], now: Ts) -> Result<(), StoreError> {
     for chunk in raised.chunks(ROWS) {
         let mut q = Q::new(

@@ -4,7 +4,7 @@ use crate::{Db, StoreError, engine::Engine};
 use std::path::Path;
 
 impl Db {
-    /// Writes everything, as it is at one moment, into a new file; writers need not wait.
+    /// Writes the state of one moment into a new file; writers need not wait.
     ///
     /// # Errors
     /// [`StoreError::Misuse`] on PostgreSQL, which has tools of its own. The database's; the file must not exist.

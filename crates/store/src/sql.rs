@@ -125,7 +125,7 @@ pub enum On<'a> {
 }
 
 impl On<'_> {
-    /// The same for one statement more.
+    /// A handle for one more statement.
     pub const fn reborrow(&mut self) -> On<'_> {
         match self {
             On::Db(db) => On::Db(db),
@@ -160,7 +160,7 @@ impl Q {
         Q { sql: sql.to_owned(), args: Vec::new(), by_index: false }
     }
 
-    /// Starts with a text about a queue: PostgreSQL reads it by the index that has its order, whatever statistics say.
+    /// Starts with a text about a queue: PostgreSQL reads it by the index that has its order, whatever its statistics.
     pub(crate) fn by_index(sql: &str) -> Q {
         Q { by_index: true, ..Q::new(sql) }
     }

@@ -55,7 +55,7 @@ fn of<D: sqlx::Database>(name: &'static str, pool: &sqlx::Pool<D>) -> Pool {
 pub struct Waiting {
     /// How much.
     pub count: u64,
-    /// Since when the oldest of it; `None` when there is none.
+    /// Since when the oldest waits; `None` when there is none.
     pub oldest: Option<Ts>,
 }
 
@@ -68,7 +68,7 @@ pub struct Jobs {
     pub due: Waiting,
     /// Those to be done, at this time or later.
     pub all: u64,
-    /// Those given up, which stay for a while to be seen.
+    /// Jobs that were given up; they stay visible for a while.
     pub ended: u64,
 }
 
@@ -110,7 +110,7 @@ pub struct Work {
 pub struct Subscriptions {
     /// On, and reached when something was last delivered.
     pub working: u64,
-    /// On, and nothing has been delivered for a while although it was tried.
+    /// Enabled, but recent tries have delivered nothing.
     pub failing: u64,
     /// Switched off, by a user or because nothing could be delivered.
     pub off: u64,

@@ -23,7 +23,7 @@ impl From<TsCodec> for Ts {
     }
 }
 
-/// The earliest time that PostgreSQL keeps: day 0 of the Julian calendar. Whatever is earlier is as early.
+/// The earliest time that PostgreSQL stores: day 0 of the Julian calendar. Earlier times become this one.
 const EARLIEST: Ts = Ts::from_secs(-210_866_803_200);
 
 impl Type<Postgres> for TsCodec {

@@ -167,9 +167,9 @@ pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError>
 pub struct Taken {
     /// User names count even when deleted.
     pub username: bool,
-    /// Among users not deleted on their own.
+    /// Among users who are not individually deleted.
     pub email: bool,
-    /// Among users not deleted on their own.
+    /// Among users who are not individually deleted.
     pub phone: bool,
 }
 
@@ -231,7 +231,7 @@ pub struct NewUser {
     pub role_ids: Vec<String>,
     /// Client keys.
     pub custom_data: Option<Map<String, Value>>,
-    /// PHC string; none where passwords are not kept here.
+    /// PHC string; none where passwords are stored elsewhere.
     pub password_hash: Option<String>,
     /// Set when the password was generated and must be replaced.
     pub password_generated_at: Option<Ts>,

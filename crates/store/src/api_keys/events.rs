@@ -35,7 +35,7 @@ impl Reason {
 /// The kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// The owner has made it.
+    /// The owner has created it.
     Created,
     /// The owner has ended it.
     Revoked,

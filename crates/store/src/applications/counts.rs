@@ -256,7 +256,7 @@ pub struct KindCount {
     pub name: String,
     /// Unassigned ones.
     pub unassigned: u64,
-    /// The others.
+    /// Assigned ones.
     pub assigned: u64,
 }
 
@@ -361,7 +361,7 @@ pub async fn listed(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     q.count(db).await
 }
 
-/// How many of the listed applications have errors; next to none do, so they are an index of their own.
+/// How many of the listed applications have errors. Few do, so they have an index of their own.
 pub async fn faulty(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     let mut q = Q::new(concat!(
         "SELECT CAST(COUNT(*) AS BIGINT) FROM applications a JOIN systems s ON s.id = a.system_id \

@@ -18,7 +18,7 @@ pub struct ApplicationFilter {
     pub organizations: Option<Vec<OrgId>>,
     /// Also unassigned ones (`no_org`).
     pub or_unassigned: bool,
-    /// Whether `organizations` stands for all below them as well.
+    /// Whether `organizations` includes all organizations below them.
     pub include_hierarchy: bool,
     /// `unassigned`, `assigned`, `error`.
     pub statuses: Option<Vec<String>>,

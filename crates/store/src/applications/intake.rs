@@ -70,7 +70,7 @@ pub enum Listed {
     These(Vec<Seen>, Vec<u8>),
 }
 
-/// A document of a held system that is not deleted on its own.
+/// A document of a locked system that is not individually deleted.
 #[derive(Clone, Debug)]
 pub struct Arrival {
     /// The system.
@@ -257,7 +257,7 @@ impl Row {
         }
     }
 
-    /// Seen again. Changed figures alone do not move `updated_at`.
+    /// The application was reported again. Changed figures alone do not move `updated_at`.
     fn see(&mut self, mut seen: Seen, now: Ts) {
         seen.name = seen.name.or_else(|| self.seen.name.take());
         seen.source = seen.source.or_else(|| self.seen.source.take());

@@ -27,7 +27,7 @@ enum Run {
     Unassigned,
 }
 
-/// A list as asked.
+/// A requested list.
 #[derive(Clone, Copy, Debug)]
 struct Spec<'a> {
     scope: &'a Scope,
@@ -74,8 +74,8 @@ pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
     push_scope(q, "a", "home_id", scope);
 }
 
-/// Each application has its system and that its organization; the outer joins keep SQLite from reading all of them
-/// beforehand.
+/// Each application has its system, and each system its organization; the outer joins keep SQLite from reading all of
+/// them beforehand.
 pub(super) const JOINS: &str = " [[JOIN||LEFT JOIN]] systems s ON s.id = a.system_id \
      [[JOIN||LEFT JOIN]] organizations h ON h.id = a.home_id";
 
@@ -185,7 +185,7 @@ impl Spec<'_> {
         }
         q.push(match run {
             Some(Run::Assigned) => " AND a.organization_id IS NOT NULL",
-            // As the index has it.
+            // In the form of the index.
             Some(Run::Unassigned) => " AND a.status = 'unassigned'",
             None => "",
         });
@@ -220,7 +220,7 @@ pub(super) fn push_filter(q: &mut Q, filter: &ApplicationFilter, expanded: &[(Or
     }
     if let Some(types) = &filter.types {
         push_in(q, "a.instance_of", types);
-        // Says the same once more, for the index.
+        // Repeats the condition in the form of the index.
         push_in(q, "a.type_key", &types.iter().map(|t| fold_start(t)).collect::<Vec<_>>());
     }
     push_versions(q, filter);

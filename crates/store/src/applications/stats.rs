@@ -19,7 +19,7 @@ use bailiwick_policy::Scope;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Types asked about in one statement.
+/// The most types in one statement.
 const TYPES: usize = 400;
 
 /// The types among the listed applications that match, with their names as counted: `(module, name, number)`.
@@ -38,7 +38,7 @@ pub async fn types(
     Ok(rows.into_iter().map(|(t, name, n)| (t, name, u64::try_from(n).unwrap_or(0))).collect())
 }
 
-/// For each of these types the name of its application that was seen last and has one.
+/// For each of these types, the name of its most recently reported application with a name.
 pub async fn latest_names(
     db: &Db,
     scope: &Scope,
@@ -96,7 +96,7 @@ fn of_each(types: &[&str], inner: impl Fn(&mut Q)) -> Q {
     q
 }
 
-/// Listed applications of a scope, some of them.
+/// Some of the listed applications of a scope.
 struct Within<'a> {
     scope: &'a Scope,
     filter: &'a ApplicationFilter,

@@ -3,7 +3,7 @@
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
 
-// None of them waits for a lock, so the order in which others hold rows does not matter.
+// None of these statements waits for a lock, so the order in which others hold rows does not matter.
 pub(crate) const GROUPS: &str = "UPDATE router_groups SET due_at = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, id) IN \
      (SELECT organization_id, id]] FROM router_groups WHERE due_at > ? AND started_at IS NULL ORDER BY due_at LIMIT ? \
      [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
@@ -15,7 +15,7 @@ pub(crate) const NOTICES: &str = "UPDATE router_notices SET told_at = ? \
      (SELECT organization_id, group_id, receiver, integration]] FROM router_notices WHERE told_at > ? ORDER BY told_at LIMIT ? \
      [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
 
-/// The latest times that are to be found at some moment, unless a clock has been set back since they were written.
+/// The latest times that rows can have, unless a clock has been set back since they were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latest {
     /// When a group is due.

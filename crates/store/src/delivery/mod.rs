@@ -55,7 +55,7 @@ pub type GroupKey = (OrgId, String);
 pub struct Tenant {
     /// Which.
     pub id: OrgId,
-    /// Version of the configuration its groups were made by.
+    /// Version of the configuration by which its groups were made.
     pub version: i64,
     /// Digest of the contents of that configuration; empty = never read.
     pub plan: String,
@@ -223,7 +223,8 @@ pub async fn set_plans(
     Ok(())
 }
 
-/// Pushes write alerts in one order and rows here are written in another, so on PostgreSQL one waits for the other.
+/// Pushes write alerts in one order, and these functions write rows in another, so on PostgreSQL one waits for the
+/// other.
 async fn lock_tenants_of(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
     if tenants.is_empty() { Ok(()) } else { lock_tenants(tx, &sorted(tenants)).await }
 }
@@ -237,7 +238,7 @@ pub struct Alert {
     pub group_id: String,
     /// Identity within the tenant.
     pub fingerprint: String,
-    /// Whose it is.
+    /// The system of the alert.
     pub system_key: String,
     /// Moves with every push.
     pub revision: i64,
@@ -279,7 +280,7 @@ pub async fn fresh(db: &Db, tenants: &[OrgId], limit: i64) -> Result<Vec<Alert>,
     Ok(q.all::<AlertRow>(db).await?.into_iter().map(Alert::from).collect())
 }
 
-/// Makes groups that are not there yet; the time is when each is first due.
+/// Creates the missing groups; the time is when each is first due.
 pub async fn open_groups(tx: &mut Tx, groups: &[(GroupKey, Ts)]) -> Result<(), StoreError> {
     for chunk in groups.chunks(ROWS) {
         let mut columns = group_columns(chunk.iter().map(|(key, _)| key));
@@ -400,7 +401,8 @@ pub async fn start(tx: &mut Tx, groups: &[(GroupKey, Ts)], now: Ts) -> Result<()
 pub struct Finished {
     /// Which.
     pub key: GroupKey,
-    /// Since when; none = it was not begun. Whatever has begun since is another's, and stays.
+    /// When its notification started; none = not started. A notification started since belongs to another process, and
+    /// stays.
     pub started_at: Option<Ts>,
     /// Alerts that leave it unless they have changed: fingerprint and revision.
     pub leaving: Vec<(String, i64)>,
@@ -410,7 +412,7 @@ pub struct Finished {
     pub due_at: Option<Ts>,
 }
 
-/// Lets alerts leave their groups, and ends groups that have no alerts left.
+/// Removes alerts from their groups, and ends groups without alerts.
 pub async fn finish(tx: &mut Tx, groups: &[Finished]) -> Result<(), StoreError> {
     let leaving: Vec<(&GroupKey, &str, i64)> = groups
         .iter()

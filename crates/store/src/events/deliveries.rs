@@ -118,7 +118,7 @@ pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
 pub enum Again {
     /// This one.
     One(Uuid),
-    /// Those of this time or later; none of them has a smaller number than this ([`super::first_since`]).
+    /// The events of this time or later; none of them has a smaller number than this ([`super::first_since`]).
     Since(Ts, i64),
 }
 
@@ -144,7 +144,7 @@ pub async fn replay(
         Again::Since(at, first) => q.push(" AND e.seq >= ? AND e.at >= ?").arg(*first).arg(*at),
     };
     sight.push(&mut q);
-    // Events before their deliveries, in the order of numbers, as retention takes them.
+    // Events before their deliveries, in the order of numbers, like retention.
     q.push(" ORDER BY e.seq LIMIT ? [[FOR KEY SHARE OF e||]]").arg(limit);
     q.push(
         " ON CONFLICT (subscription_id, event_seq) DO UPDATE SET state = 'pending', attempts = 0, next_at = ?, \
@@ -169,9 +169,9 @@ pub struct Delivery {
     pub attempts: i64,
     /// Next try, while it waits.
     pub next_at: Ts,
-    /// When it was first to be delivered.
+    /// When it first became due.
     pub created_at: Ts,
-    /// When it was over.
+    /// When it ended.
     pub finished_at: Option<Ts>,
     /// Status of the last answer.
     pub status: Option<i64>,

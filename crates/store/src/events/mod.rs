@@ -26,7 +26,7 @@ use crate::{
 use bailiwick_domain::{OrgId, SystemId, Ts, UserId};
 use serde_json::Value;
 
-/// In the subject, stands for the id of the system that is known when the event is numbered.
+/// In the subject, a placeholder for the id of the system, which is known when the event is numbered.
 pub const SYSTEM: &str = "{system}";
 
 /// An event to write.
@@ -39,7 +39,7 @@ pub struct NewEvent {
     /// The organization that owns the event's object; none = the organization of the system or user at this moment.
     /// Events of an organization that no longer exists when they are numbered are dropped.
     pub organization: Option<OrgId>,
-    /// Whose present place counts as well when a caller reads it.
+    /// The object whose present place also counts when a caller reads the event.
     pub about: About,
     /// Id of the object.
     pub object_id: String,
@@ -54,7 +54,7 @@ pub struct NewEvent {
 pub enum About {
     /// Nothing but the organization.
     Organization,
-    /// A system or something of it.
+    /// A system or a part of it.
     System(SystemId),
     /// The same, where only its key is known.
     SystemKey(String),

@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
 pub(crate) const WAITING: &str = "SELECT id FROM event_outbox ORDER BY id LIMIT 1";
-/// A process that does not get the row leaves the work to the one that has it.
+/// A process that does not get the row leaves the work to the process that holds it.
 pub(crate) const POSITION: &str =
     "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE SKIP LOCKED||]]";
 pub(crate) const LAST: &str = "SELECT p.last FROM event_position p WHERE p.id = 1";
@@ -85,7 +85,7 @@ pub async fn number(
     let held: Option<(i64,)> = Q::new(POSITION).optional(&mut *tx).await?;
     let Some((mut seq,)) = held else { return Ok(None) };
     let limit = i64::try_from(STEP).unwrap_or(i64::MAX);
-    // A statement of its own after the one that has taken the row: it sees whatever has been committed until then.
+    // A separate statement after the one that locked the row: it sees everything committed until then.
     let waiting: Vec<Waiting> = Q::by_index(TAKE).bind(limit).all(&mut *tx).await?;
     if waiting.is_empty() {
         return Ok(None);

@@ -17,7 +17,7 @@ use uuid::Uuid;
 /// The events a reader may see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sight {
-    /// Whose events.
+    /// The organizations of the events.
     pub scope: Scope,
     /// The types the caller may read.
     pub types: Vec<String>,
@@ -71,8 +71,8 @@ impl From<Row> for Stored {
 }
 
 impl Sight {
-    /// Appends ` AND …` by the columns of `e`: by the organization of the event as it stands in the tree now, and by
-    /// where the system or user is now, if there still is one.
+    /// Appends ` AND …` by the columns of `e`: by the present place of the event's organization, and by the present
+    /// place of the system or user, if it still exists.
     pub(crate) fn push(&self, q: &mut Q) {
         push_scope(q, "e", "organization_id", &self.scope);
         q.push(" AND (1 = 0");

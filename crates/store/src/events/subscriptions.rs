@@ -20,7 +20,7 @@ use uuid::Uuid;
 pub struct Subscription {
     /// Id.
     pub id: Uuid,
-    /// Whose, with the place in the tree.
+    /// The organization, with its place in the tree.
     pub path: Path,
     /// Type of that organization.
     pub org_type: OrgType,
@@ -32,13 +32,13 @@ pub struct Subscription {
     pub name: String,
     /// Sealed address.
     pub url: Vec<u8>,
-    /// Whose people have named it; none = not known, or while impersonating.
+    /// The organization of the user who entered the address; none = not known, or while impersonating.
     pub named_by: Option<OrgId>,
     /// Sealed secret.
     pub secret: Vec<u8>,
     /// The sealed secret before it.
     pub previous_secret: Option<Vec<u8>>,
-    /// Until when that one signs as well.
+    /// How long the previous secret also signs.
     pub previous_until: Option<Ts>,
     /// Patterns of types.
     pub types: Vec<String>,
@@ -151,7 +151,7 @@ pub async fn list(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<S
     Ok(Page { rows, total: q.count(db).await?, request })
 }
 
-/// One; the caller decides whether it may be seen.
+/// One subscription; the caller decides whether it may be seen.
 pub async fn get(on: impl Into<On<'_>>, id: Uuid) -> Result<Option<Subscription>, StoreError> {
     let mut q = Q::new(FROM);
     q.push("s.id = ?").arg(id);
@@ -166,8 +166,8 @@ pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Subscription>, StoreEr
     q.optional::<Row>(tx).await?.map(Subscription::try_from).transpose()
 }
 
-/// Those that are enabled, of these organizations and of the one at the top, while they are neither suspended nor
-/// deleted.
+/// The enabled subscriptions of these organizations and of the owner organization, while the organizations are neither
+/// suspended nor deleted.
 pub async fn awake(tx: &mut Tx, organizations: &[Uuid]) -> Result<Vec<Subscription>, StoreError> {
     let mut q = Q::new(FROM);
     q.push("s.is_enabled AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL AND (o.type = 'owner' OR o.id IN (");
@@ -304,7 +304,7 @@ pub async fn counts(on: impl Into<On<'_>>, ids: &[Uuid]) -> Result<HashMap<Uuid,
     Ok(counts)
 }
 
-/// How many subscriptions of one organization, and of a distributor with everything below it, are found at once.
+/// How many subscriptions of one organization, and of a distributor with everything below it, one read returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     /// Of one organization.
@@ -372,7 +372,7 @@ pub async fn claim(
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Those with something due and without a lease, while their organizations are neither suspended nor deleted.
+/// Subscriptions with something due and without a lease, while their organizations are neither suspended nor deleted.
 const WAITING: &str = "FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE s.is_enabled \
      AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) AND o.eff_suspended_at IS NULL \
      AND o.eff_deleted_at IS NULL AND (SELECT d.event_seq FROM event_deliveries d WHERE d.subscription_id = s.id \
@@ -398,7 +398,7 @@ pub async fn renew(tx: &mut Tx, id: Uuid, holder: Uuid, (now, until): (Ts, Ts)) 
     Ok(Q::by_index(RENEW).bind(until).bind(id).bind(holder).bind(now).run(tx).await? > 0)
 }
 
-/// Gives it back.
+/// Gives the subscription back.
 pub async fn release(tx: &mut Tx, id: Uuid, holder: Uuid) -> Result<(), StoreError> {
     Q::by_index(RELEASE).bind(id).bind(holder).run(tx).await?;
     Ok(())

@@ -15,7 +15,7 @@ use bailiwick_domain::{Keywords, OrgId, PageRequest, SortDirection, Ts, UserId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// Bytes of records that one read holds.
+/// The most bytes of records in one read.
 const BYTES: usize = 64 * 1024 * 1024;
 /// How many alerts have their labels read at once: they fit in memory however large their labels are.
 pub const JUDGED: usize = 400;
@@ -31,7 +31,7 @@ pub struct ActiveFilter {
     pub names: Option<Vec<String>>,
     /// The assignee.
     pub assignees: Option<Vec<UserId>>,
-    /// With `assignees`: unassigned ones as well (`none`).
+    /// With `assignees`: also unassigned ones (`none`).
     pub or_unassigned: bool,
 }
 
@@ -77,14 +77,14 @@ impl ActiveOrder {
     ]);
 }
 
-/// A list of active alerts as asked for.
+/// A requested list of active alerts.
 #[derive(Clone, Debug)]
 pub struct ActiveQuery {
-    /// Whose.
+    /// The organizations.
     pub within: OrganizationsRead,
     /// Filters.
     pub filter: ActiveFilter,
-    /// Only suppressed ones (true), only the others (false).
+    /// Only suppressed ones (true) or only unsuppressed ones (false).
     pub is_suppressed: Option<bool>,
     /// Order.
     pub order: ActiveOrder,
@@ -101,7 +101,7 @@ pub struct ActiveQuery {
 pub struct ActiveRow {
     /// Which.
     pub key: AlertKey,
-    /// Whose.
+    /// The system.
     pub system_key: String,
     /// The record.
     pub payload: String,
@@ -316,8 +316,8 @@ pub async fn has_system(tx: &mut Tx, organization: OrgId, system_key: &str) -> R
     Ok(Q::new(HAS_SYSTEM).bind(system_key).bind(organization).count(tx).await? > 0)
 }
 
-/// Organizations with an alert that may still fire and passes, at most `limit`: only these are worth asking a remote
-/// router about.
+/// Organizations with an alert that may still be firing and that matches, at most `limit`: only for these is a request
+/// to a remote router worthwhile.
 pub async fn tenants(
     db: &Db,
     within: &OrganizationsRead,

@@ -146,7 +146,7 @@ pub async fn move_system(
     Ok(days.iter().map(|(_, n)| u64::try_from(*n).unwrap_or(0)).sum())
 }
 
-/// Removes up to `limit` resolved rows made before `before`; how many.
+/// Removes up to `limit` resolved rows created before `before`; returns how many.
 pub async fn purge(db: &Db, before: Ts, limit: i64) -> Result<u64, StoreError> {
     let found: Vec<(i64, Uuid)> = Q::by_index(OLD).bind(before).bind(limit).all(db).await?;
     if found.is_empty() {

@@ -17,9 +17,9 @@ pub struct HistoryFilter {
     pub severities: Option<Vec<String>>,
     /// `firing`, `resolved`; none = resolved only.
     pub statuses: Option<Vec<String>>,
-    /// Made or resolved at this time or later.
+    /// Created or resolved at this time or later.
     pub from: Option<Ts>,
-    /// Made or resolved before this time.
+    /// Created or resolved before this time.
     pub before: Option<Ts>,
 }
 
@@ -99,7 +99,7 @@ pub struct Record {
     pub id: i64,
     /// Tenant.
     pub organization_id: OrgId,
-    /// Whose.
+    /// The system.
     pub system_key: String,
     /// Name, maybe empty.
     pub alertname: String,
@@ -121,7 +121,7 @@ pub struct Record {
     pub annotations: String,
     /// The receiver that was notified.
     pub receiver: Option<String>,
-    /// When it was made or resolved.
+    /// When it was created or resolved.
     pub created_at: Ts,
 }
 

@@ -10,9 +10,9 @@ use bailiwick_policy::Scope;
 pub struct OrganizationsRead {
     /// The caller's scope.
     pub scope: Scope,
-    /// Those named, all of them in the scope; none = everything in it.
+    /// The named ones, all of them in the scope; none = everything in it.
     pub named: Option<Vec<(OrgId, OrgType)>>,
-    /// Whether those named stand for all below them as well.
+    /// Whether the named ones include all organizations below them.
     pub with_descendants: bool,
 }
 

@@ -173,8 +173,8 @@ pub async fn oldest_live(db: &Db, within: &OrganizationsRead) -> Result<Option<T
     Ok(oldest.map(|t| t.0))
 }
 
-/// Tenants that a remote router is to be asked about: with alerts that fire or did when it was asked last, and not
-/// asked since `before`; by id after `after`, at most `limit`.
+/// Tenants to read from a remote router: those with firing alerts, now or at the last read, that were not read since
+/// `before`; by id after `after`, at most `limit`.
 pub async fn tenants_to_ask(
     db: &Db,
     before: Ts,

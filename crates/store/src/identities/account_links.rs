@@ -47,7 +47,7 @@ pub async fn insert(
     Ok(Q::new(INSERT).bind(issuer).bind(subject).bind(user).bind(at).run(tx).await? > 0)
 }
 
-/// Ends the user's link to an issuer; the subject it was.
+/// Ends the user's link to an issuer; returns its subject.
 pub async fn remove(tx: &mut Tx, issuer: &str, user: UserId) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = Q::new(REMOVE).bind(user).bind(issuer).optional(tx).await?;
     Ok(row.map(|(subject,)| subject))

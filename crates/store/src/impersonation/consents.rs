@@ -14,13 +14,13 @@ use uuid::Uuid;
 /// A consent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consent {
-    /// Id; another one for each time it is given.
+    /// Id; each consent has a new one.
     pub id: Uuid,
-    /// Whose.
+    /// The user who gives it.
     pub user_id: UserId,
     /// From then on it is none.
     pub expires_at: Ts,
-    /// How long it was given for, in minutes.
+    /// Its duration in minutes.
     pub max_duration_minutes: i64,
     /// When it was given.
     pub created_at: Ts,
@@ -71,7 +71,7 @@ pub async fn hold(tx: &mut Tx, user: UserId, now: Ts) -> Result<Option<Consent>,
     Ok(Q::new(HOLD).bind(user).bind(now).optional::<Row>(tx).await?.map(Consent::from))
 }
 
-/// Gives a consent in the place of the one before.
+/// Stores a consent in place of the previous one.
 pub async fn put(tx: &mut Tx, consent: &Consent) -> Result<(), StoreError> {
     tx.people_changed();
     Q::new(PUT)
@@ -103,14 +103,14 @@ pub async fn of_users(
     Ok(found.into_iter().map(|(id,)| UserId(id)).collect())
 }
 
-/// When the next of the live consents expires. As long as it is the same and the list epoch of people too, the same
-/// consents are live.
+/// When the next live consent expires. As long as neither this nor the list epoch of people changes, the same consents
+/// are live.
 pub async fn next_expiry(db: &Db, now: Ts) -> Result<Option<Ts>, StoreError> {
     let (at,): (Option<TsCodec>,) = Q::new(NEXT_EXPIRY).bind(now).one(db).await?;
     Ok(at.map(Ts::from))
 }
 
-/// Removes some of those that expired before `before`; lists show nothing of them any more.
+/// Removes some of the consents that expired before `before`; lists no longer show them.
 pub async fn purge(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::new(PURGE).bind(before).bind(limit).run(tx).await
 }

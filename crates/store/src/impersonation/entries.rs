@@ -37,7 +37,7 @@ pub struct Entry {
     pub http_method: Option<String>,
     /// The recorded parts of the request.
     pub request_data: Option<String>,
-    /// Status of the answer; none = it was never sent.
+    /// Status of the response; none = no response was sent.
     pub response_status: Option<i64>,
     /// Its words.
     pub response_status_text: Option<String>,

@@ -212,7 +212,7 @@ pub async fn look_below(tx: &mut Tx, reseller: OrgId) -> Result<Vec<Seen>, Store
     seen(Q::new(LOOK_BELOW).bind(reseller).all(tx).await?)
 }
 
-/// The session alone.
+/// The session without its users.
 pub async fn get(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<Session>, StoreError> {
     Q::new(GET).bind(id).optional::<SessionRow>(on).await?.map(SessionRow::into_session).transpose()
 }
@@ -396,7 +396,7 @@ fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
     }
 }
 
-/// On which side of the sessions a user stands.
+/// A user's side in their sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The user is the impersonated one.

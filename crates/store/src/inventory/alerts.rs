@@ -13,7 +13,7 @@ pub(crate) const RESOLVE: &str = "UPDATE inventory_alerts SET resolved_at = ?, u
 /// An alert to be raised.
 #[derive(Clone, Debug)]
 pub struct NewAlert<'a> {
-    /// Whose.
+    /// The system.
     pub system_id: SystemId,
     /// The record's first critical change.
     pub diff_id: i64,

@@ -23,7 +23,7 @@ pub(crate) const SEPARATOR: char = '\u{1f}';
 /// A change to be stored.
 #[derive(Clone, Debug)]
 pub struct NewDiff {
-    /// Whose.
+    /// The system.
     pub system_id: SystemId,
     /// Record compared with.
     pub previous_id: i64,
@@ -94,7 +94,7 @@ pub async fn add(tx: &mut Tx, diffs: Vec<NewDiff>) -> Result<Vec<i64>, StoreErro
         .bind(texts(NewDiff::folded))
         .bind(times(|d| d.created_at));
     ids.extend(q.all::<(i64,)>(tx).await?.into_iter().map(|row| row.0));
-    // Numbered in the order of the rows, whatever order they come back in.
+    // Ids follow the order of the rows, whatever order the database returns them in.
     ids.sort_unstable();
     Ok(ids)
 }

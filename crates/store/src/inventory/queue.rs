@@ -68,7 +68,7 @@ pub(crate) const STATE: &str = "SELECT (SELECT CAST(COUNT(*) AS bigint) FROM (SE
      WHERE quarantined_at IS NULL ORDER BY quarantined_at, id LIMIT ?) w), (SELECT CAST(COUNT(*) AS bigint) FROM \
      (SELECT id FROM inventory_queue WHERE quarantined_at IS NOT NULL ORDER BY quarantined_at, id LIMIT ?) p)";
 
-/// Documents that one SQLite statement enqueues at most; a group is cut into such powers of two.
+/// The most documents that one SQLite statement enqueues; a group is split into such powers of two.
 const ROWS_AT_ONCE: usize = 32;
 
 /// An accepted document on its way into the queue.
@@ -94,8 +94,8 @@ pub(crate) const HOLD_SYSTEMS: &str =
 pub async fn enqueue(tx: &mut Tx, mut documents: Vec<Document>) -> Result<(), StoreError> {
     if tx.is_postgres() {
         let ids: Vec<Uuid> = documents.iter().map(|d| d.system_id.0).collect();
-        // One that is being removed is waited for here; found missing only by the insertion, it would take the
-        // documents of all others with it.
+        // Waits for systems that are being removed. If only the insertion found one missing, the documents of all other
+        // systems would fail with it.
         let _: Vec<(Uuid,)> = Q::new(HOLD_SYSTEMS).bind(Arg::Ids(ids.clone())).all(&mut *tx).await?;
         let times = documents.iter().map(|d| d.received_at).collect();
         let sizes = documents.iter().map(|d| d.data_size).collect();
@@ -162,7 +162,8 @@ struct ClaimedRow {
     claimed_until: TsCodec,
 }
 
-/// Takes up to `limit` due entries for the time of `lease`, oldest first; of each system without a gap from its oldest.
+/// Leases up to `limit` due entries for the time of `lease`, oldest first; those of each system without a gap from its
+/// oldest.
 pub async fn claim(tx: &mut Tx, now: Ts, lease: Duration, limit: i64) -> Result<Vec<Claimed>, StoreError> {
     if tx.is_postgres() {
         Q::new(TAKE_TURN).run(tx).await?;
@@ -239,7 +240,7 @@ pub async fn quarantine(tx: &mut Tx, entry: &Claimed, now: Ts, error: &str) -> R
 pub struct QueueState {
     /// Entries that wait or are being worked on.
     pub pending: i64,
-    /// Entries put aside.
+    /// Quarantined entries.
     pub quarantined: i64,
 }
 
@@ -249,7 +250,7 @@ pub async fn state(on: impl Into<On<'_>>) -> Result<QueueState, StoreError> {
     Ok(QueueState { pending, quarantined })
 }
 
-/// An entry put aside.
+/// A quarantined entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
     /// Entry.
@@ -258,7 +259,7 @@ pub struct Quarantined {
     pub system_key: String,
     /// Receipt.
     pub received_at: Ts,
-    /// When it was put aside.
+    /// When it was quarantined.
     pub quarantined_at: Ts,
     /// Bytes of the canonical text.
     pub data_size: i64,
@@ -276,7 +277,7 @@ struct QuarantinedRow {
     error: String,
 }
 
-/// Entries put aside, in order of receipt, after that entry.
+/// Quarantined entries, in order of receipt, after that entry.
 pub async fn quarantined(
     on: impl Into<On<'_>>,
     after: i64,
@@ -294,7 +295,7 @@ pub async fn quarantined(
     Ok(rows.into_iter().map(of_row).collect())
 }
 
-/// Puts entries back into the queue as if they had just come: that one, or all. Answers how many.
+/// Puts quarantined entries back into the queue as if they had just arrived: that one, or all. Returns how many.
 pub async fn replay(tx: &mut Tx, entry: Option<i64>, now: Ts) -> Result<u64, StoreError> {
     Q::new(REPLAY).bind(now).bind(entry).bind(entry).run(tx).await
 }

@@ -30,7 +30,7 @@ pub(crate) const OPEN_ALERTS: &str = "SELECT CAST(COUNT(*) AS bigint) FROM inven
 pub(crate) const NEWEST_BATCH: &str = "SELECT current_id, created_at FROM inventory_diffs WHERE system_id = ? \
      ORDER BY created_at DESC, id DESC LIMIT 1";
 
-/// A time range: from that moment on, and before that one.
+/// A time range: from the first moment on, and before the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
     /// None: from the beginning.
@@ -98,7 +98,7 @@ impl DiffFilter {
     }
 }
 
-/// A record apart from its text.
+/// A record without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordMeta {
     /// Record.
@@ -111,7 +111,7 @@ pub struct RecordMeta {
     pub data_size: i64,
     /// When it was compared with the one before it.
     pub processed_at: Option<Ts>,
-    /// Whether that found changes.
+    /// Whether the comparison found changes.
     pub has_changes: bool,
     /// How many.
     pub change_count: i64,
@@ -194,7 +194,7 @@ pub struct DiffCount {
     pub severity: i64,
     /// In all.
     pub all_of_them: i64,
-    /// Of records since the moment asked for.
+    /// Of records since the given moment.
     pub recent: i64,
 }
 

@@ -64,7 +64,7 @@ pub struct Record {
     pub data_size: i64,
     /// When it was compared with the one before it.
     pub processed_at: Option<Ts>,
-    /// Whether that found changes.
+    /// Whether the comparison found changes.
     pub has_changes: bool,
     /// How many.
     pub change_count: i64,
@@ -131,7 +131,7 @@ pub async fn latest(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<Record
 /// The state that the next document of a system is compared with.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// Whose.
+    /// The system.
     pub system_id: SystemId,
     /// Record.
     pub id: i64,
@@ -192,7 +192,7 @@ pub async fn add_base(tx: &mut Tx, system: SystemId, size: i64, body: Vec<u8>) -
 /// A record to be stored.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
-    /// Whose.
+    /// The system.
     pub system_id: SystemId,
     /// Receipt.
     pub received_at: Ts,
@@ -236,12 +236,12 @@ pub async fn add_records(tx: &mut Tx, records: Vec<NewRecord>) -> Result<Vec<i64
     let q = q.bind(Arg::Ints(bases)).bind(Arg::Texts(hashes)).bind(Arg::Ints(sizes));
     let rows: Vec<(i64,)> = q.bind(Arg::Times(now)).bind(Arg::Ints(counts)).all(tx).await?;
     ids.extend(rows.into_iter().map(|row| row.0));
-    // Numbered in the order of the rows, whatever order they come back in.
+    // Ids follow the order of the rows, whatever order the database returns them in.
     ids.sort_unstable();
     Ok(ids)
 }
 
-/// The same documents again: only the times of the records move. `(record, receipt)`, each record once.
+/// Unchanged documents: only the times of the records move. `(record, receipt)`, each record once.
 pub async fn touch(tx: &mut Tx, again: &[(i64, Ts)], now: Ts) -> Result<(), StoreError> {
     if tx.is_postgres() {
         if !again.is_empty() {

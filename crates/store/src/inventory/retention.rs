@@ -135,12 +135,12 @@ pub async fn count_old_alerts(db: &Db, ended: Ts, raised: Ts) -> Result<u64, Sto
     Q::new(COUNT_OLD_ALERTS).bind(ended).bind(raised).count(db).await
 }
 
-/// Removes documents put aside before that moment. Answers how many.
+/// Removes documents quarantined before that moment. Returns how many.
 pub async fn remove_quarantined(tx: &mut Tx, before: Ts, limit: i64) -> Result<u64, StoreError> {
     Q::by_index(REMOVE_QUARANTINED).bind(before).bind(limit).run(tx).await
 }
 
-/// How many documents were put aside before that moment.
+/// How many documents were quarantined before that moment.
 pub async fn count_quarantined(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::by_index(COUNT_QUARANTINED).bind(before).count(db).await
 }

@@ -72,7 +72,7 @@ macro_rules! purge_outbox {
         )
     };
 }
-/// Of the tenants before and behind one, so that nothing of that one is read.
+/// For the tenants before and after one, so that no row of that one is read.
 pub(crate) const PURGE_OUTBOX: [&str; 2] = [purge_outbox!("<"), purge_outbox!(">")];
 
 /// The stored state of a user, apart from their link.
@@ -80,11 +80,11 @@ pub(crate) const PURGE_OUTBOX: [&str; 2] = [purge_outbox!("<"), purge_outbox!(">
 pub struct Pending {
     /// A creation was begun, and its outcome is unknown.
     pub creating_at: Option<Ts>,
-    /// The name it was begun with.
+    /// The name that the creation used.
     pub creating_name: Option<String>,
     /// The password for their account.
     pub sealed_password: Option<String>,
-    /// When it was generated; none when a person has chosen it.
+    /// When it was generated; none when a person chose it.
     pub generated_at: Option<Ts>,
 }
 
@@ -164,7 +164,7 @@ pub async fn user_creating(
     Ok(())
 }
 
-/// Nothing came of it: there is nothing to be found.
+/// The creation made no account: there is none to be found.
 pub async fn user_not_created(tx: &mut Tx, issuer: &str, user: UserId) -> Result<(), StoreError> {
     Q::new(USER_NOT_CREATED).bind(user).bind(issuer).run(tx).await?;
     Ok(())
@@ -197,7 +197,7 @@ pub struct There {
     pub id: Option<String>,
     /// A creation was begun, and its outcome is unknown.
     pub is_creating: bool,
-    /// The name it was begun with.
+    /// The name that the creation used.
     pub creating_name: Option<String>,
 }
 
@@ -229,7 +229,7 @@ pub async fn organization_creating(
     Ok(())
 }
 
-/// Nothing came of it.
+/// The creation made no organization.
 pub async fn organization_not_created(
     tx: &mut Tx,
     issuer: &str,
@@ -275,7 +275,7 @@ pub async fn organization_synced(
     Ok(())
 }
 
-/// Something about it was refused.
+/// Notes that the tenant refused a change of the organization.
 pub async fn organization_failed(
     tx: &mut Tx,
     issuer: &str,
@@ -372,7 +372,7 @@ pub async fn organizations_after(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// The column by which an organization's subtree is found among users.
+/// The column that holds an organization's subtree in the users table.
 pub(crate) const fn below(org_type: OrgType) -> &'static str {
     crate::tree::subtree_column(org_type, "organization_id")
 }

@@ -143,7 +143,7 @@ struct Row {
     claimed_until: TsCodec,
 }
 
-/// Queues a change of an object, besides those that wait already.
+/// Queues a change of an object, in addition to changes already waiting.
 pub async fn put(
     tx: &mut Tx,
     issuer: &str,
@@ -198,7 +198,7 @@ async fn put_one(
     Ok(())
 }
 
-/// The same unless it waits already; whether it did not.
+/// The same unless the object is already queued; returns whether it was not.
 pub async fn put_new(
     tx: &mut Tx,
     issuer: &str,
@@ -211,7 +211,8 @@ pub async fn put_new(
     Ok(q.bind(kind.position()).bind(at).bind(at).run(tx).await? > 0)
 }
 
-/// Wants removed whatever a creation has made there of an object that was destroyed meanwhile; `name`: as it was begun.
+/// Queues the removal of an object that a creation may have made there, for a local object that was destroyed
+/// meanwhile; `name`: the name of the creation.
 pub async fn put_gone_unknown(
     tx: &mut Tx,
     issuer: &str,
@@ -364,7 +365,7 @@ pub async fn finish(tx: &mut Tx, issuer: &str, due: &Due) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Gives a row back to be tried again at `next_at`; none = refused, it waits for the next change.
+/// Gives a row back for a retry at `next_at`; none = refused, it waits for the next change.
 pub async fn postpone(
     tx: &mut Tx,
     issuer: &str,

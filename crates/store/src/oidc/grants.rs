@@ -34,7 +34,7 @@ pub struct Grant {
     pub created_at: Ts,
     /// When its last token has expired.
     pub expires_at: Ts,
-    /// Ended on its own or with its login.
+    /// Ended by itself or with its login.
     pub is_ended: bool,
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// A waiting request, bound to the browser that made it.
+/// A stored request, bound to the browser that sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interaction {
     /// Id; part of the addresses of its pages, worth nothing without the browser's cookie.
@@ -19,13 +19,13 @@ pub struct Interaction {
     pub browser_hash: Vec<u8>,
     /// The request as the provider wrote it.
     pub request: Value,
-    /// Whose password was right.
+    /// The user whose password was right.
     pub user_id: Option<UserId>,
-    /// That password was a generated one and must be replaced before anything else.
+    /// The password was a generated one and must be replaced before anything else.
     pub must_replace_password: bool,
     /// Creation.
     pub created_at: Ts,
-    /// After this it is as if it had never been.
+    /// From then on the request no longer exists.
     pub expires_at: Ts,
 }
 
@@ -84,7 +84,8 @@ pub(crate) const REWRITE: &str = "UPDATE oidc_interactions SET request = ? \
 pub(crate) const RESET: &str =
     "UPDATE oidc_interactions SET user_id = NULL, must_replace_password = ? WHERE id = ?";
 
-// Only as it was read: a request that another one has finished or changed meanwhile is not finished again.
+// Only if unchanged since it was read: a request that another transaction has finished or changed meanwhile is not
+// finished again.
 pub(crate) const TAKE: &str =
     "DELETE FROM oidc_interactions WHERE id = ? AND browser_hash = ? AND must_replace_password = ?";
 

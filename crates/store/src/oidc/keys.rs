@@ -18,7 +18,7 @@ pub struct StoredKey {
     pub sealed: Vec<u8>,
     /// Public half as a JSON Web Key.
     pub public_jwk: Value,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Ts,
 }
 

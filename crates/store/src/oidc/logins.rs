@@ -17,7 +17,7 @@ pub struct Login {
     pub id: LoginId,
     /// The user.
     pub user_id: UserId,
-    /// The last time the password was given; `auth_time` of the ID tokens.
+    /// When the password was last entered; `auth_time` of the ID tokens.
     pub authenticated_at: Ts,
     /// End of the cookie.
     pub expires_at: Ts,
@@ -30,7 +30,7 @@ pub struct OpenLogin {
     pub id: LoginId,
     /// The first sign-in.
     pub created_at: Ts,
-    /// The last time the password was given.
+    /// When the password was last entered.
     pub authenticated_at: Ts,
     /// End of the cookie.
     pub expires_at: Ts,
@@ -130,13 +130,14 @@ pub async fn insert(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<(),
     q.run(tx).await.map(|_| ())
 }
 
-/// The same person has signed in again in the same browser: same login, new cookie. False when it has ended meanwhile.
+/// The same user has signed in again in the same browser: same login, new cookie. False when the login has ended
+/// meanwhile.
 pub async fn renew(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<bool, StoreError> {
     let q = Q::new(RENEW).bind(token_hash).bind(login.authenticated_at).bind(login.expires_at).bind(login.id);
     Ok(q.run(tx).await? > 0)
 }
 
-/// Whether the login is still on, and keeps it so until the transaction ends.
+/// Whether the login is live; it stays so until the transaction ends.
 pub async fn hold(tx: &mut Tx, id: LoginId) -> Result<bool, StoreError> {
     Ok(Q::new(HOLD).bind(id).optional::<(i64,)>(tx).await?.is_some())
 }

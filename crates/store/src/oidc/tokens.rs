@@ -44,12 +44,12 @@ pub struct Token {
     pub expires_at: Ts,
     /// When a refresh token was replaced by the next one.
     pub rotated_at: Option<Ts>,
-    /// Revoked on its own.
+    /// Revoked individually.
     pub is_revoked: bool,
 }
 
 impl Token {
-    /// Not expired and neither itself, its grant nor its login ended. Says nothing of rotation.
+    /// Whether the token has not expired, and neither itself, its grant nor its login has ended. Ignores rotation.
     pub fn is_alive(&self, now: Ts) -> bool {
         !self.is_revoked && !self.grant.is_ended && now < self.expires_at
     }

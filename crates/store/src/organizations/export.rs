@@ -24,7 +24,7 @@ pub struct Line {
     pub description: String,
     /// As sent.
     pub vat: Option<String>,
-    /// Client keys, as JSON text: taken apart only when the line is written. None unless [`Extra::custom_data`].
+    /// Client keys, as JSON text: parsed only when the line is written. None unless [`Extra::custom_data`].
     pub custom_data: Option<String>,
     /// Level.
     pub org_type: OrgType,

@@ -114,7 +114,7 @@ pub async fn set(
     tx.alert_config_changed();
     Q::new(own).bind(at).bind(at).bind(id).run(tx).await?;
     let below = match at {
-        // An organization with a mark already has it from nearer.
+        // An organization that already has a mark has it from a nearer one.
         Some(at) => Q::new(&format!(
             "UPDATE organizations SET eff_{word}_at = ?, eff_{word}_by = ? WHERE {column} = ? AND eff_{word}_at IS NULL"
         ))
@@ -177,7 +177,7 @@ async fn affected(
     if kind == Kind::Deleted {
         return Ok(found);
     }
-    // The few that are suspended on their own stay as they are.
+    // The few that are individually suspended stay unchanged.
     for (table, n) in [("users", &mut found.users), ("systems", &mut found.systems)] {
         let mut q = Q::new(&format!(
             "SELECT CAST(COUNT(*) AS BIGINT) FROM {table} r JOIN organizations o ON o.id = r.organization_id \

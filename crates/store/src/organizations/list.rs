@@ -109,7 +109,7 @@ impl Default for Order {
 /// Appends ` ORDER BY …`: missing values are the greatest on both engines.
 pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: SortDirection, id: &str) {
     let word = direction.as_str();
-    // PostgreSQL does so by itself, and says it without losing the use of an index.
+    // PostgreSQL does so by default; written in this form, the order can still use an index.
     let nulls = match (is_nullable, direction) {
         (false, _) => "",
         (true, SortDirection::Asc) => " [[||NULLS LAST]]",
@@ -234,8 +234,8 @@ pub async fn page_of(
     let rows = if order.by == Sort::SuspendedAt {
         by_suspension(db, family, scope, filter, order.direction, page).await?
     } else {
-        // The ids of the page first: no row in front of it is read whole. Its rows by their ids, which PostgreSQL plans
-        // once instead of once for each order and page.
+        // Finds the ids of the page first, so that no row before it is read whole. Then reads the rows by their ids,
+        // which PostgreSQL plans once instead of once for each order and page.
         let mut q = Q::new("SELECT o.id FROM organizations o");
         push_where(&mut q, family, scope, filter);
         order.push(&mut q);
@@ -262,7 +262,7 @@ fn select(family: OrgType, scope: &Scope, filter: &Filter) -> Q {
 }
 
 /// The order by suspension in two runs, as no index has it: the suspended ones are few and found by their marks, the
-/// others are walked by id. Ascending, the suspended come first; a run is counted only when the page begins behind it.
+/// others are walked by id. Ascending, the suspended come first; a run is counted only when the page begins after it.
 async fn by_suspension(
     db: &Db,
     family: OrgType,

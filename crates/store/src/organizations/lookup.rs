@@ -10,7 +10,7 @@ use bailiwick_domain::{OrgId, OrgType, org::OrgRef};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
-/// An organization that has one of the VAT numbers asked for.
+/// An organization that has one of the requested VAT numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VatHolder {
     /// Normalised number.

@@ -11,7 +11,7 @@ pub(crate) const SUSPENDED: &str = "SELECT b.id FROM organizations m JOIN organi
      UNION ALL SELECT m.id FROM organizations m WHERE m.type = 'customer' AND m.suspended_at IS NOT NULL";
 
 /// Appends ` AND …`: only where the organization with this id is suspended (or is not). Better than the mark itself
-/// where few are to be found among many, or are to be counted without a look at the rows.
+/// where few matches are among many rows, or where matches are counted without reading the rows.
 pub(crate) fn push_suspended(q: &mut Q, id: &str, is_suspended: bool) {
     let word = if is_suspended { "IN" } else { "NOT IN" };
     q.push(&format!(" AND {id} {word} ({SUSPENDED})"));

@@ -9,7 +9,7 @@ use uuid::Uuid;
 pub enum StatusFilter {
     /// Effective status.
     Is(SystemStatus),
-    /// Never any inventory, and neither unknown nor deleted.
+    /// No inventory was ever received, and neither unknown nor deleted.
     NoInventory,
 }
 
@@ -44,7 +44,7 @@ pub struct SystemFilter {
     pub versions: Option<Vec<VersionFilter>>,
     /// Organizations; ANDed with the scope.
     pub organizations: Option<Vec<OrgId>>,
-    /// Whether `organizations` stands for all below them as well.
+    /// Whether `organizations` includes all organizations below them.
     pub include_hierarchy: bool,
     /// None = all but deleted.
     pub statuses: Option<Vec<StatusFilter>>,
@@ -107,7 +107,7 @@ pub(super) const BY_WORD: [SystemStatus; 5] = [
     SystemStatus::Unknown,
 ];
 
-/// Organizations that are deleted, on their own or with one above them: few, and found by an index of them alone.
+/// Deleted organizations, individually or with one above them: few, and found by an index of their own.
 pub(super) const DELETED_ORGANIZATIONS: &str =
     "(SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)";
 
@@ -117,20 +117,20 @@ pub(super) fn push_live(q: &mut Q) {
     q.push(&format!(" AND s.deleted_at IS NULL AND s.organization_id NOT IN {DELETED_ORGANIZATIONS}"));
 }
 
-/// Appends ` AND …`: neither deleted nor suspended, itself or with its organization.
+/// Appends ` AND …`: neither deleted nor suspended, individually or with the organization.
 pub(super) fn push_unmarked(q: &mut Q) {
     q.push(" AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND s.organization_id NOT IN ");
     push_marked(q);
 }
 
-/// Appends `(…)`: the organizations that are deleted or suspended, on their own or with one above them.
+/// Appends `(…)`: the organizations that are deleted or suspended, individually or with one above them.
 pub(super) fn push_marked(q: &mut Q) {
     q.push(&format!(
         "(SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED})"
     ));
 }
 
-/// Whether it is a status of systems that are neither deleted nor suspended: their heartbeats say which.
+/// Whether it is a status of systems that are neither deleted nor suspended: heartbeats decide among these.
 pub(super) const fn is_never_suspended(status: StatusFilter) -> bool {
     matches!(status, StatusFilter::Is(SystemStatus::Unknown | SystemStatus::Active | SystemStatus::Inactive))
 }
@@ -183,7 +183,7 @@ pub(super) fn statuses_with(text: &str) -> Vec<StatusFilter> {
     BY_WORD.into_iter().filter(|s| s.as_str().contains(&text)).map(StatusFilter::Is).collect()
 }
 
-/// Each once: a thousand times the same word is one condition.
+/// Each status once: a thousand repetitions are one condition.
 pub(super) fn distinct(statuses: &[StatusFilter]) -> Vec<StatusFilter> {
     let mut distinct: Vec<StatusFilter> = Vec::new();
     for status in statuses {

@@ -24,7 +24,7 @@ pub(crate) const DESTROY_ALERTS: &str =
 pub(crate) const DESTROY_SILENCES: &str =
     "DELETE FROM router_silences WHERE organization_id = ? AND system_key = ?";
 
-/// Sets (`at`) or clears (none) the own suspension.
+/// Sets (`at`) or clears (none) the own suspension mark.
 pub async fn set_suspended(
     tx: &mut Tx,
     target: &Granted<SystemId>,
@@ -36,7 +36,7 @@ pub async fn set_suspended(
     status_counts::settle(tx, target.id(), before).await
 }
 
-/// Sets (`at`) or clears (none) the own deletion.
+/// Sets (`at`) or clears (none) the own deletion mark.
 pub async fn set_deleted(
     tx: &mut Tx,
     target: &Granted<SystemId>,

@@ -46,13 +46,13 @@ const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
 enum Run {
     /// One status.
     Of(SystemStatus),
-    /// Suspended themselves: an index of its own.
+    /// Individually suspended: an index of its own.
     SuspendedSelf,
-    /// Suspended with their organization: through the few such organizations.
+    /// Suspended with their organization: found through the few such organizations.
     SuspendedAbove,
 }
 
-/// A list as asked.
+/// A requested list.
 #[derive(Clone, Copy, Debug)]
 struct Spec<'a> {
     db: &'a Db,
@@ -145,7 +145,7 @@ impl Spec<'_> {
     async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM systems s");
         q.push(self.by_search());
-        // Whatever the order, nothing is joined for it.
+        // Without an order, so nothing is joined for it.
         Spec { order: SystemOrder::CreatedAt, ..*self }.push_where(&mut q, run, None);
         q.count(db).await
     }
@@ -235,7 +235,7 @@ impl Spec<'_> {
     fn push_order(&self, q: &mut Q, direction: SortDirection, sign: &str) {
         let word = direction.as_str();
         match self.order.column() {
-            // Unique, so nothing is left to decide, and the index that makes it so serves.
+            // Unique, so ties do not occur, and the unique index has the order.
             Some(column) if self.order == SystemOrder::SystemKey => {
                 q.push(&format!(" ORDER BY {sign}{column} {word}"))
             }
@@ -254,7 +254,7 @@ impl Spec<'_> {
         };
         let asked = statuses.unwrap_or_default();
         if run_status.is_some_and(reads_activity) {
-            // Of a part of all systems one look for each, of all of them side by side.
+            // For a part of all systems one lookup each; for all of them a merge of both tables.
             q.push(match self.scope {
                 Scope::Everything => " [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id",
                 _ => {

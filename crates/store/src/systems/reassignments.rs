@@ -14,7 +14,7 @@ use uuid::Uuid;
 /// Applications follow by their foreign key.
 pub(crate) const PLACE: &str =
     "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ?, updated_at = ? WHERE id = ?";
-/// Those that have disappeared as well: they would come back with it.
+/// Includes applications that have disappeared: they would come back with the assignment.
 pub(crate) const UNASSIGN: &str = "UPDATE applications SET organization_id = NULL, status = 'unassigned', \
      updated_at = ? WHERE system_id = ? AND organization_id IS NOT NULL";
 /// The actor as they are now; of a destroyed one only the id is left.
@@ -26,8 +26,8 @@ pub(crate) const EXISTS: &str = "SELECT id FROM system_reassignments WHERE id = 
 pub(crate) const NOTE_CLEARED: &str = "UPDATE system_reassignments SET \
      backups_deleted = [[GREATEST||MAX]](backups_deleted, ?), silences_cleared = silences_cleared + ? WHERE id = ?";
 
-/// Puts a held system, not deleted on its own, into the organization that was granted; `path` is that
-/// organization's. Its applications are unassigned afterwards; how many of them were assigned.
+/// Moves a locked system, not individually deleted, to the granted organization; `path` is that organization's. Its
+/// applications become unassigned; returns how many of them were assigned.
 ///
 /// The caller raises the auth epoch in the same transaction.
 pub async fn place(
@@ -60,7 +60,7 @@ pub struct Reassignment<'a> {
     pub system_id: SystemId,
     /// Its key, which stays readable when it is destroyed.
     pub system_key: &'a str,
-    /// Where it was.
+    /// The former organization.
     pub from: OrgId,
     /// Where it is.
     pub to: OrgId,
@@ -80,7 +80,7 @@ pub struct Reassignment<'a> {
     pub occurred_at: Ts,
 }
 
-/// Keeps a move in its own transaction.
+/// Stores a move in its own transaction.
 pub async fn record(tx: &mut Tx, moved: &Reassignment<'_>) -> Result<(), StoreError> {
     Q::new(RECORD)
         .bind(moved.id)

@@ -52,7 +52,7 @@ pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreE
 }
 
 /// The same from the counters and the systems that are not [settled](super::counted). None when the counters are for
-/// another time: the timeout is another one, the monitor has not run for a while, or clocks differ too much.
+/// another time: the timeout has changed, the monitor has not run for a while, or clocks differ too much.
 pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<Totals>, StoreError> {
     let (_, counters, unsettled) = counters(db, scope, cutoff).await?;
     Ok(unsettled.map(|unsettled| counters.totals(unsettled)))
@@ -65,7 +65,7 @@ pub struct Counters {
     pub open: i64,
     /// Systems of suspended organizations.
     pub below: i64,
-    /// Of the open ones: suspended on their own.
+    /// Of the open ones: individually suspended.
     pub own: i64,
     /// Of the others, those counted as never heard of.
     pub unheard: i64,
@@ -167,8 +167,8 @@ pub(super) fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>)
     silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
 }
 
-/// The table `u`, and the end of the statement. One look for each unsettled system, whatever the engine believes of their
-/// number.
+/// The table `u`, and the end of the statement. One lookup for each unsettled system, whatever the engine estimates
+/// about their number.
 fn push_unsettled(q: &mut Q, scope: &Scope, cutoff: Ts) {
     let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
     q.push(&format!(
@@ -225,13 +225,13 @@ fn push_counts(q: &mut Q, scope: &Scope, is_suspended: bool) {
     push_suspended(q, "c.organization_id", is_suspended);
 }
 
-/// The same by looking at the rows, whatever the counters say.
+/// The same by reading the rows instead of the counters.
 pub async fn counted_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
     type Found = (i64, i64, i64, i64, i64, i64, i64, i64);
     let mut q = Q::new("SELECT ");
     push_counters(&mut q, scope, |_| {});
     push_counters(&mut q, scope, |q| push_suspended(q, "o.id", true));
-    // Suspended on their own in an organization that is not.
+    // Individually suspended in an organization that is not suspended.
     push_count(
         &mut q,
         scope,
@@ -298,8 +298,8 @@ fn push_silent(q: &mut Q, scope: &Scope, cutoff: Ts) {
     q.push(")");
 }
 
-/// Changes of the number of systems by UTC day since 1970, from `since` on: those created less those that went, on
-/// their own or with an organization.
+/// Changes of the number of systems by UTC day since 1970, from `since` on: systems created minus systems deleted,
+/// individually or with an organization.
 pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, i64)>, StoreError> {
     let gone = "SELECT s.id, s.created_at, s.deleted_at, [[LEAST(s.deleted_at, o.eff_deleted_at)||\
          MIN(COALESCE(s.deleted_at, o.eff_deleted_at), COALESCE(o.eff_deleted_at, s.deleted_at))]] AS gone_at \

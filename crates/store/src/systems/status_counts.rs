@@ -171,7 +171,7 @@ pub async fn watch(db: &Db, silent_to: Ts, watched_to: Ts) -> Result<(), StoreEr
 struct Unsettled {
     id: Uuid,
     organization_id: Uuid,
-    /// Neither deleted nor suspended on its own: only then it is counted by its heartbeats.
+    /// Neither deleted nor suspended individually: only then heartbeats decide its counters.
     shows: i64,
     counted: i64,
     last_heartbeat: Option<TsCodec>,
@@ -214,7 +214,7 @@ pub async fn settle_some(
         if due != row.counted {
             counted.entry(due).or_default().push(row.id);
             if row.shows == 1 {
-                // Even where the numbers stay the same: other systems are now counted so.
+                // Even where the numbers stay the same, because they now count other systems.
                 tx.statuses_changed();
                 let change = changes.entry(OrgId(row.organization_id)).or_default();
                 change.add(Change::of(row.counted), -1);

@@ -13,7 +13,7 @@ use schema::{Table, tables};
 use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection};
 use text::{Digest, Fields, Lines};
 
-/// Rows that every new database has and that the source's take the place of.
+/// Tables with rows in every new database; the source's rows replace these.
 const SEEDED: [&str; 6] =
     ["alert_config_epoch", "auth_epoch", "event_position", "list_epochs", "retention", "system_figures"];
 /// Bytes collected before they are sent.
@@ -78,10 +78,10 @@ async fn empty(target: &mut PgConnection, tables: &[Table]) -> Result<(), StoreE
     Ok(())
 }
 
-/// Gives a PostgreSQL database that has just been filled its statistics, however long it takes.
+/// Gathers the statistics of a PostgreSQL database that has just been filled, however long it takes.
 ///
 /// # Errors
-/// The database's own; statistics come by themselves then, only later.
+/// The database's own; the server then gathers the statistics by itself, only later.
 pub async fn analyze(target: &Db) -> Result<(), StoreError> {
     let Engine::Pg(target) = &target.engine else { return Ok(()) };
     let mut connection = target.acquire().await?.detach();

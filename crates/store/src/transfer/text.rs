@@ -90,7 +90,7 @@ impl Fields {
                     all.push_str(text);
                 }
             }
-            // In no text that PostgreSQL keeps.
+            // A character that no text in PostgreSQL contains.
             all.push('\0');
         }
         Ok(all)
@@ -105,7 +105,7 @@ fn time(micros: &str) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // A string takes whatever it is given.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })

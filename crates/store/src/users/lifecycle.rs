@@ -12,7 +12,7 @@ pub(crate) const DESTROY: &str = "DELETE FROM users WHERE id = ?";
 pub(crate) const UPDATE_OWN: &str = "UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, \
     name_key = ?, phone = ?, search_key = ?, updated_at = ? WHERE id = ?";
 
-/// Sets (`at`) or clears (none) the own suspension.
+/// Sets (`at`) or clears (none) the own suspension mark.
 pub async fn set_suspended(
     tx: &mut Tx,
     target: &Granted<UserId>,

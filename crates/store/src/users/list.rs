@@ -69,8 +69,7 @@ impl Order {
         self.push_words(q);
     }
 
-    /// The same where nothing but users is read: without the organizations, where neither the order nor the states are
-    /// theirs.
+    /// The same where only users are read: without the organizations, where neither the order nor the states need them.
     fn push_page(self, q: &mut Q, scope: &Scope, filter: &Filter) {
         if filter.states.deleted || matches!(self.by, Sort::Organization | Sort::SuspendedAt) {
             self.push(q, scope, filter);
@@ -231,8 +230,8 @@ pub async fn page_of(
         let rows = by_suspension(db, scope, order.direction, page, total).await?;
         return Ok(Page { rows, total, request: page });
     }
-    // The ids of the page first: no row in front of it is read whole. Its rows by their ids, which PostgreSQL plans once
-    // instead of once for each order and page.
+    // Finds the ids of the page first, so that no row before it is read whole. Then reads the rows by their ids, which
+    // PostgreSQL plans once instead of once for each order and page.
     let mut q = Q::new("SELECT u.id FROM users u ");
     order.push_page(&mut q, scope, filter);
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());

@@ -28,13 +28,13 @@ fn live(select: &str, scope: &Scope) -> Q {
     q
 }
 
-/// How many users a scope holds; the sum of the kept counters, as the list's total.
+/// How many users a scope has: the sum of the counters, which is also the list's total.
 pub async fn count(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
     Ok(totals(db, scope).await?.users)
 }
 
-/// The same with how many of them are suspended: all users of suspended organizations by the kept counters, and the few
-/// others with a suspension of their own.
+/// The same with how many of them are suspended: all users of suspended organizations by the counters, and the few
+/// others that are individually suspended.
 pub async fn count_by_state(db: &Db, scope: &Scope) -> Result<Totals, StoreError> {
     let mut q = Q::new(
         "SELECT CAST(COALESCE((SELECT SUM(n.users) FROM organizations o \

@@ -135,8 +135,8 @@ impl Spec<'_> {
         ));
     }
 
-    /// FROM and WHERE of the unsettled systems that are active or inactive. One look for each, whatever the engine
-    /// believes of their number.
+    /// FROM and WHERE of the unsettled systems that are active or inactive. One lookup for each, whatever the engine
+    /// estimates about their number.
     fn push_unsettled(&self, q: &mut Q, status: SystemStatus) {
         let hint = if *self.scope == Scope::Everything { " INDEXED BY systems_all_live" } else { "" };
         q.push(&format!(
@@ -150,7 +150,7 @@ impl Spec<'_> {
     }
 }
 
-/// Whether heartbeats decide it, of systems that are neither deleted nor suspended.
+/// Whether heartbeats decide the status, for systems that are neither deleted nor suspended.
 const fn is_by_heartbeat(status: SystemStatus) -> bool {
     matches!(status, SystemStatus::Active | SystemStatus::Inactive | SystemStatus::Unknown)
 }

@@ -15,7 +15,7 @@ const NEAR: u64 = 100;
 /// How many organizations have their systems added up at once: an eighth of the rows to pass over, and no fewer than
 /// this.
 const SMALLEST_BLOCK: u64 = 16;
-/// Blocks are made smaller near the page as long as that leaves so many organizations in them.
+/// Blocks become smaller near the page as long as they still hold so many organizations.
 const FINEST_BLOCK: u64 = 512;
 
 /// Rows of a walk.
@@ -104,7 +104,7 @@ impl Spec<'_> {
         if is_large && is_search { "[[|| INDEXED BY systems_search]]" } else { "" }
     }
 
-    /// Rows of a status, where nothing else is asked for and the totals are known.
+    /// Rows of a status, where there is no other condition and the totals are known.
     pub(super) fn size_of_run(&self, status: SystemStatus) -> Option<u64> {
         if *self.filter != SystemFilter::default() {
             return None;
@@ -123,7 +123,7 @@ impl Spec<'_> {
         }
     }
 
-    /// Rows of a list that asks for statuses and for nothing else.
+    /// Rows of a list that filters by statuses only.
     pub(super) fn size_of_statuses(&self) -> Option<u64> {
         let statuses = self.filter.statuses.clone();
         let distinct = distinct(statuses.as_deref()?);

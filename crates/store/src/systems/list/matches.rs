@@ -11,7 +11,7 @@ use bailiwick_domain::{SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
-/// So many are sorted for less than it costs to find a page of them among all.
+/// Up to this many are sorted for less than it costs to find a page of them among all.
 const FEW: usize = 2_000;
 
 /// The matches of a filter without its statuses.
@@ -66,7 +66,7 @@ pub fn is_lasting(filter: &SystemFilter) -> bool {
         && filter.search.as_deref().is_none_or(|text| statuses_with(text).is_empty())
 }
 
-/// The systems of a scope that a filter finds, one that [`is_lasting`], whatever it says of statuses.
+/// The systems of a scope that match a filter without its statuses; the filter [`is_lasting`].
 ///
 /// # Errors
 /// The database's.

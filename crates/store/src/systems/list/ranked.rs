@@ -32,7 +32,7 @@ const TOO_MANY: [u8; 1] = [0];
 pub enum Ranked {
     /// All of them.
     Ids(Vec<Uuid>),
-    /// Too many to be kept.
+    /// Too many to keep.
     TooMany,
 }
 
@@ -159,7 +159,7 @@ pub async fn unsettled(
         budget: None,
         known: Known::default(),
     };
-    // One look for each, whatever the engine believes of their number.
+    // One lookup for each, whatever the engine estimates about their number.
     let mut q = Q::new(
         "SELECT e.people, e.figures, e.systems, e.statuses, m.silent_to, m.watched_to, w.system_id, \
          CAST(COALESCE((SELECT 1 FROM systems s",
@@ -204,7 +204,7 @@ pub async fn ranked_page(
     if direction == SortDirection::Desc {
         ids.reverse();
     }
-    // Each of the others has its place at most so many rows further back.
+    // Each of the others moves back by at most this many rows.
     let (offset, more) = (request.offset(), shown.len() as u64);
     let (from, end) = (offset.saturating_sub(more), offset.saturating_add(request.page_size));
     let nth = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
