@@ -38,7 +38,7 @@ pub struct Parts {
     events: Events,
     /// Password hashing, and the memory of failed passwords.
     pub passwords: Passwords,
-    /// RelyingParty identity provider, if people sign in there.
+    /// The external identity provider, if people sign in there.
     pub(crate) external: Option<RelyingParty>,
     /// Copy of users and organizations at a Logto tenant, in that mode.
     pub logto: Option<LogtoSync>,

@@ -57,7 +57,7 @@ pub struct Credentials {
     unknown: Cache<u64, Ts>,
     /// Failed authentications and registrations.
     pub failures: Failures,
-    /// CheckPermits at checking imported hashes.
+    /// Permits for checking imported hashes.
     imported: argon2_secrets::CheckPermits,
     epochs: GroupCommit<(), i64>,
     rows: GroupCommit<Wanted, Option<Arc<Entry>>>,

@@ -43,7 +43,7 @@ fn a_key_verifies_only_what_it_is_for() {
     assert_eq!(with("x", json!("AAAA")), Signed::UnknownKey);
     assert_eq!(with("kty", json!("oct")), Signed::UnknownKey);
     assert_eq!(with("kid", json!("b")), Signed::UnknownKey);
-    // IssuerDocuments, and for something else.
+    // A known algorithm, but of another kind of key.
     assert_eq!(with("alg", json!("ES256")), Signed::Never);
     assert_eq!(with("alg", json!("ES384")), Signed::Good);
     assert_eq!(with("use", json!("sig")), Signed::Good);
