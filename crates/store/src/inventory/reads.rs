@@ -66,7 +66,7 @@ pub struct DiffFilter {
     pub search: Option<String>,
 }
 
-/// LongestDelays text searched for, in bytes.
+/// Longest text to search for, in bytes.
 const MAX_SEARCH: usize = 4096;
 
 impl DiffFilter {
