@@ -1,8 +1,8 @@
-//! Strict JSON for bodies that come from outside: exactly one value, valid UTF-8, bounded depth, no surprises.
+//! Strict JSON for bodies from outside: exactly one value, valid UTF-8, limited depth.
 //!
-//! The tree borrows from the input; numbers keep their literal, objects keep the order of their keys.
-//! One parser serves the alerting proxy (duplicate keys refused but for a label said twice, spec: alerts#request-order)
-//! and inventory documents (the last duplicate wins, spec: inventory#processing).
+//! The tree borrows from the input; numbers keep their literal, objects keep the order of their keys. One parser serves
+//! the alerting proxy (duplicate keys refused except for a repeated label, spec: alerts#request-order) and inventory
+//! documents (the last duplicate wins, spec: inventory#processing).
 
 use std::{borrow::Cow, fmt};
 
@@ -164,10 +164,10 @@ pub fn write_str(out: &mut String, s: &str) {
 pub enum Duplicates {
     /// The document is refused.
     Reject,
-    /// The document is refused, unless it is the same string once more in an object that stands under this key.
-    /// Releases of vmalert that are in the field write the label `alertname` twice.
+    /// The document is refused, unless the duplicate is the same string in an object under this key. Releases of
+    /// vmalert in use write the label `alertname` twice.
     SameStringIn(&'static str),
-    /// The later value takes the place of the earlier one.
+    /// The later value replaces the earlier one.
     LastWins,
 }
 
@@ -193,7 +193,7 @@ pub struct Limits {
     pub lone_surrogates: LoneSurrogate,
 }
 
-/// No document may be nested deeper, whatever the limits say: the tree is walked by recursion.
+/// No document may be nested deeper, whatever the limits say, because the tree is walked by recursion.
 pub const MAX_DEPTH: usize = 256;
 
 impl Limits {
@@ -234,7 +234,7 @@ pub enum Reason {
     NotUtf8,
     /// The text ends inside a value; also an empty text.
     UnexpectedEnd,
-    /// A character that cannot stand here.
+    /// A character that is not allowed here.
     Unexpected(char),
     /// Something but white space after the value.
     TrailingData,
@@ -242,7 +242,7 @@ pub enum Reason {
     TooDeep,
     /// More values than allowed.
     TooManyValues,
-    /// A key stands twice in one object.
+    /// A key occurs twice in one object.
     DuplicateKey(String),
     /// Not a number as JSON writes it.
     BadNumber,

@@ -1,7 +1,7 @@
-//! The words of the service: identifiers, states, validated values, errors, clock and randomness ports.
+//! The vocabulary of the service: identifiers, states, validated values, errors, clock and randomness ports.
 //!
-//! Pure: no I/O, no clock, no randomness of its own. Every other crate depends on this one and it depends on none.
-//! To add an entity: an id in [`id`], its record in a module of its own, its rules in [`validate`].
+//! Pure: no I/O, no clock, no randomness of its own. Every other crate depends on this one and it depends on none. To
+//! add an entity: an id in [`id`], its record in a module of its own, its rules in [`validate`].
 
 pub mod error;
 pub mod fold;

@@ -24,7 +24,7 @@ impl Counter {
         self.0.fetch_add(n, Relaxed);
     }
 
-    /// How many so far.
+    /// The present count.
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -117,7 +117,7 @@ impl Times {
         self.counts.iter().sum()
     }
 
-    /// Adds those of another histogram with the same bounds.
+    /// Adds the values of another histogram with the same bounds.
     pub fn add(&mut self, other: &Times) {
         for (mine, more) in self.counts.iter_mut().zip(&other.counts) {
             *mine = mine.saturating_add(*more);
@@ -170,7 +170,7 @@ impl Page {
     }
 
     fn write(&mut self, text: std::fmt::Arguments<'_>) {
-        // A string takes whatever it is given.
+        // Writing to a string cannot fail.
         let _ = self.0.write_fmt(text);
     }
 

@@ -26,7 +26,7 @@ impl OrgType {
     /// The three families, from the top: all but the owner.
     pub const FAMILIES: [OrgType; 3] = [OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
 
-    /// 1 (owner) to 4 (customer); a smaller level stands higher.
+    /// 1 (owner) to 4 (customer); a smaller level is higher in the tree.
     pub const fn level(self) -> u8 {
         match self {
             OrgType::Owner => 1,
@@ -180,8 +180,8 @@ pub struct PromotedFrom {
     pub by: Option<Creator>,
 }
 
-/// The client's keys with those of the server over them, as every answer shows `custom_data` (spec:
-/// organizations#custom-data). `updated` is the organization of the last updater and when that was.
+/// The client's keys overlaid by those of the server, as every answer shows `custom_data` (spec:
+/// organizations#custom-data). `updated` is the organization of the last updater and the time of the update.
 pub fn shown_custom_data(
     client: Map<String, Value>,
     org_type: OrgType,

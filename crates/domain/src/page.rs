@@ -25,7 +25,7 @@ impl SortDirection {
         }
     }
 
-    /// The other one.
+    /// The opposite direction.
     #[must_use]
     pub const fn opposite(self) -> SortDirection {
         match self {
@@ -40,7 +40,7 @@ impl SortDirection {
     }
 }
 
-/// A page asked for, already clamped.
+/// A requested page, already clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     /// From 1.

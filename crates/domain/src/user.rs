@@ -13,7 +13,7 @@ pub struct User {
     pub id: UserId,
     /// Unique ignoring case.
     pub username: String,
-    /// As given; unique ignoring case among users not deleted on their own.
+    /// As given; unique ignoring case among users who are not individually deleted.
     pub email: String,
     /// Set by the ways of spec: account#change-info.
     pub email_verified: bool,

@@ -47,7 +47,7 @@ impl<'a> Parser<'a> {
         Box::new(JsonError { reason, at: self.at })
     }
 
-    /// The byte here cannot stand here.
+    /// The byte is not allowed here.
     #[cold]
     fn unexpected(&self) -> Box<JsonError> {
         let here = self.text.get(self.at..).and_then(|rest| rest.chars().next());
@@ -171,8 +171,8 @@ impl<'a> Parser<'a> {
             let key: String = pairs[doubled].0.chars().take(64).collect();
             return Err(Box::new(JsonError { reason: Reason::DuplicateKey(key), at: self.at - 1 }));
         }
-        // Each key stays where it first stood and takes its last value. Sorting indices keeps this n log n even
-        // for a document made of nothing but repeated keys.
+        // Each key stays at its first position and gets its last value. Sorting indices keeps this n log n even for a
+        // document made only of repeated keys.
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         order.sort_by(|&a, &b| pairs[a].0.cmp(&pairs[b].0).then(a.cmp(&b)));
         let mut keep = vec![true; pairs.len()];

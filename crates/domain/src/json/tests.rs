@@ -113,7 +113,7 @@ fn the_same_string_again_is_nothing_under_one_key() {
         let of = |v: &Json<'_>| v.as_obj().unwrap().iter().map(|(k, _)| k.to_string()).collect::<Vec<_>>();
         value.map(|v| of(&v.as_obj().unwrap()[0].1))
     };
-    // Only in the object itself that stands there.
+    // Only in the object directly under that key.
     for (key, other) in [
         ("a", r#"{"a":"x","a":"x"}"#),
         ("a", r#"{"others":{"a":"x","a":"x"}}"#),

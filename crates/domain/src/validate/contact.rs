@@ -57,8 +57,8 @@ pub fn email(value: &str) -> Rule<Email> {
 /// Longest address that mail can carry, in bytes.
 const MAX_ADDRESS_BYTES: usize = 254;
 
-/// An address in the form of RFC 5322 (`addr-spec`, letters of any script), or nothing: `invalid_format`. See spec:
-/// imports-and-exports#imports asks it of the contact address of an imported organization.
+/// An address in the form of RFC 5322 (`addr-spec`, letters of any script), or nothing: `invalid_format`. Spec:
+/// imports-and-exports#imports requires it of the contact address of an imported organization.
 pub fn imported_address(value: &str) -> Rule<()> {
     let fits = value.len() <= MAX_ADDRESS_BYTES && is_addr_spec(value);
     if value.is_empty() || fits { Ok(()) } else { Err("invalid_format") }
@@ -100,8 +100,8 @@ const PHONE_CHARS: std::ops::RangeInclusive<usize> = 7..=20;
 
 /// A phone as digits only; none for `""`, which removes it (spec: users#phone).
 ///
-/// `invalid_format` unless it is an optional `+` and 7 to 20 digits, spaces, `-`, `(` and `)`; one without any digit
-/// is refused too, as nothing would be left of it.
+/// `invalid_format` unless it is an optional `+` and 7 to 20 digits, spaces, `-`, `(` and `)`; a number without any
+/// digit is refused too, because its digits would be empty.
 pub fn phone(value: &str) -> Rule<Option<String>> {
     if value.is_empty() {
         return Ok(None);

@@ -57,7 +57,7 @@ impl fmt::Display for SystemKey {
     }
 }
 
-/// A text that is never printed; reading it takes the word [`Secret::expose`].
+/// A text that is never printed; only [`Secret::expose`] reads it.
 #[derive(Clone)]
 pub struct Secret(String);
 

@@ -11,7 +11,7 @@ pub type Rule<T> = std::result::Result<T, Code>;
 /// Longest name, e-mail address or VAT number, in characters (spec: conventions#limits, organizations#create).
 pub const MAX_NAME_CHARS: usize = 255;
 
-/// The wrong fields of one request, in the order in which they were found: all are answered together.
+/// The invalid fields of one request, in the order in which they were found; the answer lists all of them.
 #[derive(Debug, Default)]
 pub struct Fields(Vec<FieldError>);
 
@@ -21,7 +21,7 @@ impl Fields {
         Fields::default()
     }
 
-    /// Adds a wrong field. An empty `value` is left out of the answer; a secret must never be one.
+    /// Adds an invalid field. An empty `value` is left out of the answer; a secret must never be passed as one.
     pub fn push(&mut self, key: impl Into<String>, code: impl Into<String>, value: impl Into<String>) {
         self.0.push(FieldError::new(key, code).with_value(value));
     }
@@ -31,12 +31,12 @@ impl Fields {
         outcome.map_err(|code| self.push(key, code, value)).ok()
     }
 
-    /// As [`Fields::check`] for passwords and secrets: the value stays out of the answer.
+    /// As [`Fields::check`] for passwords and secrets: the value is left out of the answer.
     pub fn check_secret<T>(&mut self, key: &str, outcome: Rule<T>) -> Option<T> {
         self.check(key, "", outcome)
     }
 
-    /// Whether nothing was wrong so far.
+    /// Whether no problem was found so far.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

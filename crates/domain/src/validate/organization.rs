@@ -25,7 +25,7 @@ impl Vat {
         &self.key
     }
 
-    /// The key of any text, also of one asked for in a query (spec: organizations#vat-uniqueness).
+    /// The key of any text, also of one searched for in a query (spec: organizations#vat-uniqueness).
     pub fn key_of(text: &str) -> String {
         text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase).collect()
     }

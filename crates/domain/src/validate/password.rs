@@ -71,11 +71,10 @@ fn has_weak_pattern(value: &str) -> bool {
         })
 }
 
-/// A password that passes [`password`]: 14 characters, at least 3 lower, 3 upper, 2 digits and 2 special ones,
-/// in random order, drawn again until the rules pass (spec: account#password-strength).
+/// A password that passes [`password`]: 14 characters, at least 3 lower, 3 upper, 2 digits and 2 special ones, in
+/// random order, drawn again until the rules pass (spec: account#password-strength).
 ///
-/// It ends as soon as the randomness gives a good draw (more than nine in ten are), so never with a source that
-/// repeats the same bytes for ever.
+/// More than nine in ten draws pass. With a source that repeats the same bytes for ever, it may never return.
 pub fn generate_password(entropy: &dyn Entropy) -> String {
     loop {
         let candidate = draw_password(entropy);

@@ -9,8 +9,7 @@ pub const MAX_USERNAME_CHARS: usize = 128;
 /// Highest number appended before the time is.
 const LAST_NUMBER: u32 = 1000;
 
-/// Reserved in any case.
-/// The one user name that the API never gives away (spec: authorization#owner-organization).
+/// Reserved in any case. The one user name that the API never assigns (spec: authorization#owner-organization).
 pub const OWNER_USERNAME: &str = "owner";
 
 /// A user name (spec: users#username): `cannot_be_empty`, `invalid_format`, or the text about the reserved `owner`.
