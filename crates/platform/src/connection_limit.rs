@@ -83,7 +83,7 @@ impl ConnectionLimit {
                 let Some((tenant, sender)) = state.next() else { return };
                 (sender, ConnectionPermit { all: self.clone(), tenant })
             };
-            // A caller that waits no longer gives the permit back by dropping it, outside the lock.
+            // A caller that has stopped waiting returns the permit by dropping it, outside the lock.
             drop(sender.send(connection));
         }
     }

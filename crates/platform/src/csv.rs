@@ -61,7 +61,7 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The rows as far as they are kept, how many there are, and what stopped the reading.
+/// The kept rows, the number of all rows, and the error that stopped the reading.
 fn data(
     records: &mut Records<'_>,
     keep: usize,
@@ -141,7 +141,7 @@ struct Records<'a> {
     line: usize,
 }
 
-/// What follows a cell.
+/// The end of a cell.
 #[derive(PartialEq)]
 enum End {
     Cell,
@@ -208,7 +208,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Takes the comma or the line end; none when something else follows.
+    /// Consumes the comma or the line end; none when another character follows.
     fn end(&mut self) -> Option<End> {
         if let Some(rest) = self.rest.strip_prefix(',') {
             self.rest = rest;

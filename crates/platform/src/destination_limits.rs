@@ -40,7 +40,7 @@ impl TenantRateLimit {
     /// Counts a message.
     ///
     /// # Errors
-    /// The limit is reached; the time says when to ask again.
+    /// The limit is reached; the time says when to retry.
     pub fn take(&self, tenant: OrgId, now: Instant) -> Result<(), Instant> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() > MANY {
@@ -60,7 +60,7 @@ impl TenantRateLimit {
     }
 }
 
-/// Most tries under way at once to a destination.
+/// The most concurrent tries to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Concurrency {
     /// In all.
@@ -99,9 +99,9 @@ enum Party {
 
 type Sharing = (Arc<str>, Party);
 
-/// Tries under way. A try waits first among those of its system to the same recipient, then among those of its system,
-/// then of its tenant, then among all. So the tries of one party, however many and however slow, take few permits from
-/// the others.
+/// Tries in progress. A try waits first among those of its system to the same recipient, then among those of its
+/// system, then of its tenant, then among all. So the tries of one party, however many and however slow, take few
+/// permits from the others.
 #[derive(Debug, Default)]
 pub struct DestinationLimits(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
 

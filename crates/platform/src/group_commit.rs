@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Most requests that may wait; further ones are refused at once.
+/// The most requests that may wait; further ones are refused at once.
 const WAITING: usize = 16_384;
 
 /// The reason why a request got no answer; the text is for the log.

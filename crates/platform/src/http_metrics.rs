@@ -48,7 +48,7 @@ pub struct RouteMetrics {
     pub times: Times,
 }
 
-/// A request in work. A request whose client leaves before the answer is not counted among the answered.
+/// A request in progress. A request whose client disconnects before the answer is not counted among the answered.
 #[derive(Debug)]
 pub struct RequestTimer<'w> {
     worker: &'w WorkerMetrics,

@@ -8,7 +8,7 @@ use tracing::Span;
 pub const RETRY: Backoff = Backoff::new(&[Duration::from_secs(30)], Duration::from_secs(4 * 3600));
 /// The warning of a worker whose step fails, for [`Worker`](crate::worker::Worker).
 pub const FAILURE: &str = "waiting jobs cannot be worked on";
-/// LongestDelays reason kept with a job, in characters.
+/// Longest reason stored with a job, in characters.
 const REASON_CHARS: usize = 500;
 
 /// The span of a job in traces. Work done within it belongs to the job.

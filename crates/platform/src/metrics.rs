@@ -7,7 +7,7 @@ use tokio::{sync::Mutex, time::Instant};
 
 /// How long a look at the waiting work is reused, so that frequent scrapes do not load the database.
 const WORK_FOR: Duration = Duration::from_secs(5);
-/// LongestDelays time that a look may take.
+/// Longest time that a read of the waiting work may take.
 const WORK_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The metrics of a process.

@@ -17,7 +17,7 @@ const GONE_AFTER: Duration = Duration::from_secs(60);
 /// How long the row of a killed process stays.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
-/// The processes that have given a sign lately. A sign far ahead does not count: a clock that was set back has
+/// The processes with a recent sign of life. A sign far in the future does not count: a clock that was set back has
 /// written it.
 ///
 /// # Errors

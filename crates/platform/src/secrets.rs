@@ -247,7 +247,7 @@ mod tests {
             judge(&done(late), b'a', None),
             Err(SecretRefused::Replaced(Ts::from_secs(NOW - LIFE + 1)))
         );
-        // Back again, and on to a third one, by the same rules.
+        // Back again, and then to a third one, by the same rules.
         assert_eq!(judge(&done(late), b'a', Some(b'b')), Ok(true));
         assert_eq!(judge(&done(late), b'c', Some(b'b')), Ok(true));
     }

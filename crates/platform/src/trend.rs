@@ -14,7 +14,7 @@ pub const PERIODS: Keywords<u16> = Keywords::of(&[("7", 7), ("30", 30), ("180", 
 /// A number over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trend {
-    /// Days looked back.
+    /// The number of days before now.
     pub period: u16,
     /// UTC dates with the number at their end; the last one is today.
     pub points: Vec<(Date, u64)>,

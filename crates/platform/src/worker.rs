@@ -13,7 +13,7 @@ pub struct Worker<'h, S> {
     pub name: &'static str,
     /// Text of the warning that is logged when a step fails. The worker then goes on as after a step without work.
     pub failure: &'static str,
-    /// LongestDelays wait between two steps.
+    /// Longest wait between two steps.
     pub poll: Duration,
     /// Notified when there may be work; without it the worker only polls.
     pub hint: Option<&'h Notify>,
@@ -29,7 +29,7 @@ where
     /// Works until `stop` is cancelled. A step that has begun is finished.
     pub async fn run(mut self, stop: &CancellationToken) {
         while !stop.is_cancelled() {
-            // A step can be deep and large: kept off the stack.
+            // A step can be a deep and large future, so it is kept off the stack.
             match Box::pin((self.step)()).await {
                 Ok(0) => {}
                 Ok(_) => continue,
@@ -77,7 +77,7 @@ mod tests {
     const FOR_EVER: Duration = Duration::from_secs(3600);
     const SHORT: Duration = Duration::from_millis(1);
 
-    /// Runs a worker whose steps have these results, and stops it in the last one; how many steps there were.
+    /// Runs a worker whose steps have these results, and stops it in the last one; returns how many steps there were.
     async fn run(poll: Duration, hint: Option<&Notify>, results: &[Result<u64>]) -> usize {
         let stop = CancellationToken::new();
         let mut steps = 0;
