@@ -14,13 +14,13 @@ pub enum Action {
     Update,
     /// Mark as suspended.
     Suspend,
-    /// Clear the own suspension.
+    /// Clear the own suspension mark.
     Reactivate,
     /// Mark as deleted.
     Delete,
-    /// Clear the own deletion.
+    /// Clear the own deletion mark.
     Restore,
-    /// Remove for good.
+    /// Remove permanently.
     Destroy,
     /// Promote a reseller to a distributor.
     Promote,
@@ -39,11 +39,11 @@ struct Row {
     action: Action,
     /// The word of refusals.
     verb: &'static str,
-    /// One permission each with the resource; all of them are needed. None: the object rule stands in for a gate.
+    /// The permissions on the resource; all of them are needed. None: the object rule replaces the gate.
     needs: &'static [Verb],
     /// Where it applies.
     on: &'static [Resource],
-    /// Whether an API key may do it at all.
+    /// Whether an API key may do it.
     by_key: bool,
 }
 
@@ -123,7 +123,8 @@ pub fn gate(caller: &Caller, action: Action, resource: Resource) -> Result<(), R
     let needed = action.needs(resource).ok_or(Refusal::Misapplied { action, resource })?;
     let key_may = action.row().by_key || !caller.is_api_key();
     let may_write = action == Action::Read || !caller.is_read_only();
-    // Anonymous callers and systems hold no permissions, so an action without permissions of its own is not for them either.
+    // Anonymous callers and systems hold no permissions, so an action that needs no permission is not open to them
+    // either.
     let known = caller.identity().is_some() || matches!(caller, Caller::Worker);
     if !(known && key_may && may_write && needed.is_subset(caller.permissions())) {
         return Err(Refusal::Gate);

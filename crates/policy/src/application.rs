@@ -16,7 +16,7 @@ pub struct ApplicationTarget {
     pub id: ApplicationId,
     /// The place of the system's present organization in the tree.
     pub path: Path,
-    /// State of its system; its own deletion counts as well.
+    /// The state of its system; its own deletion counts as well.
     pub standing: Standing,
 }
 

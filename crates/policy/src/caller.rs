@@ -142,7 +142,7 @@ impl Caller {
         }
     }
 
-    /// Type of the user's organization. A system has none: its organization's rights are not its own.
+    /// Type of the user's organization. A system has none: it does not have its organization's rights.
     pub fn org_type(&self) -> Option<OrgType> {
         self.identity().map(|i| i.organization.org_type)
     }
@@ -155,13 +155,14 @@ impl Caller {
         }
     }
 
-    /// Own id; while impersonating both the target's and the impersonator's count (spec: authorization#self-guard).
+    /// Whether it is the caller's own id; while impersonating, both the target's and the impersonator's count (spec:
+    /// authorization#self-guard).
     pub fn is_self(&self, user: UserId) -> bool {
         self.user_id() == Some(user) || self.acting_for() == Some(user)
     }
 
-    /// Whether the caller sees the secrets of alert recipients: a person in their own name who may change them (spec:
-    /// alert-management#management).
+    /// Whether the caller sees the secrets of alert recipients: only users who act for themselves and may change the
+    /// secrets (spec: alert-management#management).
     pub fn may_see_alert_secrets(&self) -> bool {
         self.holds(Permission::ManageAlerts) && !self.is_api_key() && self.acting_for().is_none()
     }
@@ -181,7 +182,7 @@ impl Caller {
         matches!(self, Caller::Worker) || self.org_type() == Some(OrgType::Owner)
     }
 
-    /// The creation snapshot of spec: organizations#creator; none unless a user stands behind the request.
+    /// The creation snapshot of spec: organizations#creator; none unless the request comes from a user.
     pub fn creator(&self) -> Option<Creator> {
         self.identity().map(|i| Creator {
             user_id: Some(i.user_id),

@@ -3,9 +3,9 @@
 use crate::{Action, Caller, Refusal};
 use bailiwick_domain::{Error, Result};
 
-/// Proof that a decision allowed an action on an object. Only [`decide`] and the two rules for organizations named
-/// in a request ([`crate::in_hierarchy`], [`crate::attribute_system`]) make one, and it cannot be copied. Every
-/// function that writes by id asks for one.
+/// Proof that a decision allowed an action on an object. Only [`decide`] and the two rules for organizations named in a
+/// request ([`crate::in_hierarchy`], [`crate::attribute_system`]) create one, and it cannot be copied. Every function
+/// that writes by id requires one.
 #[derive(Debug, PartialEq)]
 pub struct Granted<Id> {
     id: Id,
@@ -60,7 +60,7 @@ impl<Id> Decision<Id> {
 
 /// Why a judgement does not allow.
 pub enum Denial {
-    /// Not to be seen.
+    /// Hidden from the caller.
     Hidden(&'static str),
     /// Not to be done.
     Refused(Refusal),

@@ -3,7 +3,7 @@
 use crate::{Catalogue, Permission, PermissionSet, UserRole, Verb};
 use bailiwick_domain::OrgType;
 
-/// The effective permissions of one user. Only a catalogue makes it; the default value grants nothing.
+/// The effective permissions of one user. Only a catalogue creates them; the default value grants nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effective {
     user_roles: Vec<String>,
@@ -46,8 +46,8 @@ impl Effective {
     }
 }
 
-/// The actions a holder of these roles keeps of the organization role: nothing without a role, and one read-only
-/// role outweighs all others.
+/// The actions of the organization role that a holder of these roles keeps: none without a role, and one read-only role
+/// outweighs all others.
 fn kept_actions(roles: &[&UserRole]) -> Vec<Verb> {
     if roles.iter().any(|r| r.read_only) {
         return vec![Verb::Read];

@@ -53,7 +53,7 @@ pub struct OrgNode {
 /// An organization addressed through a family's route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrgTarget {
-    /// The family of the route; an organization of another type is not found there.
+    /// The family of the route; an organization of another type is not found through it.
     pub family: OrgType,
     /// The organization.
     pub place: OrgNode,
@@ -128,7 +128,7 @@ pub enum Parent {
     Named(Option<OrgNode>),
 }
 
-/// A new organization. Ask with [`Parent::Own`] for the creation rule alone, before the body is read.
+/// A new organization. Use [`Parent::Own`] to check the creation rule alone, before the body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrganization {
     /// Its type.
@@ -186,8 +186,9 @@ pub fn attributing(caller: &Caller, field: &'static str) -> Result<(), Refusal> 
     }
 }
 
-/// The alert configuration of an organization (spec: authorization#object-rules): the permission, and an organization
-/// within reach, the caller's own included. Unknown (none) and foreign ones are refused alike.
+/// The alert configuration of an organization (spec: authorization#object-rules): requires the permission, and an
+/// organization within reach, the caller's own included. An unknown organization (none) and one out of reach are
+/// refused alike.
 ///
 /// # Errors
 /// The gate's refusal, or `organization not in your hierarchy`.
@@ -199,8 +200,8 @@ pub fn alert_configuration(
     if caller.holds(permission) { in_hierarchy(caller, named) } else { Err(Refusal::Gate) }
 }
 
-/// An organization that a body or a query names, without a permission of its own; unknown (none) and foreign ones
-/// are refused alike (spec: authorization#order-of-checks).
+/// An organization that a body or a query names. It needs no permission; an unknown organization (none) and one out of
+/// reach are refused alike (spec: authorization#order-of-checks).
 ///
 /// # Errors
 /// `organization not in your hierarchy`.

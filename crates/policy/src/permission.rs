@@ -9,7 +9,7 @@ pub enum Verb {
     Read,
     /// Create and change.
     Manage,
-    /// Remove for good; never without `Manage` of the same resource.
+    /// Remove permanently; never without `Manage` of the same resource.
     Destroy,
     /// Copied to tokens for clients; no operation requires it.
     Connect,
@@ -177,7 +177,7 @@ impl Permission {
         TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// The permission of an action on a resource, where the vocabulary has it.
+    /// The permission of an action on a resource, if the vocabulary has it.
     pub fn of(verb: Verb, resource: Resource) -> Option<Permission> {
         TABLE.iter().find(|row| row.2 == verb && row.3 == resource).map(|row| row.0)
     }
@@ -221,7 +221,7 @@ impl PermissionSet {
         PermissionSet(self.0 & other.0)
     }
 
-    /// Here and not in the other.
+    /// The permissions in this set and not in the other.
     #[must_use]
     pub const fn without(self, other: PermissionSet) -> PermissionSet {
         PermissionSet(self.0 & !other.0)

@@ -28,7 +28,7 @@ impl RebrandingChange {
         }
     }
 
-    /// Whether it is one of assets, which organizations may be let do for themselves.
+    /// Whether it is a change of assets, which organizations may be allowed to make themselves.
     const fn is_of_assets(self) -> bool {
         matches!(self, RebrandingChange::Update | RebrandingChange::Delete)
     }

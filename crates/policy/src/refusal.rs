@@ -6,7 +6,7 @@ use bailiwick_domain::{Error, OrgType};
 /// A refusal other than "not to be seen". All are 403 unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// The permission gate; its text is used for nothing else (spec: authorization#order-of-checks).
+    /// The permission gate; its text has no other use (spec: authorization#order-of-checks).
     Gate,
     /// An administrative action by users on themselves (spec: authorization#self-guard).
     OnSelf,
@@ -33,7 +33,7 @@ pub enum Refusal {
     Creation(OrgType),
     /// An organization named in a request that is unknown or out of reach.
     NotInHierarchy,
-    /// The same for a user's organization, with the words of the caller's level.
+    /// The same for a user's organization, in a text for the caller's level.
     UserHome {
         /// `create` or `update`.
         verb: &'static str,

@@ -178,7 +178,7 @@ impl Catalogue {
     }
 }
 
-/// The two ids of a role must be there and be its own.
+/// The two ids of a role must be present and unique.
 fn names<'a>(what: &str, roles: impl Iterator<Item = (&'a String, &'a String)>, errors: &mut Vec<String>) {
     let (mut keys, mut shown) = (HashSet::new(), HashSet::new());
     for (key, name) in roles {
@@ -197,7 +197,7 @@ fn names<'a>(what: &str, roles: impl Iterator<Item = (&'a String, &'a String)>, 
     }
 }
 
-/// Exact permissions, first sight kept; each unknown one is an error that says which half is unknown.
+/// Exact permissions, in the order of first mention; each unknown one is an error that names the unknown half.
 fn permissions(role: &str, written: &[String], errors: &mut Vec<String>) -> Vec<Permission> {
     let mut known = Vec::new();
     for name in written {

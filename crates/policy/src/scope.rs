@@ -72,8 +72,8 @@ impl Scope {
     }
 }
 
-/// H(caller), spec: authorization#scope, whatever their permissions are. Whether deleted organizations count is the
-/// reader's choice between H and H⁺: the tree is the same.
+/// H(caller), spec: authorization#scope, whatever the caller's permissions. The reader chooses between H and H⁺, with
+/// or without deleted organizations: the tree is the same.
 pub fn hierarchy(caller: &Caller) -> Scope {
     if matches!(caller, Caller::Worker) {
         return Scope::Everything;

@@ -18,7 +18,7 @@ pub enum Consent {
     Absent,
     /// Live; consent replaces the tree.
     Everyone,
-    /// Live; only for callers whose hierarchy holds the user's organization.
+    /// Live; valid only for callers with the user's organization in their hierarchy.
     Hierarchy,
 }
 
@@ -125,7 +125,7 @@ impl Judged for UserHome {
     }
 }
 
-/// No user enters the owner organization through the API (spec: authorization#owner-organization); asked after roles
+/// No user enters the owner organization through the API (spec: authorization#owner-organization); checked after roles
 /// and rank, and for an update only when the organization really changes.
 ///
 /// # Errors

@@ -123,7 +123,7 @@ fn from_above() {
             if message == "user's organization is deleted and must be restored first"),
         "{error:?}"
     );
-    // The own mark alone is the object's own business.
+    // The object's own mark alone is not decided from above.
     let own_mark = Standing::below(true, false, false, false);
     assert!(decide(&owner, Action::Reactivate, &nodes[7].target(own_mark)).is_allowed());
 }
@@ -236,7 +236,7 @@ fn rank_data() {
         json!({"role_id": "super", "required_org_role": "owner", "current_org_role": "distributor",
                "missing_permissions": []})
     );
-    // The level of the destination counts: the same role gives more higher up.
+    // The level of the destination counts: the same role grants more at a higher level.
     let reseller = caller(&nodes[3], "admin");
     assert!(may_grant(&reseller, Catalogue::built_in(), &["admin".to_owned()], OrgType::Customer).is_ok());
     assert!(

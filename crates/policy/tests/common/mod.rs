@@ -17,7 +17,7 @@ pub fn system_id(n: u128) -> SystemId {
     SystemId(org_id(0x2_0000 + n).0)
 }
 
-/// An organization of the test tree and the way up from it, kept apart from `Path` as an independent witness.
+/// An organization of the test tree and its ancestors, stored separately from `Path` as an independent check.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub path: Path,
