@@ -3,7 +3,7 @@
 use bailiwick_platform::Secret;
 use std::{path::PathBuf, time::Duration};
 
-/// Objects beside the database: backups of systems (spec: backups#operations), images if so wished.
+/// Objects outside the database: backups of systems (spec: backups#operations), and images if configured.
 #[derive(Clone, Debug)]
 pub struct Assets {
     /// Where they are.
@@ -18,11 +18,11 @@ pub struct Assets {
     pub download_lifetime: Duration,
     /// Largest backup.
     pub upload_bytes: u64,
-    /// Uploads at once.
+    /// The most concurrent uploads.
     pub uploads: usize,
-    /// Backups kept of one system.
+    /// The most backups kept of one system.
     pub system_backups: usize,
-    /// Bytes of them.
+    /// The most bytes of these.
     pub system_bytes: u64,
     /// Bytes of all backups of one organization.
     pub organization_bytes: u64,

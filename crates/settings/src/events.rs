@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// How long they are kept, and how many may be asked for at once.
+/// How long events are kept, and how many one request may read.
 #[derive(Clone, Copy, Debug)]
 pub struct Events {
     /// How long an event can be read and delivered.
     pub retention: Duration,
-    /// How many events are kept at most.
+    /// The most events that are kept.
     pub most: u64,
     /// Subscriptions of an organization.
     pub subscriptions: i64,

@@ -59,7 +59,7 @@ impl IdentityMode {
 pub struct Issuer {
     /// Its address without a trailing slash.
     pub url: String,
-    /// Clients whose tokens open sessions.
+    /// Clients with tokens that open sessions.
     pub client_ids: Vec<String>,
     /// Accept tokens whose client cannot be determined; without any configured own client, accept the tokens of every
     /// client.
@@ -77,7 +77,7 @@ pub struct Issuer {
     pub keys_timeout: Duration,
     /// Time for everything else.
     pub times: IssuerTimes,
-    /// Time for all requests that one token makes necessary, shorter than the answer may take.
+    /// Time for all requests needed for one token, shorter than the response may take.
     pub patience: Duration,
 }
 
@@ -114,11 +114,11 @@ pub struct Logto {
     pub app_secret: Secret<String>,
     /// Custom domain.
     pub domain: Option<String>,
-    /// Which of its organizations is the owner organization; none = one is made.
+    /// Which of its organizations is the owner organization; none = a new one is created.
     pub owner_organization_id: Option<String>,
-    /// Which of its accounts is the first user; none = one is made.
+    /// Which of its accounts is the first user; none = a new one is created.
     pub owner_user_id: Option<String>,
-    /// First wait when it is asked too often; it doubles.
+    /// First wait after the tenant refuses too many requests; it doubles.
     pub pace: Duration,
     /// Time for one request of Logto sync; direct requests have that of the issuer.
     pub timeout: Duration,

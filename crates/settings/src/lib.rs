@@ -48,7 +48,7 @@ pub struct Settings {
     pub api_base_url: String,
     /// Bases under which the API answers; `""` is the root.
     pub base_paths: Vec<String>,
-    /// Directory of the web interface that is served beside the API.
+    /// Directory of the web interface, served beside the API.
     pub static_dir: Option<PathBuf>,
     /// Peers whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<Network>,
@@ -74,9 +74,9 @@ pub struct Settings {
     pub alerting: Alerting,
     /// Limits against guessing and overload.
     pub limits: Limits,
-    /// Outgoing mail; none = messages are not made at all.
+    /// Outgoing mail; none = no mails are written.
     pub mail: Option<Mail>,
-    /// Objects beside the database.
+    /// Objects outside the database.
     pub assets: Assets,
     /// Rebranding.
     pub rebranding: Rebranding,
@@ -95,7 +95,7 @@ pub struct Mail {
     pub security: Security,
     /// Account at the server.
     pub credentials: Option<(String, Secret<String>)>,
-    /// A certificate authority (PEM) to believe besides the system's.
+    /// A certificate authority (PEM) to trust besides the system's.
     pub authority: Option<Vec<u8>>,
     /// Address of the sender, also the one for questions.
     pub from: String,
@@ -279,13 +279,13 @@ pub struct Alerting {
     pub history_url: Option<String>,
     /// The secret that a remote router presents with its reports; none = every report is refused.
     pub history_secret: Option<Secret<String>>,
-    /// Where webhooks may go besides public addresses.
+    /// Where webhooks may be sent besides public addresses.
     pub allowed_hosts: AllowedHosts,
     /// Whether the embedded router writes to Telegram.
     pub telegram: bool,
     /// Names of alerts that filters offer, in order of the names.
     pub catalogue: Vec<CatalogueEntry>,
-    /// Where Telegram's bot API is. No setting leads here: bot tokens go nowhere else but in tests.
+    /// The address of Telegram's bot API. No setting changes it: bot tokens are sent elsewhere only in tests.
     pub telegram_api: String,
     /// Limits of spec: alerts#limits.
     pub limits: AlertLimits,
