@@ -22,7 +22,8 @@ pub const LONGEST_WAITS: LongestDelays = LongestDelays {
 };
 
 impl App {
-    /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Once for each process.
+    /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Called once for each
+    /// process.
     pub async fn start_background(&self) {
         if let Err(e) = processes::end_leases_of_dead(self).await {
             tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");

@@ -27,7 +27,7 @@ pub enum FirstStart {
     Created {
         /// Sign-in address.
         email: String,
-        /// The password if it was generated: to be printed once, it is kept nowhere.
+        /// The password if it was generated: printed once and stored nowhere.
         generated_password: Option<Secret<String>>,
     },
 }
@@ -73,9 +73,9 @@ pub async fn ensure_owner(app: &App) -> Result<FirstStart> {
 
 /// Where a new user's password is stored.
 enum NewPassword {
-    /// Kept here, hashed.
+    /// Stored here, hashed.
     Here(Option<String>),
-    /// Given to the account at the tenant.
+    /// Set for the account at the tenant.
     There(Secret<String>),
 }
 
@@ -216,7 +216,7 @@ async fn insert_owner_user(
     Err(Error::field("username", "already_exists"))
 }
 
-/// The name asked for, or those that spec: users#username derives from the address.
+/// The requested name, or those that spec: users#username derives from the address.
 fn usernames(app: &App, user: &Checked) -> Vec<String> {
     match &user.username {
         Some(username) => vec![username.clone()],

@@ -51,7 +51,7 @@ pub struct Parts {
     static_files: OnceLock<std::result::Result<Option<Arc<StaticFiles>>, String>>,
 }
 
-/// A function that takes a service also takes `&App`; where a type parameter asks for one, `as_ref` gives it.
+/// A function that takes a service also takes `&App`; where a type parameter requires one, `as_ref` provides it.
 macro_rules! gives {
     ($($service:ty),*) => {$(
         impl AsRef<$service> for App {

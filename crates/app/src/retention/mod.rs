@@ -15,7 +15,7 @@ use tiers::Tiers;
 use tracing::Instrument;
 
 const LEASE: &str = "retention";
-/// LongestDelays time the work of a process that has died waits for another one. A run renews it again and again.
+/// Longest time the work of a process that has died waits for another one. A run renews it again and again.
 const LEASE_TIME: Duration = Duration::from_secs(300);
 /// From the start to the first run.
 const FIRST: Duration = Duration::from_secs(300);
@@ -33,7 +33,7 @@ pub struct Figures {
     pub alerts_ended: u64,
     /// Inventory alerts removed 30 days after their end.
     pub alerts_removed: u64,
-    /// Documents removed 30 days after they were put aside.
+    /// Documents removed 30 days after they were quarantined.
     pub quarantined: u64,
     /// Resolved alerts removed from the history.
     pub history: u64,
@@ -134,7 +134,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     Ok(figures)
 }
 
-/// None: cut off by the end of the process, or by another one that has taken over.
+/// None: interrupted, because the process stops or another one has taken over.
 async fn work(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     let mut pass = Pass::new(app, Way::Remove)?;
     let is_whole = match since {

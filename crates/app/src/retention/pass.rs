@@ -21,7 +21,7 @@ const RECORDS: usize = 128;
 const ROWS: i64 = 500;
 /// Rows of the alert history that are removed by one transaction.
 const HISTORY_ROWS: i64 = 1000;
-/// Alerts end at that age, are forgotten that long after their end, and so are documents put aside.
+/// Alerts end at this age and are removed this long after their end; quarantined documents are removed at this age.
 const THIRTY_DAYS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Refusals of API keys that do not work any more go at that age.
@@ -38,7 +38,7 @@ pub(super) enum Way {
 pub(super) struct Pass<'a> {
     app: &'a App,
     way: Way,
-    /// The moment that ages are counted from, the same in all steps.
+    /// The moment that ages are measured from, the same in all steps.
     pub(super) now: Ts,
     tiers: Tiers,
     /// Records to go, with their systems.
@@ -143,7 +143,7 @@ impl<'a> Pass<'a> {
         Ok(())
     }
 
-    /// Everything else that has its time; false when cut off.
+    /// Removes all other expired rows; false when interrupted.
     pub(super) async fn sweep(&mut self) -> Result<bool> {
         let (db, now) = (&self.app.db, self.now);
         let limit = now.minus(THIRTY_DAYS);

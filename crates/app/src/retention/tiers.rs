@@ -18,7 +18,7 @@ pub(super) struct Tiers([Ts; 4]);
 type Stretch = (usize, i64);
 
 impl Tiers {
-    /// As seen at that moment.
+    /// The tiers as of that moment.
     pub(super) fn at(now: Ts) -> Result<Tiers> {
         let zoned = now.to_jiff().to_zoned(TimeZone::UTC);
         let ago = |span: Span| -> Result<Ts> {
@@ -71,7 +71,7 @@ impl Thinning {
 
     /// The next record; returns the one that it replaces.
     pub(super) fn next(&mut self, id: i64, created_at: Ts) -> Option<i64> {
-        // The oldest one stays and stands for nothing else.
+        // The oldest record stays and counts for no period.
         if std::mem::take(&mut self.is_first) {
             return None;
         }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn doing_it_again_or_later_never_takes_what_stands_for_a_longer_time() {
-        // Hourly runs over two years leave what one run at the end leaves.
+        // Hourly runs over two years keep the same records as one run at the end.
         let start = at("2024-01-01T06:00:00Z");
         let step = std::time::Duration::from_secs(12 * 3600);
         let (mut now, mut stored, mut all, mut id) = (start, Vec::new(), Vec::new(), 0);
