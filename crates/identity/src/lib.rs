@@ -40,7 +40,7 @@ pub struct Parts {
     pub passwords: Passwords,
     /// The external identity provider, if people sign in there.
     pub(crate) external: Option<RelyingParty>,
-    /// Copy of users and organizations at a Logto tenant, in that mode.
+    /// Logto sync of users and organizations, in that mode.
     pub logto: Option<LogtoSync>,
     /// Limit of requests to the token endpoints by client address.
     pub token_requests: AddressLimit,
@@ -105,7 +105,7 @@ impl Parts {
     }
 }
 
-/// A failure of an identity provider, in the words of spec: authentication#exchange.
+/// A failure of an identity provider, in the texts of spec: authentication#exchange.
 pub(crate) fn upstream(error: IssuerError) -> Error {
     match error {
         IssuerError::Unreachable(log) | IssuerError::NotConnected(log) => {

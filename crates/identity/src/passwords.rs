@@ -179,7 +179,7 @@ pub async fn place(service: &Identity, user: UserId) -> Result<Option<PasswordHo
         return Ok(there::find(service, logto, user).await?.map(PasswordHome::There));
     }
     if !service.settings.identity.is_embedded() {
-        // A password of former times proves nothing where people sign in elsewhere.
+        // With sign-in at another provider, an earlier password of this service proves nothing.
         return Ok(None);
     }
     Ok(identities::password(&service.db, user)
@@ -188,7 +188,7 @@ pub async fn place(service: &Identity, user: UserId) -> Result<Option<PasswordHo
         .map(PasswordHome::Here))
 }
 
-/// The check behind step-up and own change, wherever the password is.
+/// The check behind step-up and own change, wherever the password is kept.
 ///
 /// # Errors
 /// 429 as [`matches_user`], 502 and 504 for the provider.
@@ -220,7 +220,7 @@ pub async fn is_still(tx: &mut Tx, user: UserId, place: &PasswordHome) -> Result
 
 /// A new password where it is to be.
 pub struct Prepared {
-    /// Its hash for here; none where it is set at the tenant.
+    /// Its hash for this service; none where it is set at the tenant.
     pub hash: Option<String>,
     /// The password was sent to the tenant, and the outcome is unknown. The caller does everything that follows from a
     /// new password, and then returns this error.
@@ -270,7 +270,7 @@ pub struct OwnChange {
     pub new: String,
 }
 
-/// Refuses where passwords are not the service's business (spec: account#password-operations).
+/// Refuses where another system manages passwords (spec: account#password-operations).
 ///
 /// # Errors
 /// 400 in identity mode `oidc`.

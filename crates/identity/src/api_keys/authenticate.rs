@@ -29,7 +29,7 @@ const MAX_PATH: usize = 255;
 /// The API key state of a process.
 pub struct ApiKeys {
     requests: KeyedLimit<ApiKeyId>,
-    /// When this process last wrote something about a key.
+    /// When this process last wrote a row about a key.
     written: Cache<(ApiKeyId, Note), Ts>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn authenticate(
     let refused = || Error::unauthenticated("invalid api key");
     let token = ApiKeyToken::parse(token).ok_or_else(refused)?;
     let found = api_keys::by_public(&service.db, &token.public).await.map_err(unreadable)?;
-    // The same work whether or not there is such a key.
+    // The same work whether or not there is such a key, so the response time reveals nothing.
     let hash = found.as_ref().and_then(|key| SaltedHash::parse(&key.secret_hash));
     let is_right = is_secret(hash.as_ref(), token.secret.expose());
     let key = found.ok_or_else(refused)?;
@@ -115,7 +115,7 @@ fn refusal(key: &Presented, is_right: bool, now: Ts) -> Option<Reason> {
     }
 }
 
-/// A refusal stays one whether or not it can be recorded.
+/// The request is refused whether or not the refusal can be recorded.
 async fn note_refusal(
     service: &Identity,
     key: &Presented,

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub use bailiwick_store::api_keys::{ApiKey, events::Recorded};
 
-/// Most keys of one user that can be used at a time.
+/// The most usable keys of one user at a time.
 const MAX_ACTIVE: u64 = 5;
 /// Lifetime of a key in days, unless its owner chooses another.
 const DEFAULT_DAYS: i64 = 90;
@@ -220,7 +220,7 @@ pub async fn list(service: &Identity, caller: &Caller) -> Result<Vec<ApiKey>> {
     Ok(api_keys::of_user(&service.db, identity(caller)?.user_id, service.now()).await?)
 }
 
-/// Ends a key of the caller; one that has been ended before stays as it is. `id`: none = malformed.
+/// Revokes a key of the caller; a key that has already ended stays unchanged. `id`: none = malformed.
 pub async fn revoke(
     service: &Identity,
     caller: &Caller,

@@ -21,7 +21,7 @@ const GROUP: usize = 64;
 /// Longest wait for the group's commit.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// A refresh token that is genuine, and the one that would follow it.
+/// A genuine refresh token, and the token that would follow it.
 #[derive(Clone, Debug)]
 pub(crate) struct RefreshTurn {
     pub(crate) chain: ChainId,
@@ -102,7 +102,7 @@ async fn write(
     Ok(made)
 }
 
-/// The chain with its next token; none when this is no plain case.
+/// The chain with its next token; none when this is not a plain case.
 fn after(chain: &Chain, user: &Identified, turn: &RefreshTurn, lives: Lives) -> Option<Chain> {
     let is_plain = chain.refresh_id == turn.presented
         && chain.user_id == turn.user

@@ -21,7 +21,7 @@ const MANY_COUNTERS: usize = 30_000;
 /// The account whose password is guessed.
 #[derive(Clone, Copy, Debug)]
 pub enum GuessTarget<'a> {
-    /// That of a user the caller has proved to know: in a session, or by a link that was mailed.
+    /// The password of a user the caller has proved to know: in a session, or by a mailed link.
     User(UserId),
     /// The password of a name the caller typed, and of the user with that name, if there is one.
     Name(&'a str, Option<UserId>),
@@ -139,7 +139,7 @@ impl Failures {
     }
 }
 
-/// How long until each of the counters has room for another failure; none when it has.
+/// How long until every counter has room for another failure; none when all have room now.
 fn wait(
     recent: &mut HashMap<Counter, VecDeque<Ts>>,
     counters: &[Counter],
@@ -151,7 +151,7 @@ fn wait(
     for counter in counters {
         let Some(times) = recent.get_mut(counter) else { continue };
         times.retain(|at| is_recent(*at, now, window));
-        // The failure that has to grow old before another attempt fits.
+        // The failure that must expire before another attempt fits.
         let blocking = times.len().checked_sub(counter.allowed(limits)).and_then(|index| times.get(index));
         wait = wait.max(blocking.map(|at| at.plus(window).since(now)));
     }

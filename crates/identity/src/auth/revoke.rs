@@ -79,7 +79,7 @@ pub async fn revoke_user(
     Ok(())
 }
 
-/// Ends the impersonations that some people have opened, and those in which they are impersonated.
+/// Ends the impersonation sessions that these users have started, and those in which they are impersonated.
 async fn end_both(tx: &mut Tx, now: Ts, by: Which, of: Which, told: Option<&str>) -> Result<(), StoreError> {
     hold_all(tx, &[by, of], now).await?;
     end_impersonations(tx, by, now).await?;
@@ -128,7 +128,7 @@ pub async fn revoke_organization(
     Ok(())
 }
 
-/// Ends one chain, which is held, and the impersonation that is bound to it.
+/// Ends one chain, which is locked, and the impersonation session bound to it.
 pub(super) async fn revoke_chain(
     tx: &mut Tx,
     now: Ts,
@@ -146,7 +146,7 @@ pub async fn revoke_login_chains(tx: &mut Tx, now: Ts, login: LoginId) -> Result
     Ok(())
 }
 
-/// Ends those impersonations that are bound to chains of a provider login which were revoked just now.
+/// Ends the impersonation sessions bound to chains of a provider login that were revoked just now.
 pub async fn end_impersonations_of_revoked(tx: &mut Tx, now: Ts, login: LoginId) -> Result<()> {
     Ok(end_impersonations(tx, Which::FromRevoked(login), now).await?)
 }

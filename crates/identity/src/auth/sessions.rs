@@ -41,7 +41,7 @@ fn session(service: &Identity, identity: &UserIdentity, chain: &Chain, now: Ts) 
     Ok(Session { token, refresh_token, expires_in, user: user_object(identity) })
 }
 
-/// A chain that starts now, its times in the whole seconds its tokens state.
+/// A chain that starts now; its times are in whole seconds, as its tokens state them.
 fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts, life: Duration) -> Chain {
     let issued = Ts::from_secs(now.secs());
     Chain {
@@ -172,7 +172,7 @@ async fn worth(
             ..chain
         };
         let moved = sessions::rotate(tx, &next, presented, now, grace_start).await.map_err(unreadable)?;
-        // The chain is held by this transaction, so another one cannot have moved it.
+        // This transaction holds the chain, so another one cannot have moved it.
         return if moved { Ok(Worth::Next(next)) } else { Err(unreadable("the chain moved under its lock")) };
     }
     let rotated_at = sessions::rotated_at(tx, chain.id, presented).await.map_err(unreadable)?;
@@ -207,7 +207,7 @@ pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
     Ok(session)
 }
 
-/// Removes chains of which no token can be valid any more; returns how many.
+/// Removes chains that can have no valid token any more; returns how many.
 pub async fn purge_expired(service: &Identity) -> Result<u64> {
     let now = service.now();
     let mut tx = service.db.begin_relaxed().await?;

@@ -97,7 +97,7 @@ fn registered<'a>(
     }
 }
 
-/// An access token for the chain and the seconds it lives.
+/// An access token for the chain, and its lifetime in seconds.
 pub(crate) fn access_token(
     service: &Identity,
     identity: &UserIdentity,
@@ -126,7 +126,7 @@ pub(crate) fn refresh_token(service: &Identity, chain: &Chain) -> Result<String>
     service.keys.sign(TokenKind::Refresh, &claims)
 }
 
-/// Verifies signature, issuer, audience, kind and times. None for anything that is not such a token of ours.
+/// Verifies signature, issuer, audience, kind and times. None for any other text.
 pub(crate) fn verify(service: &Identity, kind: TokenKind, token: &str, now: Ts) -> Option<Presented> {
     let settings = &service.settings.tokens;
     let claims: PresentedClaims = service.keys.verify(kind, token, &settings.issuer, &settings.audience)?;
@@ -187,7 +187,7 @@ struct Impersonator {
     id: UserId,
 }
 
-/// Verifies signature, issuer, audience, kind and `nbf`. None for anything that is not such a token of ours.
+/// Verifies signature, issuer, audience, kind and `nbf`. None for any other text.
 pub fn verify_impersonation(service: &Identity, token: &str, now: Ts) -> Option<PresentedImpersonation> {
     let (settings, kind) = (&service.settings.tokens, TokenKind::Impersonation);
     let claims: PresentedImpersonationClaims =

@@ -62,7 +62,7 @@ pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, se
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
     let mut tx = service.db.begin().await.map_err(unavailable)?;
     if legacy::replace_hash(&mut tx, id, &imported.0, &own).await.map_err(unavailable)? {
-        // From here on the imported one is worth nothing, in no process.
+        // From here on the imported hash is invalid in every process.
         tx.note_auth_epoch().await.map_err(unavailable)?;
         tx.commit().await.map_err(unavailable)?;
     }

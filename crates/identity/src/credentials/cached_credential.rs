@@ -31,7 +31,7 @@ pub struct SystemIdentity {
 }
 
 impl SystemIdentity {
-    /// Whether it is known that it has sent a heartbeat before.
+    /// Whether the system is known to have sent a heartbeat before.
     pub fn is_heard(&self) -> bool {
         self.is_heard.load(Ordering::Relaxed)
     }

@@ -16,7 +16,7 @@ use std::{
 
 /// Time in which failures add up.
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
-/// Pairs remembered; the least used are forgotten beyond.
+/// The most pairs remembered; beyond that the least used are forgotten.
 const PAIRS: u64 = 100_000;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub enum CredentialKey<'a> {
 pub type Pair = u64;
 
 impl Failures {
-    /// Beyond `limit` failures within a minute a pair is refused.
+    /// A pair is refused beyond `limit` failures within a minute.
     pub fn new(limit: u32) -> Failures {
         let counts = Cache::builder().max_capacity(PAIRS).time_to_live(WINDOW.saturating_mul(2)).build();
         Failures { limit, hasher: RandomState::new(), counts, refused: Counter::default() }

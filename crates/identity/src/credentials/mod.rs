@@ -86,7 +86,7 @@ impl Credentials {
         }
     }
 
-    /// The present epoch: no commit that was answered before this call has moved it since.
+    /// The present epoch: no commit answered before this call has moved it since.
     async fn epoch(&self, service: &Identity) -> Result<i64> {
         match service.db.known_auth_epoch() {
             Known::Fresh(epoch) => return Ok(epoch),
@@ -131,7 +131,7 @@ impl Credentials {
         Ok(found)
     }
 
-    /// Keys and lookup parts are random: one that did not exist a moment ago will not now.
+    /// Keys and lookup parts are random: one that did not exist a moment ago will not exist now.
     fn has_missed(&self, hash: u64, now: Ts) -> bool {
         self.unknown.get(&hash).is_some_and(|at| now < at.plus(UNKNOWN_FOR))
     }

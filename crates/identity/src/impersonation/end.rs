@@ -52,8 +52,8 @@ async fn leave(
 ) -> Result<Option<auth::Session>> {
     let now = service.now();
     let mut tx = service.db.begin().await.map_err(unreadable)?;
-    // Locks in the order user, login, chains by id, session. Everything that ends the rights of a user holds one of
-    // them.
+    // Locks in the order user, login, chains by id, session. Every transaction that ends the rights of a user holds one
+    // of them.
     let own = identities::get_for_login(&mut tx, me).await.map_err(unreadable)?.ok_or_else(invalid)?;
     if !own.standing.is_enabled() {
         return Err(invalid());

@@ -30,7 +30,7 @@ pub async fn sessions(
     }
 }
 
-/// A session in which the caller is one of the two. `id`: none = malformed.
+/// A session in which the caller is one of the two users. `id`: none = malformed.
 pub async fn session(service: &Identity, caller: &Caller, id: Option<ImpersonationId>) -> Result<Session> {
     let user = caller.user_id().ok_or_else(invalid)?;
     let missing = || Error::NotFound("session");

@@ -26,7 +26,7 @@ const PATH_CHARS: usize = 255;
 /// Records that the request begins.
 ///
 /// # Errors
-/// 503: then nothing may be done.
+/// 503: the request must not be handled then.
 pub async fn open(service: &Identity, call: Call<'_>) -> Result<OpenEntry> {
     let endpoint: String = call.path.chars().take(PATH_CHARS).collect();
     let new = entries::NewCall {

@@ -22,7 +22,7 @@ const TYPE_CHARS: usize = 100;
 pub enum Sent<'a> {
     /// The complete body.
     Whole(&'a [u8]),
-    /// Of an upload, or of a body that was cut off, the size.
+    /// The size of an upload, or of a body that was truncated.
     Bytes(u64),
 }
 
@@ -108,7 +108,7 @@ fn redact(value: &mut Value, has_webhooks: bool) {
     }
 }
 
-/// A text may be an address of a webhook under another name, or JSON itself.
+/// A text may be a webhook address under another name, or JSON itself.
 fn redact_text(text: &mut String, has_webhooks: bool) {
     let looks_like_json = text.trim_start().starts_with(['{', '[']);
     if let Some(mut inner) = looks_like_json.then(|| serde_json::from_str::<Value>(text).ok()).flatten() {

@@ -105,7 +105,7 @@ async fn attempt(
 ) -> Result<Started, Aborted> {
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    // As a writer, so that of two starts one waits for the other.
+    // Locked as a writer, so that of two starts one waits for the other.
     let own = identities::get_for_login(&mut tx, me).await?.ok_or_else(invalid)?;
     refuse_disabled(own.standing)?;
     let target = identities::get_steady(&mut tx, wanted).await?;

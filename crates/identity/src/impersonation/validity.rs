@@ -30,7 +30,7 @@ pub(super) struct Pair {
     pub(super) impersonated: Arc<UserIdentity>,
 }
 
-/// Why a session does not count. When several fit: the impersonator's side, then consent, then target.
+/// Why a session is not valid. When several reasons apply: the impersonator's side, then consent, then target.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SessionEnd {
     /// The impersonator has left the session or may not continue. `is_disabled`: the impersonator is suspended or
@@ -245,7 +245,7 @@ pub async fn end_of_changed(
     Ok(())
 }
 
-/// The session that the user has opened and that counts, with its two people. One that does not is ended.
+/// The valid session that the user has started, with its two users. A session that is no longer valid is ended.
 pub(super) async fn live_of(
     service: &Identity,
     user: UserId,

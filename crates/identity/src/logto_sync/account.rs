@@ -73,7 +73,7 @@ async fn begin(service: &Identity, logto: &LogtoSync, user: &User) -> Result<Opt
         return Ok(None);
     }
     let pending = logto::pending(&mut tx, issuer, user.id).await?;
-    // One that no present secret opens is replaced like none.
+    // A password that no present secret opens is replaced, as if there were none.
     let password = match pending.sealed_password.as_ref().and_then(|sealed| open(service, sealed).ok()) {
         Some(password) => password,
         None => {
@@ -149,12 +149,12 @@ async fn link(
             mail::welcome_at_provider(service, &mut tx, user.id, password).await?;
         }
         Some(_) => {}
-        None => tracing::warn!(user_id = %user.id, "an account was found again whose password nobody knows"),
+        None => tracing::warn!(user_id = %user.id, "found the account of an earlier try; its password is unknown"),
     }
     logto::user_created(&mut tx, issuer, user.id).await?;
     tx.commit().await?;
     mail::wake(service);
-    tracing::info!(user_id = %user.id, "account made at the identity provider");
+    tracing::info!(user_id = %user.id, "account created at the identity provider");
     Ok(Some(subject))
 }
 

@@ -105,7 +105,7 @@ async fn refresh(service: &Identity, _turn: OwnedMutexGuard<()>) {
         Some(Ok(Err(error))) => error,
         Some(Err(_)) => "it takes too long".to_owned(),
     };
-    tracing::warn!(error = why, "applications of third parties cannot be read; the last list goes on");
+    tracing::warn!(error = why, "third-party applications cannot be read; the last list stays in use");
     logto.applications.state().failed_at = Some(service.now());
 }
 
@@ -206,7 +206,7 @@ fn registered(
     }
 }
 
-/// With ids of the service for those of the tenant (spec: openid-provider#third-party-applications).
+/// Replaces the tenant's ids by ids of the service (spec: openid-provider#third-party-applications).
 async fn translated(
     service: &Identity,
     logto: &LogtoSync,
@@ -245,7 +245,7 @@ async fn translated(
     Ok(clients)
 }
 
-/// Whether a client is one of a third party there.
+/// Whether a client is a third-party application there.
 pub async fn is_third_party(service: &Identity, client_id: &str) -> bool {
     let list = applications(service).await;
     list.is_some_and(|list| list.clients.iter().any(|client| client.id == client_id))

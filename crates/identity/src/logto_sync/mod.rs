@@ -196,7 +196,7 @@ pub async fn organization_promoted(service: &Identity, tx: &mut Tx, id: OrgId) -
     note(service, tx, Kind::Members, id.0, aspect::MEMBERSHIP).await
 }
 
-/// An organization with another state, which its users and those below inherit.
+/// An organization with another lifecycle state, which its users and the organizations below inherit.
 pub async fn organization_moved(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
     // The organization itself is unchanged; but it was not created at the tenant while it was deleted, and may be
     // needed now.
@@ -276,7 +276,7 @@ pub async fn reseal_all(service: &Identity) -> Result<u64> {
                     logto::reseal_password(&mut tx, &issuer, user, (&sealed, &anew)).await?;
                 }
                 Err(_) => {
-                    tracing::warn!(%user, "a password that waits for an account cannot be opened; another one is made");
+                    tracing::warn!(%user, "a password waiting for an account cannot be opened; a new one is generated");
                     lost += 1;
                 }
             }
@@ -305,7 +305,7 @@ async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
             } else {
                 tracing::warn!(
                     organization = theirs,
-                    "the configured owner organization of the tenant is linked with another organization here"
+                    "the configured owner organization of the tenant is linked to another organization here"
                 );
             }
         }

@@ -16,7 +16,7 @@ use bailiwick_store::{
 };
 use serde_json::json;
 
-/// Key under which customData has the id here, by which a repeated creation finds the earlier one.
+/// The key in customData for the id here, by which a repeated creation finds the earlier one.
 pub(super) const LOCAL_ID: &str = "bailiwickId";
 
 /// The fields of an organization at the tenant.
@@ -197,7 +197,7 @@ async fn give_jit_role(
             Ok(()) => break,
             Err(error) => match names::anew(service, logto, &known, error).await {
                 Ok(names) => known = names,
-                // Either is not there: the organization, or the role.
+                // Either the organization or the role does not exist.
                 Err(LogtoError::Missing) => {
                     let there = logto.client.organization(theirs).await.map_err(Stop::Logto)?;
                     return Err(if there.is_none() { gone() } else { no_role() });

@@ -55,7 +55,7 @@ async fn within<T>(logto: &LogtoSync, asked: impl Future<Output = Result<T, Logt
     }
 }
 
-/// In the words of spec: account#password-operations and the last table of Appendix A.
+/// In the texts of spec: account#password-operations and the last table of Appendix A.
 fn told_client(error: LogtoError) -> Error {
     match error {
         LogtoError::Away(error) => crate::upstream(error),

@@ -34,7 +34,7 @@ const RUN: Duration = Duration::from_secs(240);
 const _: () = assert!(LEASE.as_secs() >= 2 * RUN.as_secs() + 120);
 /// How often the worker looks at the rows without a wake-up.
 const POLL: Duration = Duration::from_secs(10);
-/// Users of a tree that are noted in one transaction.
+/// Users of a tree that one transaction queues.
 const TREE_USERS: i64 = 500;
 
 /// Starts the worker on the application's tracker, in mode `logto`.
@@ -46,7 +46,7 @@ pub fn start(service: &Identity) {
     service.tasks.spawn(async move {
         let Some(logto) = &worker.logto else { return };
         if let Err(e) = link_configured(&worker, logto).await {
-            tracing::warn!(error = %e, "the mirror cannot be prepared; changes are told nevertheless");
+            tracing::warn!(error = %e, "Logto sync cannot be prepared; changes are sent nevertheless");
         }
         let step = || round(&worker);
         let hint = Some(&logto.arrived);
@@ -116,7 +116,7 @@ async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool
     let (mut is_away, mut not_before) = (false, now);
     let (outcome, problem) = match told {
         Ok(Ok(outcome)) => (Some(outcome), String::new()),
-        // The database is away: the lease ends by itself, the object is not to blame.
+        // The database is unavailable: the lease ends by itself, and the failure does not count against the object.
         Ok(Err(Stop::Store(error @ Error::Unavailable { .. }))) => return Err(error),
         Ok(Err(Stop::Store(error))) => (None, error.to_string()),
         Ok(Err(Stop::Logto(LogtoError::Refused(refusal)))) => {
@@ -231,7 +231,7 @@ async fn remove_organization(logto: &LogtoSync, id: &str) -> std::result::Result
     logto.client.delete_organization(id).await.map(|()| Outcome::Done).map_err(Stop::Logto)
 }
 
-/// Notes the next users of an organization, or of its tree.
+/// Queues the next users of an organization, or of its tree.
 async fn next_users(service: &Identity, logto: &LogtoSync, due: &Due) -> std::result::Result<Outcome, Stop> {
     let id = OrgId(due.object);
     let Some(place) = organizations::place(&service.db, id).await? else { return Ok(Outcome::Done) };

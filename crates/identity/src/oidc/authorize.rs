@@ -18,7 +18,7 @@ use std::time::Duration;
 use url::{Url, form_urlencoded};
 use uuid::Uuid;
 
-/// Scopes that mean something here; others are ignored.
+/// Supported scopes; others are ignored.
 pub const SCOPES: [&str; 5] = ["openid", "offline_access", "profile", "email", "phone"];
 
 /// Longest value of a parameter, in bytes.
@@ -55,7 +55,7 @@ impl Parameters {
         }
     }
 
-    /// As [`Parameters::one`] for a parameter that must be there.
+    /// As [`Parameters::one`] for a required parameter.
     pub fn required(&self, name: &'static str) -> Result<&str, Refused> {
         self.one(name)?.ok_or_else(|| Refused::new(Code::InvalidRequest, format!("{name} is missing")))
     }
@@ -174,7 +174,7 @@ pub async fn authorize(service: &Identity, parameters: &Parameters, browser: &Br
     Ok(Authorized::SignIn { interaction, browser })
 }
 
-/// Client and redirect URI: as long as they are in doubt, nothing may be sent anywhere.
+/// Client and redirect URI: until both are verified, nothing may be sent anywhere.
 fn destination(service: &Identity, parameters: &Parameters) -> Result<(clients::Client, String), Refused> {
     let unknown = || Refused::new(Code::InvalidClient, "the client is not known here");
     let client = clients::find(&service.settings, parameters.required("client_id")?).ok_or_else(unknown)?;
@@ -245,7 +245,7 @@ fn is_base64url(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// The only resource there is: the service itself.
+/// The only resource: the service itself.
 pub(super) fn resource(service: &Identity, parameters: &Parameters) -> Result<Option<String>, Refused> {
     match parameters.one("resource")? {
         None => Ok(None),
@@ -362,7 +362,7 @@ pub(super) async fn hold_user(tx: &mut Tx, user: UserId) -> Result<Option<Identi
     Ok(user.filter(|user| user.standing.is_enabled()))
 }
 
-/// The user of a login, if both are still good; they stay so until the transaction ends.
+/// The user of a login, if both are still valid; they stay so until the transaction ends.
 pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<Option<Identified>> {
     let user = hold_user(tx, login.user_id).await?;
     Ok(if logins::hold(tx, login.id).await? { user } else { None })
@@ -373,7 +373,7 @@ pub(super) fn refusal(service: &Identity, request: &AuthorizationRequest, refuse
     error_address(service, &request.redirect_uri, request.state.as_deref(), refused)
 }
 
-/// The address that carries a refusal to the client.
+/// The address that returns a refusal to the client.
 fn error_address(service: &Identity, redirect_uri: &str, state: Option<&str>, refused: &Refused) -> String {
     let description = Some(refused.description.as_ref());
     let pairs =

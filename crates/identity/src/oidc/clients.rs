@@ -47,8 +47,8 @@ impl Addresses {
     }
 }
 
-/// `http://localhost` or `http://127.0.0.1`, any port, then exactly the path. Compared as text: nothing that a parser
-/// would forgive gets through.
+/// `http://localhost` or `http://127.0.0.1`, any port, then exactly the path. Compared as text, so no leniency of a
+/// parser applies.
 fn is_loopback(address: &str, path: &str) -> bool {
     let hosts = ["http://localhost", "http://127.0.0.1"];
     let Some(rest) = hosts.iter().find_map(|host| address.strip_prefix(host)) else { return false };
@@ -81,7 +81,7 @@ impl Client {
         self.secret_sha256.is_none()
     }
 
-    /// The service's own or the operator's: no consent, and its tokens can be exchanged.
+    /// Whether it is the service's own or the operator's client: it needs no consent, and its tokens can be exchanged.
     pub const fn is_first_party(&self) -> bool {
         self.third_party.is_none()
     }
@@ -102,7 +102,7 @@ impl Client {
         self.redirects.allow(uri)
     }
 
-    /// Whether a browser may be sent there after sign-out.
+    /// Whether the browser may be redirected there after sign-out.
     pub fn may_return_to(&self, uri: &str) -> bool {
         self.post_logout.allow(uri)
     }
@@ -166,7 +166,7 @@ pub fn find(settings: &Settings, id: &str) -> Option<Client> {
     settings.provider.clients.iter().find(|client| client.id == id).map(configured)
 }
 
-/// The client that presents itself, its secret verified.
+/// The client that calls, with its secret verified.
 ///
 /// # Errors
 /// `invalid_client`: unknown, wrong or missing secret, a secret where there is none.
@@ -257,7 +257,7 @@ pub fn problem_of_address(uri: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a client of a third party admits this person (spec: openid-provider#third-party-applications).
+/// Whether a third-party client admits this user (spec: openid-provider#third-party-applications).
 pub(crate) fn admits(client: &Client, identity: &UserIdentity) -> bool {
     let control = client.third_party().and_then(|application| application.access_control.as_ref());
     control.is_some_and(|control| names(control, identity))

@@ -36,7 +36,7 @@ pub(super) enum SignInEnd {
     Redirect(String),
     /// The user must be asked first.
     Ask,
-    /// The user, the login or the client is no longer good.
+    /// The user, the login or the client is no longer valid.
     Gone,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn admits(service: &Identity, client: &clients::Client, user: &Identi
     client.is_first_party() || clients::admits(client, &identity_of(&service.catalogue, user.clone()))
 }
 
-/// Ends a sign-in: user and login are held until the transaction ends.
+/// Ends a sign-in: locks the user and the login until the transaction ends.
 pub(super) async fn settle(
     service: &Identity,
     tx: &mut Tx,
@@ -116,7 +116,7 @@ async fn is_allowed(tx: &mut Tx, request: &AuthorizationRequest, login: &Login) 
     Ok(allowed.is_some_and(|allowed| request.scope.split(' ').all(|scope| has_scope(&allowed, scope))))
 }
 
-/// The request as it waits for the answer of this login.
+/// The request as stored while it waits for the answer of this login's user.
 pub(super) fn question(request: &AuthorizationRequest, login: &Login) -> AuthorizationRequest {
     AuthorizationRequest { asked: Some(Asked { login: login.id, is_allowed: false }), ..request.clone() }
 }
@@ -177,7 +177,7 @@ pub async fn answer(
         waiting(service, interaction, browser).await?.ok_or(Denied::Gone)?;
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    // Locks in the order user, waiting request, login, as every sign-in takes them.
+    // Locks in the order user, stored request, login, like every sign-in.
     let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
     take(&mut tx, &interaction).await?;
     let address = if allows {

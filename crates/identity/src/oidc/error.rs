@@ -9,9 +9,9 @@ use std::borrow::Cow;
 pub enum Code {
     /// A parameter is missing, repeated or malformed.
     InvalidRequest,
-    /// The client is unknown or did not prove itself.
+    /// The client is unknown or could not be authenticated.
     InvalidClient,
-    /// The code or refresh token is not good, or not for this client.
+    /// The code or refresh token is invalid, or not for this client.
     InvalidGrant,
     /// The client may not use this grant.
     UnauthorizedClient,
@@ -92,7 +92,7 @@ impl Refusal {
         Refusal::Protocol(Refused::new(code, description))
     }
 
-    /// One text for everything that can be wrong with a code or a refresh token.
+    /// One text for every problem of a code or a refresh token.
     pub(crate) fn invalid_grant() -> Refusal {
         Refusal::new(
             Code::InvalidGrant,

@@ -20,7 +20,7 @@ const PURPOSE: &str = "oidc signing key";
 /// Bytes of one coordinate of a point on P-384.
 const COORDINATE_BYTES: usize = 48;
 
-/// The longest life of anything signed: ID tokens and access tokens live equally long.
+/// The longest lifetime of a signed token: ID tokens and access tokens live equally long.
 pub(super) fn signed_life(service: &Identity) -> Duration {
     // A margin for clients that use an ID token a little longer, and for replicas whose clocks differ.
     service.settings.provider.access.saturating_add(INTERACTION)
@@ -67,8 +67,8 @@ pub async fn published(service: &Identity) -> Result<Value> {
     Ok(json!({ "keys": keys }))
 }
 
-/// The key to sign with. One that cannot be opened (the secret was replaced and the previous one not configured) is
-/// replaced: it can sign nothing any more, only verify.
+/// The key to sign with. A key that cannot be opened (the secret was replaced and the previous one not configured) is
+/// replaced: it can only verify from now on.
 pub(super) async fn signing(service: &Identity) -> Result<SigningKey> {
     let mut stored = current(service).await?;
     if service.keys.open(PURPOSE, &stored.sealed).is_err() {

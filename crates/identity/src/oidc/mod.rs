@@ -42,7 +42,7 @@ const MAX_SECRET_BYTES: usize = 4096;
 pub struct ProviderSubject {
     /// The user.
     pub user_id: UserId,
-    /// The browser login behind it; chains exchanged from the token end with it.
+    /// The browser login of the token; chains exchanged from the token end with it.
     pub login_id: LoginId,
     /// The client of the token.
     pub client_id: String,

@@ -64,7 +64,7 @@ impl Identifier {
 /// Why a sign-in did not go on.
 #[derive(Debug)]
 pub enum Denied {
-    /// One answer for everything that can be wrong with name and password.
+    /// One answer for every problem of name and password.
     WrongCredentials,
     /// The password was right, but the user or an organization above the user is suspended.
     AccountSuspended,
@@ -77,7 +77,7 @@ pub enum Denied {
     Gone,
     /// The new password is not acceptable: a code of spec: account#password-strength, `unchanged` or `mismatch`.
     WeakPassword(&'static str),
-    /// A generated password waits to be replaced, which a script cannot do.
+    /// A generated password must be replaced first, which a script cannot do.
     MustReplacePassword,
     /// No password was entered yet.
     NotIdentified,
@@ -197,7 +197,7 @@ pub async fn sign_in(
     Ok(Progress::Done(done))
 }
 
-/// The page's second form: the new password in the place of a generated one.
+/// The page's second form: replaces a generated password by the new one.
 pub async fn replace_password(
     service: &Identity,
     context: &RequestContext,
@@ -310,7 +310,7 @@ pub(super) async fn open<'a>(
     Ok(found.map(|interaction| (cookie, interaction)))
 }
 
-/// The last waiting request of a browser; for scripts.
+/// The last stored request of a browser; for scripts.
 pub(super) async fn latest(service: &Identity, browser: &Browser) -> Result<Interaction, Denied> {
     let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(Denied::Gone)?;
     interactions::latest(&service.db, &token_digest(cookie), service.now()).await?.ok_or(Denied::Gone)
@@ -387,7 +387,7 @@ pub(super) async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), D
     if interactions::take(tx, interaction).await? { Ok(()) } else { Err(Denied::Gone) }
 }
 
-/// Ends the waiting request with a login and, for a client, a code.
+/// Ends the stored request with a login and, for a client, a code.
 async fn complete(
     service: &Identity,
     tx: &mut Tx,

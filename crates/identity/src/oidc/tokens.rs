@@ -50,7 +50,7 @@ pub struct TokenAnswer {
     pub token_type: &'static str,
 }
 
-/// `POST /oidc/token` for a client that has proved itself.
+/// `POST /oidc/token` for an authenticated client.
 pub async fn token(
     service: &Identity,
     client: &Client,
@@ -249,7 +249,7 @@ async fn refresh(
     let Some((user, grant)) = hold(service, &mut tx, client, &seen.grant).await? else {
         return Err(Refusal::invalid_grant());
     };
-    // Read again under the lock: another request may have moved it.
+    // Read again under the lock: another request may have changed it.
     let hash = token_digest(presented);
     let token = tokens::get(&mut tx, &hash).await?;
     let token = token.filter(|token| token.is_alive(now)).ok_or_else(Refusal::invalid_grant)?;
@@ -277,7 +277,7 @@ async fn refresh(
     Ok(TokenAnswer { refresh_token: Some(refresh_token), ..issued })
 }
 
-/// A refresh may ask for fewer scopes than were granted; unknown ones are ignored as always.
+/// A refresh may request fewer scopes than were granted; unknown ones are ignored as always.
 fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, Refused> {
     let Some(asked) = asked else { return Ok(granted.to_owned()) };
     let asked: Vec<&str> = SCOPES.into_iter().filter(|scope| has_scope(asked, scope)).collect();

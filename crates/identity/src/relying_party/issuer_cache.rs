@@ -19,7 +19,7 @@ use std::{
 const DESCRIPTION_LIFE: Duration = Duration::from_secs(3600);
 /// How much longer the old one counts after a failed fetch.
 const DESCRIPTION_PAUSE: Duration = Duration::from_secs(60);
-/// A token with an unknown key has the keys fetched at most this often (spec: authentication#identity-modes).
+/// A token with an unknown key causes a fetch of the keys at most this often (spec: authentication#identity-modes).
 const UNKNOWN_KEY_PAUSE: Duration = Duration::from_secs(10);
 /// How long a failure also answers later requests.
 const FAILURE_LIFE: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ pub(super) enum Freshness<'a> {
     Description,
     /// The keys as well, none older than their lifetime.
     Keys,
-    /// Keys other than these, which do not have the one that is needed.
+    /// Keys other than these, which lack the required one.
     OtherThan(&'a Arc<KeySet>),
 }
 
@@ -69,7 +69,7 @@ impl IssuerCache {
         *at = now.minus(DESCRIPTION_LIFE.saturating_sub(DESCRIPTION_PAUSE));
         tracing::warn!(
             issuer = old.issuer,
-            "the identity provider does not describe itself any more; the old description goes on"
+            "the identity provider does not describe itself any more; the old description stays in use"
         );
         Some(old.clone())
     }
@@ -80,7 +80,7 @@ impl IssuerCache {
             Ok(answer) => answer.map(|known| known.description),
             Err(flight) => flight.await.map(|known| known.description),
         };
-        // Old endpoints are better than none; keys that cannot be read are no reason to know no endpoint.
+        // Old endpoints are better than none, and unreadable keys must not make the endpoints unknown.
         asked.or_else(|e| self.state().description.as_ref().map(|(_, old)| old.clone()).ok_or(e))
     }
 

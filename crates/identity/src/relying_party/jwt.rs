@@ -54,7 +54,7 @@ enum Material {
 }
 
 impl Material {
-    /// Whether the signature is this key's; false too when the algorithm does not fit the key.
+    /// Whether this key made the signature; false too when the algorithm does not fit the key.
     fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         let rsa = |n, e, rules| RsaPublicKeyComponents { n, e }.verify(rules, message, signature).is_ok();
         let curve = |rules, point| UnparsedPublicKey::new(rules, point).verify(message, signature).is_ok();
@@ -93,7 +93,7 @@ struct Key {
     material: Material,
 }
 
-/// The keys of an issuer that can verify something.
+/// The keys of an issuer that can verify signatures.
 #[derive(Debug, Default)]
 pub(super) struct KeySet(Vec<Key>);
 
@@ -118,7 +118,7 @@ struct WrittenKey {
 }
 
 impl KeySet {
-    /// Reads a set; keys of other kinds and uses are passed over. None when it is no set.
+    /// Parses a set; keys of other kinds and uses are skipped. None when it is not a set.
     pub(super) fn read(text: &[u8]) -> Option<KeySet> {
         let written: WrittenSet = serde_json::from_slice(text).ok()?;
         let keys = written.keys.into_iter().filter_map(|key| serde_json::from_value(key).ok());
@@ -215,7 +215,7 @@ pub(super) struct Claims {
     token_use: Option<Value>,
     /// The kind of a token at other issuers and in introspection.
     token_type: Option<Value>,
-    /// Bound to a key of the client's: no bearer token.
+    /// Bound to a key of the client: not a bearer token.
     cnf: Option<IgnoredAny>,
     /// Only ID tokens have these.
     at_hash: Option<IgnoredAny>,

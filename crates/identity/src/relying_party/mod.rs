@@ -22,7 +22,7 @@ pub use account_links::unlink;
 
 /// How far the clocks of issuer and service may differ (spec: authentication#identity-modes), in seconds.
 const LEEWAY: f64 = 60.0;
-/// How long a list waits for an issuer of which nothing is known yet.
+/// How long a list waits for an issuer that has never answered.
 const GLANCE: std::time::Duration = std::time::Duration::from_secs(2);
 /// Longest accepted token, in bytes.
 const TOKEN_BYTES: usize = 16 * 1024;
@@ -36,12 +36,12 @@ pub struct RelyingParty {
     memory: IssuerCache,
     /// The operator's name for the settings section.
     section: &'static str,
-    /// Where userinfo is when the description names no place (spec: authentication#identity-modes).
+    /// The path of userinfo when the description has none (spec: authentication#identity-modes).
     userinfo_endpoint: Option<String>,
 }
 
 impl RelyingParty {
-    /// Connects when it is first needed.
+    /// Connects on first use.
     ///
     /// # Errors
     /// The system's root certificates cannot be read.
@@ -111,7 +111,7 @@ pub fn start(service: &Identity) {
         match known {
             Some(Ok(known)) => tell_of_opaque(external, &known.description),
             Some(Err(e)) => {
-                tracing::warn!(issuer, error = %e, "the identity provider does not answer; nobody can sign in until it does");
+                tracing::warn!(issuer, error = %e, "the identity provider does not answer; users cannot sign in until it does");
             }
             None => {}
         }
