@@ -27,7 +27,7 @@ struct Ended {
     assigned_user_org_name: String,
 }
 
-/// Ends the assignments of alerts that are over, and records it.
+/// Ends the assignments of alerts that have ended, and records it.
 pub async fn end(tx: &mut Tx, alerts: &[AlertKey], now: Ts) -> Result<(), StoreError> {
     for chunk in alerts.chunks(ROWS) {
         let mut q = Q::new(
@@ -66,7 +66,7 @@ pub async fn end(tx: &mut Tx, alerts: &[AlertKey], now: Ts) -> Result<(), StoreE
     Ok(())
 }
 
-/// Removes the assignments of a system's alerts that have not ended with them.
+/// Removes the remaining assignments of a system's alerts.
 pub(crate) async fn remove_of_system(
     tx: &mut Tx,
     organization: OrgId,
@@ -191,7 +191,7 @@ struct EventRow {
     created_at: TsCodec,
 }
 
-/// The newest records about an alert, the newest first.
+/// The newest records about an alert, newest first.
 pub async fn events(
     db: &Db,
     organization: OrgId,

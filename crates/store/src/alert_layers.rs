@@ -177,8 +177,8 @@ pub async fn replace(
     Ok(q.run(tx).await? > 0)
 }
 
-/// Stores the layer of an organization, which is held ([`crate::organizations::lifecycle::hold_marks`]) so that saves come
-/// one after another.
+/// Stores the layer of an organization, which is locked ([`crate::organizations::lifecycle::hold_marks`]) so that saves
+/// follow one another.
 pub async fn put(tx: &mut Tx, target: &Granted<OrgId>, new: &Stored) -> Result<(), StoreError> {
     tx.alert_config_changed();
     Q::new(PUT)
@@ -193,7 +193,7 @@ pub async fn put(tx: &mut Tx, target: &Granted<OrgId>, new: &Stored) -> Result<(
     Ok(())
 }
 
-/// Removes the layer of an organization, which is held; whether there was one.
+/// Removes the layer of an organization, which is locked; returns whether there was one.
 pub async fn remove(tx: &mut Tx, target: &Granted<OrgId>) -> Result<bool, StoreError> {
     let removed = Q::new(REMOVE).bind(target.id()).run(&mut *tx).await? > 0;
     if removed {

@@ -90,7 +90,7 @@ struct Row {
     attempts: i64,
 }
 
-/// Adds alerts of a tenant, in the order of their fingerprints, each in place of one that waits.
+/// Adds alerts of a tenant, in the order of their fingerprints, each in place of a waiting one.
 pub async fn put(
     tx: &mut Tx,
     tenant: OrgId,
@@ -205,7 +205,7 @@ pub async fn tenants(on: impl Into<On<'_>>) -> Result<Vec<OrgId>, StoreError> {
     Ok(rows.into_iter().map(|r| OrgId(r.0)).collect())
 }
 
-/// How many alerts of the system and of its tenant wait.
+/// How many alerts of the system and of its tenant are waiting.
 pub async fn counts(tx: &mut Tx, tenant: OrgId, system_key: &str) -> Result<(u64, u64), StoreError> {
     let q = Q::by_index(COUNTS).bind(tenant).bind(system_key).bind(tenant);
     let (system, all): (i64, i64) = q.one(tx).await?;

@@ -23,7 +23,7 @@ pub(crate) const FORGET: &str =
     "DELETE FROM alert_tenants WHERE organization_id = ? AND wanted = ? AND claimed_until = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE alert_tenants SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
-/// One tenant that the router does not know, unless it waits already or was pushed a moment ago.
+/// One tenant that the router does not know, unless it is already queued or was pushed a moment ago.
 pub(crate) const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, \
      queued_at) SELECT o.id, 1, FALSE, 0, ?, ? FROM organizations o WHERE o.id = ? \
      ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, attempts = 0, \
@@ -79,7 +79,8 @@ struct Row {
     claimed_until: TsCodec,
 }
 
-/// Queues tenants; how many. One statement, in the order of ids, so that two that meet wait for each other.
+/// Queues tenants; returns how many. One statement, in the order of ids, so that two such statements wait for each
+/// other instead of deadlocking.
 pub async fn queue(tx: &mut Tx, whose: Whose, is_gone: bool, at: Ts) -> Result<u64, StoreError> {
     let mut q = Q::new(
         "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, queued_at) \
@@ -98,7 +99,7 @@ pub async fn queue(tx: &mut Tx, whose: Whose, is_gone: bool, at: Ts) -> Result<u
     q.run(tx).await
 }
 
-/// Queues a tenant that the router does not know, unless it waits or was pushed after `since`.
+/// Queues a tenant that the router does not know, unless it is queued or was pushed after `since`.
 pub async fn queue_lost(tx: &mut Tx, tenant: OrgId, at: Ts, since: Ts) -> Result<(), StoreError> {
     Q::new(LOST).bind(at).bind(at).bind(tenant).bind(since).run(tx).await?;
     Ok(())

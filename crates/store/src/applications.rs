@@ -97,7 +97,7 @@ pub async fn delete(
     counts::settle(tx, system, before).await
 }
 
-/// Assigns an application of a held system to an organization, or to none.
+/// Assigns an application of a locked system to an organization, or to none.
 pub async fn assign(
     tx: &mut Tx,
     target: &Granted<ApplicationId>,
@@ -112,7 +112,7 @@ pub async fn assign(
     counts::settle(tx, system, before).await
 }
 
-/// Follows a renamed system: lists are ordered by its name.
+/// Updates the copies of a renamed system's name: lists are ordered by them.
 pub(crate) async fn rename_host(tx: &mut Tx, id: SystemId, name_key: &str) -> Result<(), StoreError> {
     Q::new(RENAME_HOST).bind(name_key).bind(id).run(tx).await?;
     Ok(())

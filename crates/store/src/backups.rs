@@ -129,7 +129,7 @@ pub async fn insert(tx: &mut Tx, backup: &Backup) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes a row; its object is the caller's to [`bury`]. False when a rival was faster.
+/// Removes a row; the caller must [`bury`] its object. False when another transaction was faster.
 pub async fn remove(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     Ok(Q::new(REMOVE).bind(id).run(tx).await? > 0)
 }

@@ -48,7 +48,7 @@ pub(crate) const EVENTS: &str = set_back!(
 );
 pub(crate) const RETENTION: &str = set_back!("retention", "id", "next_at", "", "next_at");
 
-/// How long each kind of work is put off at most.
+/// The longest postponement of each kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct LongestDelays {
     /// `jobs.next_at`.

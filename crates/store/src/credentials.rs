@@ -146,8 +146,8 @@ pub async fn by_public(on: impl Into<On<'_>>, public: &str) -> Result<Option<Cre
     Q::new(BY_PUBLIC).bind(public).optional::<Row>(on).await?.map(CredentialRecord::try_from).transpose()
 }
 
-/// Marks the system as registered if it still has this secret, is not registered and nothing forbids it; all in one
-/// conditional update, so that of parallel registrations exactly one succeeds. False = it did not.
+/// Marks the system as registered if it still has this secret, is not registered and nothing forbids it. This is one
+/// conditional update, so that of parallel registrations exactly one succeeds. False = not registered by this call.
 pub async fn register(tx: &mut Tx, found: &CredentialRecord, at: Ts, from: &str) -> Result<bool, StoreError> {
     let touched = Q::new(REGISTER)
         .bind(at)

@@ -44,7 +44,7 @@ impl Db {
         tracing::trace_span!("query", db.system.name = self.engine_name())
     }
 
-    /// Starts a write transaction. Dropping it rolls back; [`Tx::commit`] is the only way to keep anything.
+    /// Starts a write transaction. Dropping it rolls back; only [`Tx::commit`] keeps its changes.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         let moved = EpochsMoved::traced(self);
         match &self.engine {

@@ -63,7 +63,7 @@ pub struct PlacedSystem {
     pub snapshot: Arc<str>,
 }
 
-/// Type of a column and how its NULL travels inside an array.
+/// Type of a column and the form of its NULL inside an array.
 #[derive(Clone, Copy)]
 enum Kind {
     Id,

@@ -137,7 +137,7 @@ async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
     Err(StoreError::NotReached { address, why })
 }
 
-/// Whether a server that is starting may say so.
+/// Whether this error is typical of a server that is starting.
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(e) => e.kind() == io::ErrorKind::ConnectionRefused,
@@ -193,7 +193,8 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
     forget_statistics(&write).await?;
     let read = SqlitePoolOptions::new()
         .max_connections(options.connections.clamp(1, 4))
-        // Each has a thread, which would keep to the core of the worker that started it; so they are there from the start.
+        // Each connection has a thread, which would stay on the core of the worker that started it; so all are opened
+        // at the start.
         .min_connections(options.connections.clamp(1, 4))
         .idle_timeout(None)
         .max_lifetime(None)

@@ -33,7 +33,7 @@ pub enum StoreError {
         /// The text from the database or the network.
         why: String,
     },
-    /// A row holds something this version does not understand.
+    /// A row has a value that this version does not understand.
     #[error("unreadable row: {0}")]
     Corrupt(String),
     /// A statement was put together wrongly.
@@ -88,7 +88,7 @@ impl StoreError {
         e.code().is_some_and(|code| matches!(&*code, "22021" | "22P05"))
     }
 
-    /// Whether this process has closed its connections, because it ends.
+    /// Whether this process has closed its connections, because it is stopping.
     pub const fn is_closed(&self) -> bool {
         matches!(self, StoreError::Sql(sqlx::Error::PoolClosed))
     }

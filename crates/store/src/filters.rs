@@ -55,7 +55,7 @@ pub(crate) fn push_product_versions<'a>(
     q.push(")");
 }
 
-/// ` AND column IN (…)` of those values that can be there at all.
+/// ` AND column IN (…)` of those values that can be stored.
 pub(crate) fn push_in(q: &mut Q, column: &str, values: &[String]) {
     q.push(&format!(" AND {column} IN ("));
     // An empty list becomes NULL; PostgreSQL takes its type from the column.

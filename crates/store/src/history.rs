@@ -145,7 +145,7 @@ pub async fn open_rows(tx: &mut Tx, alerts: &[AlertKey]) -> Result<Vec<Stored>, 
     Ok(found.into_iter().map(Stored::from).collect())
 }
 
-/// The rows of these alerts that begin at the first time or later and before the second.
+/// The rows of these alerts that begin at the first time or later, and before the second.
 pub async fn rows_started(tx: &mut Tx, alerts: &[(AlertKey, Ts, Ts)]) -> Result<Vec<Stored>, StoreError> {
     let mut found: Vec<StoredRow> = Vec::new();
     for chunk in alerts.chunks(ROWS) {
@@ -221,7 +221,7 @@ pub struct Texts {
     pub annotations: String,
 }
 
-/// Writes rows of held organizations with the figures that follow; rows of others are left out.
+/// Writes rows of locked organizations with their counters; rows of other organizations are left out.
 pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), StoreError> {
     let rows: Vec<Write> = rows.into_iter().filter(|row| held.contains(row.key.0)).collect();
     let (old, new): (Vec<&Write>, Vec<&Write>) = rows.iter().partition(|row| row.stored.is_some());
@@ -346,7 +346,7 @@ async fn note_names<'a>(tx: &mut Tx, rows: impl Iterator<Item = &'a Write>) -> R
     Ok(())
 }
 
-/// By how much the numbers of resolved rows change.
+/// The changes of the numbers of resolved rows.
 #[derive(Debug, Default)]
 pub(crate) struct Counts(BTreeMap<(OrgId, i64), i64>);
 
@@ -357,7 +357,7 @@ impl Counts {
         *self.0.entry((organization, created_at.secs().div_euclid(DAY))).or_default() += n;
     }
 
-    /// Brings the figures up to date; last in a transaction.
+    /// Updates the counters; last in a transaction.
     pub(crate) async fn keep(mut self, tx: &mut Tx) -> Result<(), StoreError> {
         self.0.retain(|_, n| *n != 0);
         let mut totals: BTreeMap<OrgId, i64> = BTreeMap::new();

@@ -77,7 +77,7 @@ impl Standing {
 pub struct PasswordRecord {
     /// Argon2id in PHC form; none = cannot sign in with a password.
     pub hash: Option<String>,
-    /// Set while a generated one waits to be replaced (spec: openid-provider#endpoints).
+    /// Set while a generated password must be replaced (spec: openid-provider#endpoints).
     pub generated_at: Option<Ts>,
 }
 

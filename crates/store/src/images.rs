@@ -101,8 +101,8 @@ pub async fn refers(on: impl Into<On<'_>>, key: &str) -> Result<bool, StoreError
     Ok(row.is_some())
 }
 
-/// Removes all images of a subtree; the keys of their objects are the caller's to [`backups::bury`]. Users and
-/// organizations of the subtree are held.
+/// Removes all images of a subtree; the caller must [`backups::bury`] the keys of their objects. Users and
+/// organizations of the subtree are locked.
 pub async fn take_below(
     tx: &mut Tx,
     organization: OrgId,
@@ -125,7 +125,7 @@ pub async fn take_below(
     Ok(keys)
 }
 
-/// Removes the picture of a user; the key of its object, where it has one, is the caller's to [`backups::bury`].
+/// Removes the picture of a user; the caller must [`backups::bury`] the key of its object, where it has one.
 pub async fn take_of_user(tx: &mut Tx, user: UserId) -> Result<Option<String>, StoreError> {
     let row: Option<(Option<String>,)> = Q::new(TAKE_OF_USER).bind(user).optional(tx).await?;
     Ok(row.and_then(|(key,)| key))

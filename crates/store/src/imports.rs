@@ -56,7 +56,7 @@ pub async fn insert(tx: &mut Tx, session: ImportSession, most: i64) -> Result<()
     Ok(())
 }
 
-/// Reads a file and holds it, so that of several confirmations one finds it.
+/// Reads a file and locks it, so that only one of several confirmations finds it.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<ImportSession>, StoreError> {
     let row: Option<Row> = Q::new(LOCK).bind(id).optional(tx).await?;
     Ok(row.map(|r| ImportSession {

@@ -36,7 +36,7 @@ pub struct NewJob<'a> {
     pub id: JobId,
     /// Which worker does it.
     pub kind: &'a str,
-    /// At most one job waits for each kind and key; a second one replaces it. None: as many as are enqueued.
+    /// At most one job waits for each kind and key; a second one replaces it. None: no limit on waiting jobs.
     pub key: Option<String>,
     /// The input of the worker; ids rather than values, so that it reads the present state.
     pub payload: Value,

@@ -119,7 +119,7 @@ pub async fn issue(
     Ok(())
 }
 
-/// Marks a system as registered since `at`; one that is registered stays as it is.
+/// Marks a system as registered since `at`; a registered one stays unchanged.
 pub async fn register(tx: &mut Tx, id: SystemId, at: Ts, now: Ts) -> Result<(), StoreError> {
     tx.systems_changed();
     Q::new(REGISTER).bind(at).bind(now).bind(id).run(tx).await?;

@@ -13,7 +13,7 @@ pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?,
 pub struct ListEpochs {
     /// Organizations and users themselves.
     pub people: i64,
-    /// Systems of organizations and applications assigned to them, as far as they are counted.
+    /// The counts of systems of organizations and of applications assigned to them.
     pub figures: i64,
     /// When users last signed in.
     pub logins: i64,
@@ -40,13 +40,13 @@ impl Tx {
         self.moved().lists.people = 1;
     }
 
-    /// Called by every function that writes how many systems an organization has, or how many applications are
+    /// Called by every function that changes how many systems an organization has, or how many applications are
     /// assigned to it.
     pub(crate) const fn figures_changed(&mut self) {
         self.moved().lists.figures = 1;
     }
 
-    /// Called by every function that writes when a user last signed in.
+    /// Called by every function that changes when a user last signed in.
     pub(crate) const fn logins_changed(&mut self) {
         self.moved().lists.logins = 1;
     }
@@ -56,13 +56,13 @@ impl Tx {
         self.moved().lists.statuses = 1;
     }
 
-    /// Called by every function that writes how many applications of a module an organization has, or how many of them
+    /// Called by every function that changes how many applications of a module an organization has, or how many of them
     /// are assigned.
     pub(crate) const fn applications_changed(&mut self) {
         self.moved().lists.applications = 1;
     }
 
-    /// Called by every function that writes a column of systems that a list can be filtered or ordered by.
+    /// Called by every function that changes a column of systems that a list can be filtered or ordered by.
     pub(crate) const fn systems_changed(&mut self) {
         self.moved().lists.systems = 1;
     }

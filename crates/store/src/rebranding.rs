@@ -227,7 +227,7 @@ pub struct NewFile {
     pub content: Content,
 }
 
-/// The keys of the objects that files of a product are in; all its rows are held until the transaction ends.
+/// The keys of the objects with files of a product; all its rows are locked until the transaction ends.
 pub async fn objects(
     tx: &mut Tx,
     target: &Granted<OrgId>,

@@ -129,7 +129,7 @@ pub async fn lock_tenants(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Those of these alerts that exist, in any order, maybe twice: tenant, fingerprint, record.
+/// The existing ones of these alerts, in any order, maybe twice: tenant, fingerprint, record.
 pub async fn alerts_by_key(
     tx: &mut Tx,
     keys: &[(OrgId, String)],
@@ -338,7 +338,7 @@ pub async fn put_silence(tx: &mut Tx, row: SilenceRow) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Removes up to `limit` silences of a system that are over at `now`, those that ended first.
+/// Removes up to `limit` silences of a system that have ended at `now`, those that ended first.
 pub async fn purge_silences_of_system(
     tx: &mut Tx,
     tenant: OrgId,

@@ -8,14 +8,14 @@ use crate::{
 use bailiwick_domain::Ts;
 use sqlx::FromRow;
 
-/// A secret that anything was sealed or signed with.
+/// A secret that values were sealed or signed with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Derived from the secret; reveals nothing about it.
     pub fingerprint: Vec<u8>,
     /// When a process first had it.
     pub created_at: Ts,
-    /// Since then nothing that lasts is sealed with it.
+    /// From then on no stored value is sealed with it.
     pub resealed_at: Option<Ts>,
 }
 
@@ -53,12 +53,12 @@ pub async fn all(on: impl Into<On<'_>>) -> Result<Vec<Known>, StoreError> {
     Ok(rows.into_iter().map(known).collect())
 }
 
-/// From now on things may be sealed with this one.
+/// From now on values may be sealed with this secret.
 pub async fn keep(tx: &mut Tx, fingerprint: &[u8], at: Ts) -> Result<(), StoreError> {
     Q::new(KEEP).bind(fingerprint).bind(at).run(tx).await.map(|_| ())
 }
 
-/// Everything that lasts is sealed with this one.
+/// Every stored value is sealed with this secret.
 pub async fn resealed(tx: &mut Tx, fingerprint: &[u8], at: Ts) -> Result<(), StoreError> {
     Q::new(RESEALED).bind(at).bind(fingerprint).run(tx).await.map(|_| ())
 }

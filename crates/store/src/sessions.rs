@@ -152,7 +152,7 @@ pub(crate) const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ? 
      (SELECT 1 FROM impersonation_sessions s WHERE s.impersonator_user_id = session_chains.user_id \
      AND s.chain_id = session_chains.id AND s.expires_at > ?)";
 
-/// These chains with their users and their organizations, in any order; those that do not exist are missing.
+/// These chains with their users and their organizations, in any order; chains that do not exist are left out.
 pub async fn with_users(db: &Db, ids: Vec<Uuid>) -> Result<Vec<(Chain, Identified)>, StoreError> {
     let mut q = Q::new(WITH_USERS);
     if db.is_postgres() {
@@ -232,7 +232,7 @@ pub async fn login_of(on: impl Into<On<'_>>, id: ChainId) -> Result<Option<Login
     Ok(row.and_then(|(login,)| login).map(LoginId))
 }
 
-/// The chains of a user that are alive, the newest first; at most 500.
+/// The live chains of a user, the newest first; at most 500.
 pub async fn open_of_user(
     on: impl Into<On<'_>>,
     user: UserId,

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Walked by the key of activity, so that each batch begins where the one before it ended.
+/// Walked by the key of activity, so that each batch begins where the previous one ended.
 pub(crate) const DUE: &str = "SELECT s.id, s.system_key, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
      o.id AS org_id, o.name AS org_name, o.type AS org_type, o.vat, a.last_heartbeat FROM system_activity a \
      JOIN systems s ON s.id = a.system_id JOIN organizations o ON o.id = s.organization_id \

@@ -24,7 +24,7 @@ use sqlx::{
 use std::pin::Pin;
 use uuid::Uuid;
 
-/// One bound value. `None` is NULL of that type (PostgreSQL wants to know it).
+/// One bound value. `None` is NULL of that type (PostgreSQL requires the type).
 #[derive(Clone, Debug)]
 pub enum Arg {
     /// UUID / 16-byte BLOB.
@@ -216,8 +216,8 @@ impl Q {
         Ok(all)
     }
 
-    /// All rows, as long as they weigh no more than `budget` together. They are weighed as they arrive, so no more than
-    /// that is ever held.
+    /// All rows, as long as they are no larger than `budget` together. They are measured as they arrive, so memory
+    /// never holds more than that.
     ///
     /// # Errors
     /// [`StoreError::TooHeavy`] beyond the budget.

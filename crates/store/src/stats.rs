@@ -95,7 +95,7 @@ pub struct Work {
     pub unreached: u64,
     /// Events that have no number yet.
     pub events: Waiting,
-    /// Deliveries of events to subscriptions that are on; at most [`MOST`].
+    /// Deliveries of events to enabled subscriptions; at most [`MOST`].
     pub deliveries: Waiting,
     /// Deliveries that were given up; at most [`MOST`].
     pub dead_deliveries: u64,
@@ -108,11 +108,11 @@ pub struct Work {
 /// Subscriptions of events by how they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subscriptions {
-    /// On, and reached when something was last delivered.
+    /// Enabled, and the last delivery succeeded.
     pub working: u64,
     /// Enabled, but recent tries have delivered nothing.
     pub failing: u64,
-    /// Switched off, by a user or because nothing could be delivered.
+    /// Disabled, by a user or because deliveries failed.
     pub off: u64,
 }
 
@@ -127,7 +127,7 @@ pub struct LogtoBacklog {
     pub refused: u64,
 }
 
-/// Rows of one kind that are counted where there may be millions.
+/// Rows of one kind that are counted only up to a limit, as there may be millions.
 pub const MOST: i64 = 100_000;
 
 pub(crate) const JOBS: &str = "SELECT j.kind, \

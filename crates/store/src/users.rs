@@ -156,7 +156,7 @@ pub async fn get(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Placed>, St
 pub async fn lock(tx: &mut Tx, id: UserId) -> Result<Option<Placed>, StoreError> {
     let mut row: Option<Row> = Q::new(LOCK).bind(id).optional(&mut *tx).await?;
     if row.is_none() && tx.is_postgres() {
-        // As in `identities`: moved while we waited, held by now.
+        // As in `identities`: the row moved while this transaction waited, and is locked by now.
         row = Q::new(LOCK).bind(id).optional(tx).await?;
     }
     row.map(Row::into_placed).transpose()
@@ -355,7 +355,7 @@ pub async fn relocate(
     };
     tx.people_changed();
     Q::new(MOVE).bind(path.id).bind(path.p2).bind(path.p3).bind(target.id()).run(tx).await?;
-    // In one order for all, so that two moves in opposite directions do not wait for each other.
+    // In one order for all, so that two moves in opposite directions do not deadlock.
     let mut counters = [(from, -1), (path.id, 1)];
     counters.sort();
     for (id, by) in counters {

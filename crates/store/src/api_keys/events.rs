@@ -190,7 +190,7 @@ pub async fn count_old(db: &Db, now: Ts, before: Ts) -> Result<u64, StoreError> 
     Q::new(COUNT_OLD).bind(before).bind(now).count(db).await
 }
 
-/// Records an event; of refusals the first of each key, reason and minute.
+/// Records an event; of refusals only the first of each key, reason and minute.
 pub async fn record(tx: &mut Tx, new: &NewEvent<'_>) -> Result<(), StoreError> {
     Q::new(RECORD)
         .bind(new.id)

@@ -24,7 +24,7 @@ pub(crate) const DROP_KINDS: &str =
     "DELETE FROM application_counts WHERE home_id = ? AND unassigned = 0 AND assigned = 0";
 pub(crate) const DROP_ASSIGNMENTS: &str =
     "DELETE FROM assignment_counts WHERE home_id = ? AND applications = 0 AND listed = 0";
-/// Of everything: the few deleted organizations are left out instead of looking up all others.
+/// Of everything: the few deleted organizations are subtracted instead of looking up all others.
 pub(crate) const KINDS: &str = "SELECT c.instance_of, c.version, c.name, CAST(SUM(c.unassigned) AS BIGINT), \
      CAST(SUM(c.assigned) AS BIGINT) FROM application_counts c WHERE c.home_id NOT IN \
      (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL) \
@@ -54,7 +54,7 @@ pub(crate) async fn unassign_below(
         "FROM applications a WHERE a.organization_id IN (SELECT o.id FROM organizations o WHERE o.{below} = ?) \
          AND a.{home} <> ?"
     );
-    // No other transaction changes these systems or their figures from here on.
+    // No other transaction changes these systems or their counters from here on.
     for hold in [
         format!("SELECT s.id FROM systems s WHERE s.id IN (SELECT a.system_id {assigned}) ORDER BY s.id"),
         format!(
@@ -104,7 +104,7 @@ struct Kind {
 pub struct Tally {
     /// Unassigned and assigned.
     kinds: BTreeMap<Kind, (i64, i64)>,
-    /// By home and assignee: all that count there, and those that lists show.
+    /// By home and assignee: all counted applications, and the listed ones.
     assignments: BTreeMap<(OrgId, OrgId), (i64, i64)>,
 }
 
@@ -155,7 +155,7 @@ pub async fn settle(tx: &mut Tx, system: SystemId, before: Tally) -> Result<(), 
     adjust(tx, before, now).await
 }
 
-/// Brings the figures from one tally to another, organization by organization.
+/// Updates the counters from one tally to another, organization by organization.
 pub(super) async fn adjust(tx: &mut Tx, before: Tally, now: Tally) -> Result<(), StoreError> {
     let kinds = difference(before.kinds, now.kinds);
     let assignments = difference(before.assignments, now.assignments);
@@ -192,7 +192,7 @@ fn difference<K: Ord>(before: Pairs<K>, mut now: Pairs<K>) -> Pairs<K> {
     now
 }
 
-/// Whether an organization has more or fewer applications of a module; another version or name of one changes no total.
+/// Whether an organization's number of applications of a module changes; another version or name changes no total.
 fn moves_totals(kinds: &Pairs<Kind>) -> bool {
     let mut modules: BTreeMap<(OrgId, &str), (i64, i64)> = BTreeMap::new();
     for (kind, (unassigned, assigned)) in kinds {
@@ -285,8 +285,8 @@ pub async fn kinds(db: &Db, scope: &Scope) -> Result<Vec<KindCount>, StoreError>
     Ok(rows.into_iter().map(kind).collect())
 }
 
-/// The listed applications of each module in a scope: unassigned and assigned ones. They move with the epochs of people
-/// and applications.
+/// The listed applications of each module in a scope: unassigned and assigned ones. They change with the epochs of
+/// people and applications.
 pub async fn modules(db: &Db, scope: &Scope) -> Result<Vec<(String, u64, u64)>, StoreError> {
     let q = if *scope == Scope::Everything {
         Q::new(MODULES)
@@ -305,7 +305,7 @@ pub async fn modules(db: &Db, scope: &Scope) -> Result<Vec<(String, u64, u64)>, 
     Ok(rows.into_iter().map(module).collect())
 }
 
-/// Listed applications of a kind to add to the figures of an organization.
+/// Listed applications of a kind to add to the counters of an organization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
     /// Organization of their systems.

@@ -62,9 +62,9 @@ pub struct Seen {
 /// The applications a document lists.
 #[derive(Clone, Debug)]
 pub enum Listed {
-    /// The text of the document before it, again.
+    /// The same text as in the previous document.
     Again,
-    /// Nothing: then nothing that is known has disappeared.
+    /// Nothing; stored applications do not count as missing then.
     Nothing,
     /// These, with a digest that differs from that of any other list. At least one.
     These(Vec<Seen>, Vec<u8>),
@@ -151,7 +151,7 @@ async fn tell(tx: &mut Tx, changed: &[(ApplicationId, &Host, &Row)], now: Ts) ->
     events::write(tx, &events).await
 }
 
-/// When a document came and when it is worked on.
+/// When a document arrived and when it is processed.
 #[derive(Clone, Copy)]
 struct Times {
     received_at: Ts,

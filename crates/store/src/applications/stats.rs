@@ -116,8 +116,8 @@ impl<'a> Within<'a> {
     }
 }
 
-/// Changes of the number of listed applications by UTC day since 1970, from `since` on: those created less those that
-/// went, each by itself, with its system or with an organization.
+/// Changes of the number of listed applications by UTC day since 1970, from `since` on: those created minus those
+/// removed, individually, with their system or with an organization.
 pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i64, i64)>, StoreError> {
     const GONE_AT: &str = "[[LEAST(a.deleted_at, s.deleted_at, h.eff_deleted_at)||\
         MIN(COALESCE(a.deleted_at, 9223372036854775807), COALESCE(s.deleted_at, 9223372036854775807), \

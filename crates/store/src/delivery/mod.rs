@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 /// Mark of an alert that has ended and whose end was notified.
 const LEFT: &str = "left";
-/// Mark of an alert that no receiver is notified of.
+/// Mark of an alert without a receiver.
 pub const NOBODY: &str = "nobody";
 /// Mark of an alert with unknown receivers, because the configuration cannot be read.
 pub const UNKNOWN: &str = "unknown";
@@ -301,7 +301,7 @@ fn group_columns<'a>(keys: impl Iterator<Item = &'a GroupKey> + Clone) -> Vec<(&
     ]
 }
 
-/// Puts alerts that were fresh into groups; tenant and group, fingerprint.
+/// Puts fresh alerts into groups; tenant and group, fingerprint.
 pub async fn put_into(tx: &mut Tx, alerts: &[(GroupKey, String)]) -> Result<(), StoreError> {
     let tenants: Vec<OrgId> = alerts.iter().map(|((tenant, _), _)| *tenant).collect();
     lock_tenants_of(tx, &tenants).await?;
@@ -327,8 +327,7 @@ pub struct Due {
     pub alerts: u64,
 }
 
-/// Up to `limit` groups of this process's tenants, but for those that are `busy`, that are due, the longest waiting
-/// first.
+/// Up to `limit` due groups of this process's tenants, except the `busy` ones, the longest waiting first.
 pub async fn due_groups(
     db: &Db,
     me: Uuid,
@@ -406,9 +405,9 @@ pub struct Finished {
     pub started_at: Option<Ts>,
     /// Alerts that leave it unless they have changed: fingerprint and revision.
     pub leaving: Vec<(String, i64)>,
-    /// Its alerts belong elsewhere: they are fresh again.
+    /// Its alerts belong to other groups: they are fresh again.
     pub is_misplaced: bool,
-    /// When it is due again, if that is not the time it has.
+    /// When it is next due, if not at its present time.
     pub due_at: Option<Ts>,
 }
 

@@ -129,7 +129,7 @@ pub async fn note_failures(tx: &mut Tx, failed: &[Failed]) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Forgets the failures of recipients that were reached.
+/// Removes the failures of recipients that were reached.
 pub async fn forget_failures(tx: &mut Tx, recipients: &[String]) -> Result<(), StoreError> {
     for chunk in recipients.chunks(ROWS) {
         let mut q = Q::new("DELETE FROM router_failures WHERE recipient IN (");
@@ -156,7 +156,7 @@ pub async fn failures(db: &Db, recipients: &[String]) -> Result<Vec<Failed>, Sto
     Ok(found)
 }
 
-/// Forgets failures from before `before`; how many.
+/// Removes failures from before `before`; returns how many.
 pub async fn purge_failures(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     Q::by_index(PURGE_FAILURES).bind(before).run(tx).await
 }

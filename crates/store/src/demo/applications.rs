@@ -92,7 +92,7 @@ pub async fn insert_applications(
     insert(tx, "applications", APPLICATIONS, rows).await
 }
 
-/// Adds to the figures about applications; the assigned ones are assigned to their home.
+/// Adds to the counters of applications; assigned ones are assigned to their home.
 pub async fn add_application_counts(tx: &mut Tx, rows: &[KindCount]) -> Result<(), StoreError> {
     applications::counts::add(tx, rows).await
 }

@@ -79,7 +79,7 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
-/// By its key: as a sum of texts the state is in no index.
+/// By its key: the sum of texts keeps PostgreSQL from using an index by state.
 pub(crate) const RECORD: &str = "UPDATE event_deliveries SET state = ?, attempts = ?, next_at = ?, finished_at = ?, \
      last_status = ?, last_error = ? WHERE subscription_id = ? AND event_seq = ? AND state || '' = 'pending'";
 

@@ -137,7 +137,7 @@ fn complete(mut w: Waiting) -> Waiting {
             data.entry("name").or_insert_with(|| json!(name));
         }
     }
-    // Without its system there is nothing it leads to.
+    // Without its system there is no object it refers to.
     w.subject = w.subject.filter(|subject| !subject.contains(SYSTEM));
     if let Some((data, organization)) = w.data.as_object_mut().zip(w.organization_id) {
         data.entry("organization_id").or_insert_with(|| json!(organization));

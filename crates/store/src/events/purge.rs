@@ -10,7 +10,8 @@ const DELIVERED: &str = "SELECT s.id FROM event_subscriptions s WHERE s.id IN (S
      FROM event_deliveries d WHERE d.event_seq <= ?) ORDER BY s.id FOR NO KEY UPDATE";
 pub(crate) const PURGED: &str = "SELECT p.purged FROM event_position p WHERE p.id = 1";
 
-/// Removes up to `limit` of the oldest events: those from before `before`, and those beyond the newest `keep`. How many.
+/// Removes up to `limit` of the oldest events: those from before `before`, and those beyond the newest `keep`. Returns
+/// how many.
 pub async fn purge(db: &Db, before: Ts, keep: i64, limit: i64) -> Result<u64, StoreError> {
     let last = super::position(db).await?;
     let oldest: Vec<(i64, TsCodec)> = Q::by_index(OLDEST).bind(limit).all(db).await?;

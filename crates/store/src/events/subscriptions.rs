@@ -175,7 +175,7 @@ pub async fn awake(tx: &mut Tx, organizations: &[Uuid]) -> Result<Vec<Subscripti
     whole(q.all(tx).await?)
 }
 
-/// Adds one, unless the organization has as many as it may; false then.
+/// Adds a subscription, unless the organization already has the most it may have; false then.
 pub async fn insert(
     tx: &mut Tx,
     home: &Granted<OrgId>,
@@ -219,7 +219,7 @@ pub async fn change(tx: &mut Tx, target: &Granted<Uuid>, s: &Subscription) -> Re
     keep(tx, s).await
 }
 
-/// Writes the state of the delivery, for the process that holds it.
+/// Writes the state of the delivery, for the process that has leased it.
 pub async fn keep(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
     Q::new(
         "UPDATE event_subscriptions SET name = ?, url = ?, named_by_org_id = ?, secret = ?, previous_secret = ?, \
@@ -393,7 +393,7 @@ pub async fn is_any_due(db: &Db, (now, until): (Ts, Ts)) -> Result<bool, StoreEr
     Ok(found.is_some())
 }
 
-/// Extends the lease; false when another process may have it by now.
+/// Extends the lease; false when another process may have leased it by now.
 pub async fn renew(tx: &mut Tx, id: Uuid, holder: Uuid, (now, until): (Ts, Ts)) -> Result<bool, StoreError> {
     Ok(Q::by_index(RENEW).bind(until).bind(id).bind(holder).bind(now).run(tx).await? > 0)
 }

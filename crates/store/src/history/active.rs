@@ -162,7 +162,7 @@ impl ActiveQuery {
         q.all(db).await
     }
 
-    /// Rows, with their organization, system and labels, of systems that have a silence in force: only these can be
+    /// Rows, with their organization, system and labels, of systems with a silence in force: only these can be
     /// suppressed. By id after `after`, as many as certainly fit; fewer than [`JUDGED`] = the last.
     pub async fn of_silenced_systems(
         &self,
@@ -343,8 +343,8 @@ pub async fn tenants(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// Organizations with systems that have registered, at most `limit`: these may have silences. `system_keys`: with one
-/// of these.
+/// Organizations with registered systems, at most `limit`: these may have silences. `system_keys`: only with one of
+/// these.
 pub async fn tenants_with_systems(
     db: &Db,
     within: &OrganizationsRead,

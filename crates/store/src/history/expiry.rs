@@ -16,7 +16,7 @@ use bailiwick_domain::{OrgId, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// In an order that only the rows that fire have.
+/// In an order that only the index of firing rows has.
 pub(crate) const EXPIRED: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'firing' \
      AND h.expires_at < ? AND (h.expires_at < ? OR h.expires_at > ?) ORDER BY h.p2, h.starts_at LIMIT ?";
 pub(crate) const CLOSE_SYSTEM: &str = "UPDATE alert_history SET status = 'resolved', ends_at = ?, expires_at = NULL, \
@@ -171,7 +171,7 @@ pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD).bind(before).count(db).await
 }
 
-/// Forgets names that no alert has had since `before` and no row of the history has.
+/// Removes names that no alert has had since `before` and no row of the history has.
 pub async fn forget_names(tx: &mut Tx, before: Ts) -> Result<u64, StoreError> {
     Q::new(FORGET_NAMES).bind(before).run(tx).await
 }

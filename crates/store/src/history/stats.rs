@@ -9,7 +9,7 @@ use crate::{
 use bailiwick_domain::{OrgId, Ts};
 use sqlx::FromRow;
 
-/// Names of alerts that a filter offers at most.
+/// The most names of alerts that a filter offers.
 const NAMES: u64 = 1000;
 
 /// How many resolved rows there are.
@@ -38,7 +38,7 @@ pub async fn resolved_by_day(
     q.all(db).await
 }
 
-/// Names of alerts with the severity each had last and when, in no order.
+/// Names of alerts with the last severity of each and its time, in no order.
 pub async fn names(
     db: &Db,
     within: &OrganizationsRead,
@@ -81,7 +81,7 @@ struct Sums {
     last: Option<TsCodec>,
 }
 
-/// Statistics over the rows that pass; `top`: how many names and systems.
+/// Statistics over the matching rows; `top`: how many names and systems.
 pub async fn statistics(
     db: &Db,
     within: &OrganizationsRead,

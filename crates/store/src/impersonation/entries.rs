@@ -5,7 +5,7 @@ use bailiwick_domain::{ImpersonationId, Page, PageRequest, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-/// A call that begins. Nothing in it is secret any more.
+/// A call that begins, already without secrets.
 #[derive(Clone, Debug)]
 pub struct NewCall<'a> {
     /// Id.
@@ -94,7 +94,7 @@ pub(crate) const COUNT_OLD: &str = "SELECT (SELECT COUNT(*) FROM impersonation_e
      OR (s.ended_at IS NULL AND s.expires_at < ?)) \
      + (SELECT COUNT(*) FROM impersonation_sessions s WHERE s.ended_at IS NULL AND s.expires_at < ?)";
 
-/// Records that a call begins and returns its number, by which it is completed.
+/// Records that a call begins and returns the entry's number, by which the entry is completed.
 pub async fn open(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {
     Q::new(COUNT_ONE).bind(call.session).run(tx).await?;
     let (seq,): (i64,) = Q::new(OPEN)
@@ -141,7 +141,7 @@ pub async fn of_session(
     Ok(Page { rows: rows.into_iter().map(Entry::from).collect(), total, request: page })
 }
 
-/// How many entries there are of sessions that ended before `before`, with those that their ends are still to have.
+/// How many entries sessions have that ended before `before`, including the entries that their ends will still add.
 pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD).bind(before).bind(before).bind(before).count(db).await
 }

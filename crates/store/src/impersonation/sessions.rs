@@ -104,7 +104,7 @@ pub(crate) const LOOK: &str = look!("s.id = ?");
 pub(crate) const LOOK_OF_IMPERSONATOR: &str = look!("s.impersonator_user_id = ? AND s.ended_at IS NULL");
 pub(crate) const LOOK_OF_USER: &str =
     look!("(s.impersonator_user_id = ? OR s.impersonated_user_id = ?) AND s.ended_at IS NULL ORDER BY s.id");
-// A walk through all that are live: one of each impersonator.
+// A walk through all live sessions: one for each impersonator.
 pub(crate) const LOOK_BELOW: &str = look!(
     "s.ended_at IS NULL AND EXISTS (SELECT 1 FROM users b \
      WHERE b.id IN (s.impersonator_user_id, s.impersonated_user_id) AND b.p3 = ?) ORDER BY s.id"
@@ -191,8 +191,8 @@ fn seen(rows: Vec<SeenRow>) -> Result<Vec<Seen>, StoreError> {
     Ok(all)
 }
 
-/// The session with all it depends on: the one read of a request with an impersonation token. None also when both
-/// people are destroyed.
+/// The session with all it depends on: the one read of a request with an impersonation token. None also when both users
+/// are destroyed.
 pub async fn look(on: impl Into<On<'_>>, id: ImpersonationId) -> Result<Option<Seen>, StoreError> {
     Ok(seen(Q::new(LOOK).bind(id).all(on).await?)?.pop())
 }
@@ -222,7 +222,7 @@ pub async fn hold(tx: &mut Tx, id: ImpersonationId) -> Result<Option<Session>, S
     Q::new(HOLD).bind(id).optional::<SessionRow>(tx).await?.map(SessionRow::into_session).transpose()
 }
 
-/// Starts a session and records that. `entries`: ids of the entries of its start and of its end.
+/// Starts a session and records the start. `entries`: ids of the entries of its start and of its end.
 pub async fn insert(tx: &mut Tx, new: &Session, entries: (Uuid, Uuid)) -> Result<(), StoreError> {
     Q::new(INSERT)
         .bind(new.id)
@@ -243,7 +243,7 @@ pub async fn insert(tx: &mut Tx, new: &Session, entries: (Uuid, Uuid)) -> Result
     entries::start(tx, entries.0, new.id, new.started_at).await
 }
 
-/// Binds a live session to another chain of the impersonator, which the caller holds. False when it is over.
+/// Binds a live session to another chain of the impersonator, which the caller holds. False when the session has ended.
 pub async fn bind_to(
     tx: &mut Tx,
     id: ImpersonationId,
@@ -264,7 +264,7 @@ pub async fn note_return(tx: &mut Tx, id: ImpersonationId) -> Result<bool, Store
 pub enum Which {
     /// This one.
     One(ImpersonationId),
-    /// The one this user has opened, unless it is bound to this chain.
+    /// The one this user has started, unless it is bound to this chain.
     By(UserId, Option<ChainId>),
     /// Those in which this user is impersonated.
     As(UserId),
@@ -274,7 +274,7 @@ pub enum Which {
     From(LoginId),
     /// Those of them whose chain was revoked.
     FromRevoked(LoginId),
-    /// Those opened by users of this organization and of everything below it.
+    /// Those started by users of this organization and of everything below it.
     ByBelow(OrgId, OrgType),
     /// Those in which such users are impersonated.
     AsBelow(OrgId, OrgType),
@@ -437,7 +437,7 @@ pub async fn of_user(
     Ok(Page { rows, total, request: page })
 }
 
-/// How many sessions were over before `before`, whether that is recorded yet or not.
+/// How many sessions ended before `before`, whether their end is recorded yet or not.
 pub async fn count_old(db: &Db, before: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD).bind(before).bind(before).count(db).await
 }

@@ -37,7 +37,7 @@ pub async fn add(tx: &mut Tx, alert: NewAlert<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The system's alerts that are not over: id, structural and shown path of the element.
+/// The system's alerts that have not ended: id, structural and shown path of the element.
 pub async fn open(tx: &mut Tx, system: SystemId) -> Result<Vec<(i64, String, String)>, StoreError> {
     Q::new(OPEN).bind(system).all(tx).await
 }

@@ -15,7 +15,7 @@ use std::{
 };
 use uuid::Uuid;
 
-/// A text that the system's latest record has already is not stored again: the entry names that record instead.
+/// A text that the system's latest record already has is not stored again: the entry names that record instead.
 macro_rules! enqueue_from {
     ($values:literal, $order:literal) => {
         concat!(
@@ -202,13 +202,13 @@ pub async fn release(tx: &mut Tx, entry: &Claimed) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the lease is still ours; if so the entry is held until the transaction ends.
+/// Whether the lease is still ours; if so the entry is locked until the transaction ends.
 pub async fn hold(tx: &mut Tx, entry: &Claimed) -> Result<bool, StoreError> {
     let row: Option<(i64,)> = Q::by_index(HOLD).bind(entry.id).bind(entry.claimed_until).optional(tx).await?;
     Ok(row.is_some())
 }
 
-/// Which of the entries of one claim are still ours; those are held until the transaction ends.
+/// Which of the entries of one claim are still ours; those are locked until the transaction ends.
 pub async fn hold_all(tx: &mut Tx, claimed_until: Ts, ids: &[i64]) -> Result<HashSet<i64>, StoreError> {
     let mut q = Q::by_index("SELECT id FROM inventory_queue WHERE id IN (");
     q.list(padded(ids)).push(") AND claimed_until = ? ORDER BY id [[FOR UPDATE||]]").arg(claimed_until);

@@ -49,7 +49,7 @@ impl TimeRange {
     }
 }
 
-/// Which differences. A list that is there but empty matches nothing.
+/// The filter of differences. A list that is given but empty matches nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffFilter {
     /// 0 critical to 3 low.
@@ -208,7 +208,7 @@ pub async fn diff_counts_of(db: &Db, record: i64) -> Result<Vec<DiffCount>, Stor
     Q::new(COUNTS_OF_RECORD).bind(record).all(db).await
 }
 
-/// Whether an alert raised after that moment is not over: of that record, or of any.
+/// Whether an alert raised after that moment has not ended: of that record, or of any.
 pub async fn has_alert(
     db: &Db,
     system: SystemId,
@@ -218,7 +218,7 @@ pub async fn has_alert(
     Ok(Q::new(OPEN_ALERTS).bind(system).bind(after).bind(record).bind(record).count(db).await? > 0)
 }
 
-/// A difference chosen: its id and about how many bytes it holds.
+/// A chosen difference: its id and its approximate size in bytes.
 pub type Chosen = (i64, i64);
 
 const CHOSEN: &str = "SELECT d.id, CAST(COALESCE(LENGTH(d.previous_value), 0) + COALESCE(LENGTH(d.current_value), 0) \
@@ -242,8 +242,8 @@ pub async fn diffs(
     Ok(Page { rows, total, request: page })
 }
 
-/// The batch of the newest record that has differences, the most severe first; with the record, none when that was
-/// thinned out. None: no differences at all.
+/// The batch of the newest record with differences, the most severe first; with the record, none when it was thinned
+/// out. None: no differences at all.
 pub async fn newest_batch(
     db: &Db,
     system: SystemId,

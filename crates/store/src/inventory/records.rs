@@ -168,7 +168,7 @@ const STORED: &str = "SELECT r.system_id, r.id, r.data_hash, r.data_size, r.body
      b.data_size AS base_size, b.body AS base_body FROM inventory_records r \
      LEFT JOIN inventory_bases b ON b.id = r.base_id WHERE r.id IN (";
 
-/// The latest records of systems; those without any are not among them.
+/// The latest records of systems; systems without any are left out.
 pub async fn latest_of(on: impl Into<On<'_>>, systems: &[SystemId]) -> Result<Vec<Stored>, StoreError> {
     let mut q = Q::new(STORED);
     q.push("SELECT a.latest_inventory_id FROM system_activity a WHERE a.system_id IN (");
@@ -183,7 +183,7 @@ pub async fn stored(on: impl Into<On<'_>>, ids: &[i64]) -> Result<Vec<Stored>, S
     Ok(q.all::<StoredRow>(on).await?.into_iter().map(Stored::from).collect())
 }
 
-/// Stores a text that records can be written against.
+/// Stores a text as a base for records.
 pub async fn add_base(tx: &mut Tx, system: SystemId, size: i64, body: Vec<u8>) -> Result<i64, StoreError> {
     let (id,): (i64,) = Q::new(ADD_BASE).bind(system).bind(size).bind(body).one(tx).await?;
     Ok(id)

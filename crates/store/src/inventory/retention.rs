@@ -130,7 +130,7 @@ pub async fn remove_alerts(tx: &mut Tx, ended: Ts, limit: i64) -> Result<u64, St
     Q::by_index(REMOVE_ALERTS).bind(ended).bind(limit).run(tx).await
 }
 
-/// How many alerts ended before that moment, or will have when those raised before `raised` are ended.
+/// How many alerts ended before that moment, or will have ended before it once those raised before `raised` are ended.
 pub async fn count_old_alerts(db: &Db, ended: Ts, raised: Ts) -> Result<u64, StoreError> {
     Q::new(COUNT_OLD_ALERTS).bind(ended).bind(raised).count(db).await
 }

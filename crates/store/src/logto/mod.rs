@@ -251,7 +251,7 @@ pub async fn link_organization(
     Ok(q.bind(issuer).bind(provider_id).run(tx).await? > 0)
 }
 
-/// The organization is no longer this one there.
+/// Ends the organization's link to this object of the tenant.
 pub async fn unlink_organization(
     tx: &mut Tx,
     issuer: &str,
@@ -329,7 +329,7 @@ pub async fn organization_marks(
     marks(on, ("logto_organizations", "organization_id"), issuer, organizations.map(|id| id.0)).await
 }
 
-/// Which organizations here these ids of the tenant are.
+/// The local organizations linked to these ids of the tenant.
 pub async fn organizations_of(
     on: impl Into<On<'_>>,
     issuer: &str,

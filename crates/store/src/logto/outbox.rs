@@ -166,7 +166,7 @@ pub async fn put_gone_account(
     put_one(tx, issuer, (Kind::GoneUser, id, Some(subject)), 0, at).await
 }
 
-/// Wants an organization removed that is none here; `id`: a fresh one.
+/// Queues the removal of an organization at the tenant that has no local one; `id`: a fresh one.
 pub async fn put_gone_organization(
     tx: &mut Tx,
     issuer: &str,
@@ -239,7 +239,7 @@ pub async fn put_gone_user(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> R
     Ok(())
 }
 
-/// Wants everything removed of a subtree that is about to be destroyed: users first, then organizations bottom-up.
+/// Queues the removal of a subtree that is about to be destroyed: users first, then organizations bottom-up.
 pub async fn put_gone_tree(
     tx: &mut Tx,
     issuer: &str,
@@ -354,7 +354,7 @@ pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Res
         .collect()
 }
 
-/// Removes a row that was delivered, unless it is wanted again.
+/// Removes a delivered row, unless it was queued again.
 pub async fn finish(tx: &mut Tx, issuer: &str, due: &Due) -> Result<(), StoreError> {
     let word = due.kind.word();
     let q = Q::by_index(REMOVE).bind(issuer).bind(word).bind(due.object).bind(due.claimed_until);

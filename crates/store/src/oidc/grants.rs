@@ -167,7 +167,7 @@ pub async fn insert(tx: &mut Tx, grant: &Grant, code_hash: &[u8]) -> Result<(), 
     q.run(tx).await.map(|_| ())
 }
 
-/// Marks the code as used. False when it was already.
+/// Marks the code as used. False when it was already used.
 pub async fn use_code(tx: &mut Tx, id: Uuid, at: Ts) -> Result<bool, StoreError> {
     Ok(Q::new(USE_CODE).bind(at).bind(id).run(tx).await? > 0)
 }

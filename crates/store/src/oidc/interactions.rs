@@ -13,7 +13,7 @@ use uuid::Uuid;
 /// A stored request, bound to the browser that sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interaction {
-    /// Id; part of the addresses of its pages, worth nothing without the browser's cookie.
+    /// Id; part of the addresses of its pages, useless without the browser's cookie.
     pub id: Uuid,
     /// Digest of the browser's cookie.
     pub browser_hash: Vec<u8>,
@@ -104,7 +104,7 @@ pub async fn get(
     Ok(q.optional::<InteractionRow>(on).await?.map(Interaction::from))
 }
 
-/// The last live request of this browser; for clients that know nothing but their cookies.
+/// The last live request of this browser; for clients that know only their cookies.
 pub async fn latest(
     on: impl Into<On<'_>>,
     browser_hash: &[u8],

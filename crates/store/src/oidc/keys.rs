@@ -41,7 +41,7 @@ impl From<KeyRow> for StoredKey {
     }
 }
 
-// Two processes may make one each at their first start: the later one signs, both verify.
+// Two processes may create one each at their first start: the later one signs, both verify.
 pub(crate) const CURRENT: &str = "SELECT kid, sealed, public_jwk, created_at FROM oidc_keys WHERE retired_at IS NULL \
      ORDER BY created_at DESC, kid DESC LIMIT 1";
 

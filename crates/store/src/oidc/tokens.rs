@@ -154,7 +154,7 @@ pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<(), StoreError> {
     q.run(tx).await.map(|_| ())
 }
 
-/// Marks a refresh token as replaced. False when it was already.
+/// Marks a refresh token as replaced. False when it was already replaced.
 pub async fn rotate(tx: &mut Tx, hash: &[u8], at: Ts) -> Result<bool, StoreError> {
     Ok(Q::new(ROTATE).bind(at).bind(hash).run(tx).await? > 0)
 }

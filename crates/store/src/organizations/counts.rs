@@ -81,8 +81,8 @@ pub struct Stats {
     pub applications: Assigned,
 }
 
-/// The numbers of organizations of one family in two statements (spec: organizations#counts, organizations#stats). One
-/// without an entry has none of anything.
+/// The numbers of organizations of one family in two statements (spec: organizations#counts, organizations#stats). An
+/// organization without an entry has zeros.
 pub async fn stats_of(
     on: impl Into<On<'_>>,
     family: OrgType,

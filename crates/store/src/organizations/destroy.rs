@@ -85,7 +85,7 @@ pub async fn destroy(
         }
         q.run(tx).await?;
     }
-    // One statement: that children refer to their parents is checked at its end.
+    // One statement, because the references of children to parents are checked at its end.
     Q::new(&format!("DELETE FROM organizations WHERE {column} = ?")).bind(id).run(tx).await?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, fold::f
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
-/// Which organizations. None switches a filter off; an empty list or a parent that cannot be matches nothing.
+/// The filter. None switches a condition off; an empty list or an impossible parent matches nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectoryFilter {
     /// Occurs in name or description; blank = no filter.
@@ -17,7 +17,7 @@ pub struct DirectoryFilter {
     pub description: Option<String>,
     /// Families.
     pub types: Option<Vec<OrgType>>,
-    /// The organization directly above; the inner none is one that cannot be.
+    /// The organization directly above; the inner none is an impossible one.
     pub parent: Option<Option<OrgId>>,
 }
 
@@ -87,7 +87,7 @@ pub async fn count(db: &Db, scope: &Scope, filter: &DirectoryFilter) -> Result<u
     q.count(db).await
 }
 
-/// One page of the organizations inside the scope but for the owner, with the number of all that match.
+/// One page of the organizations inside the scope except the owner, with the number of all matches.
 pub async fn directory(
     db: &Db,
     scope: &Scope,

@@ -85,7 +85,7 @@ pub async fn hold_marks(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreErr
 /// The same with all below it.
 pub async fn hold_subtree(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     let Some(held) = hold_marks(tx, id).await? else { return Ok(None) };
-    // Top-down as everywhere, so that two that meet wait instead of blocking each other.
+    // Top-down as everywhere, so that two transactions wait for each other instead of deadlocking.
     let below = format!(
         "SELECT id FROM organizations WHERE {} = ? ORDER BY CASE type WHEN 'owner' THEN 1 \
          WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END, id [[FOR NO KEY UPDATE||]]",

@@ -7,7 +7,7 @@ use bailiwick_policy::Scope;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Which rows of the family. Empty lists match nothing; none switches the filter off.
+/// The filter of the family's rows. Empty lists match nothing; none switches a condition off.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// As sent; blank = no filter.
@@ -121,8 +121,8 @@ pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: 
 /// The pattern of a text, for PostgreSQL: the text anywhere.
 const PATTERN: &str = r"concat('%', replace(replace(replace(?, '\', '\\'), '%', '\%'), '_', '\_'), '%')";
 
-/// Appends ` AND …` for a text that must occur in a folded column; wild cards mean nothing. A text that no row can
-/// hold (U+0000) matches nothing.
+/// Appends ` AND …` for a text that must occur in a folded column; wild cards are literal. A text that no row can hold
+/// (U+0000) matches nothing.
 pub(crate) fn push_search(q: &mut Q, column: &str, text: &str) {
     push_search_any(q, &[column], text);
 }
@@ -135,7 +135,7 @@ pub(crate) fn push_search_any(q: &mut Q, columns: &[&str], text: &str) {
     q.push(" AND (1 = 0");
     if !text.contains('\0') {
         for column in columns {
-            // PostgreSQL has an index for patterns that begin anywhere, none for positions.
+            // PostgreSQL has an index for patterns with a leading wildcard, none for positions.
             q.push(&format!(" OR [[{column} LIKE {PATTERN}||instr({column}, ?) > 0]]")).arg(fold(text));
         }
     }

@@ -11,9 +11,9 @@ pub(crate) const MORE_TIME: &str =
 /// `updated_by_org_id` stays empty until the first PUT.
 pub(crate) const TURN: &str = "UPDATE organizations SET type = 'distributor', parent_id = ?, promoted_from = ?, updated_at = ?, \
     updated_by_org_id = CASE WHEN updated_by_org_id IS NULL THEN NULL ELSE [[CAST(? AS uuid)||?]] END WHERE id = ?";
-/// `p3` is the organization itself already, before and after; users and systems follow by their foreign key.
+/// `p3` is the organization itself before and after; users and systems follow by their foreign key.
 pub(crate) const MOVE: &str = "UPDATE organizations SET p2 = ? WHERE p3 = ?";
-/// No foreign key does it, so that counting a system does not wait for its organization.
+/// No foreign key updates these, so that counting a system does not wait for its organization.
 pub(crate) const MOVE_STATUSES: &str = "UPDATE system_statuses SET p2 = ? WHERE p3 = ?";
 
 /// The counts of rows that a promotion changed.

@@ -43,8 +43,8 @@ pub async fn changes(db: &Db, family: OrgType, scope: &Scope, since: Ts) -> Resu
     Ok(changes)
 }
 
-/// Whether another row of the family inside the scope has this VAT number (normalised). Distributors and resellers
-/// keep theirs until they are deleted themselves, customers are simply not deleted (spec: organizations#vat).
+/// Whether another row of the family inside the scope has this VAT number (normalised). Distributors and resellers keep
+/// theirs until they are individually deleted; for customers every deletion counts (spec: organizations#vat).
 pub async fn vat_in_use(
     db: &Db,
     family: OrgType,
@@ -68,7 +68,7 @@ pub async fn vat_in_use(
     Ok(found.is_some())
 }
 
-/// The organizations of the scope in which something lives that `organization_counts` counts in this column, by name.
+/// The organizations of the scope with a live object that `organization_counts` counts in this column, by name.
 pub(crate) async fn organizations_with(
     db: &Db,
     scope: &Scope,

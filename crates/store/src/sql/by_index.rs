@@ -38,7 +38,7 @@ pub(super) async fn only(connection: &mut PgConnection) -> Result<(), sqlx::Erro
     connection.execute(sqlx::raw_sql(ONLY)).await.map(drop)
 }
 
-/// The statements that follow are planned as ever.
+/// The statements that follow are planned as usual.
 pub(super) async fn any_way(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     connection.execute(sqlx::raw_sql(ANY)).await.map(drop)
 }

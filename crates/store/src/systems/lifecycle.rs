@@ -74,7 +74,7 @@ pub async fn destroy(
     settle(tx, target.id(), applications).await
 }
 
-/// Replaces the secret; the system is unregistered with it, so that the new one must be registered.
+/// Replaces the secret; this also ends the registration, so the new secret must be registered.
 pub async fn set_secret(
     tx: &mut Tx,
     target: &Granted<SystemId>,

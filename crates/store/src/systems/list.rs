@@ -195,7 +195,7 @@ impl Spec<'_> {
             self.push_walk(&mut q, run, start, walk);
             return q;
         }
-        // Either half in order, so that neither is read beyond the page.
+        // Both halves in order, so that neither is read beyond the page.
         let half = Walk { offset: 0, limit: walk.limit.saturating_add(walk.offset), ..walk };
         q.push("SELECT page_id FROM (SELECT * FROM (");
         self.push_walk(&mut q, Some(Run::SuspendedSelf), None, half);
@@ -227,7 +227,7 @@ impl Spec<'_> {
         q.push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
     }
 
-    /// Whether organizations are joined, as `o`, and lead to the systems.
+    /// Whether organizations are joined, as `o`, before the systems.
     fn is_by_organization(&self, run: Option<Run>) -> bool {
         self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove)
     }

@@ -17,7 +17,7 @@ pub(crate) const PLACE: &str =
 /// Includes applications that have disappeared: they would come back with the assignment.
 pub(crate) const UNASSIGN: &str = "UPDATE applications SET organization_id = NULL, status = 'unassigned', \
      updated_at = ? WHERE system_id = ? AND organization_id IS NOT NULL";
-/// The actor as they are now; of a destroyed one only the id is left.
+/// The actor's present data; of a destroyed actor only the id is left.
 pub(crate) const RECORD: &str = "INSERT INTO system_reassignments (id, system_id, system_key, from_org_id, to_org_id, \
      actor_user_id, actor_user_email, actor_organization_id, actor_ip, user_agent, backups_copied, \
      history_rows_reassigned, apps_unassigned, occurred_at) VALUES (?, ?, ?, ?, ?, ?, (SELECT u.email FROM users u WHERE u.id = ?), \
@@ -72,7 +72,7 @@ pub struct Reassignment<'a> {
     pub user_agent: Option<&'a str>,
     /// Backups that went along.
     pub backups_copied: u64,
-    /// Rows of the history of its alerts that went along.
+    /// Rows of its alert history that moved with it.
     pub history_rows: u64,
     /// Applications that lost their assignment.
     pub apps_unassigned: u64,

@@ -78,7 +78,7 @@ impl Row {
 /// A system and the further data that the rules need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemRecord {
-    /// As management sees it; the key is there also while it must not be shown.
+    /// As management sees it; the key is present even while it must not be shown.
     pub system: System,
     /// The place of its organization in the tree.
     pub path: Path,

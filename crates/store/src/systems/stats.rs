@@ -73,7 +73,7 @@ pub struct Counters {
     pub silent: i64,
 }
 
-/// By how much the counters are behind at one moment.
+/// The lag of the counters at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsettled {
     /// Systems without a heartbeat.
@@ -104,8 +104,7 @@ impl Counters {
     }
 }
 
-/// The counters of a scope and by how much they are behind, in one statement, so that they fit together, with the
-/// epochs of that moment.
+/// The counters of a scope and their lag, in one statement, so that they fit together, with the epochs of that moment.
 ///
 /// # Errors
 /// The database's.
@@ -142,7 +141,7 @@ pub async fn counters(
     Ok((epochs, Counters { open, below, own, unheard, silent }, is_known.then_some(behind)))
 }
 
-/// By how much the counters are behind, and the epochs of that moment; none when they are for another time.
+/// The lag of the counters, and the epochs of that moment; none when they are for another time.
 ///
 /// # Errors
 /// The database's.
@@ -162,7 +161,7 @@ pub async fn unsettled(
     Ok(covers((silent_to, watched_to), cutoff).then_some((epochs, Unsettled { unheard, silent })))
 }
 
-/// Whether the systems that fall silent until `cutoff` are known.
+/// Whether the systems that will be silent by `cutoff` are known.
 pub(super) fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: Ts) -> bool {
     silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
 }
@@ -210,7 +209,7 @@ fn push_kept(q: &mut Q, scope: &Scope) {
 /// Counters of systems that are not deleted, of suspended organizations or of all others.
 fn push_counts(q: &mut Q, scope: &Scope, is_suspended: bool) {
     if *scope == Scope::Everything {
-        // The few deleted ones are left out instead of looking at all others.
+        // The few deleted ones are subtracted instead of reading all others.
         q.push(
             "FROM organization_counts c WHERE c.organization_id NOT IN \
              (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
@@ -320,7 +319,7 @@ pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i6
     q.all(db).await
 }
 
-/// The types and versions of a scope's systems, ascending: one leap in an index for each.
+/// The types and versions of a scope's systems, ascending: one index jump for each.
 pub async fn products(db: &Db, scope: &Scope) -> Result<Vec<(String, String)>, StoreError> {
     let next = |q: &mut Q, and: &str| {
         push_next(q, scope, and);
@@ -346,7 +345,7 @@ fn push_next(q: &mut Q, scope: &Scope, and: &str) {
     push_scope(q, "n", "organization_id", scope);
 }
 
-/// Appends a table of the newest system of each creator in a scope, `(creator, id)`: one leap in an index for each.
+/// Appends a table of the newest system of each creator in a scope, `(creator, id)`: one index jump for each.
 pub(crate) fn push_newest_by_creator(q: &mut Q, scope: &Scope) {
     let next = |q: &mut Q, and: &str| {
         push_next(q, scope, and);

@@ -32,7 +32,7 @@ pub(crate) const WATCH: &str = "INSERT INTO system_unsettled (system_id) SELECT 
      OR (a.counted = 2 AND a.last_heartbeat > ?) ORDER BY a.system_id ON CONFLICT (system_id) DO NOTHING";
 pub(crate) const DROP_GONE: &str = "DELETE FROM system_unsettled WHERE NOT EXISTS \
      (SELECT 1 FROM system_activity a WHERE a.system_id = system_unsettled.system_id)";
-/// Locked, but for those that another transaction holds.
+/// Locked, except for rows that another transaction holds.
 pub(crate) const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WHEN s.deleted_at IS NULL \
      AND s.suspended_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS shows, CAST(a.counted AS BIGINT) AS counted, a.last_heartbeat \
      FROM systems s JOIN system_activity a ON a.system_id = s.id WHERE s.id [[= ANY(ARRAY||IN ]](SELECT u.system_id \
@@ -61,7 +61,7 @@ pub(crate) const COVERS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM (S
 pub(crate) const FORGET_MARKS: &str =
     "UPDATE system_figures SET silent_to = NULL, watched_to = NULL WHERE id = 1";
 
-/// With more unsettled systems lists in the order of status look at every heartbeat.
+/// With more unsettled systems, lists in the order of status read every heartbeat.
 pub(super) const MOST_UNSETTLED: i64 = 2_000;
 /// Rows of one statement.
 const ROWS: usize = 500;
@@ -103,7 +103,7 @@ impl Change {
     }
 }
 
-/// How a held system is counted now; one that does not exist is not counted.
+/// The present counting of a locked system; one that does not exist is not counted.
 pub(crate) async fn tally(tx: &mut Tx, id: SystemId) -> Result<Tally, StoreError> {
     let found: Option<(Uuid, i64, i64)> = Q::new(TALLY).bind(id).optional(tx).await?;
     Ok(Tally(found.map(|(organization, is_suspended, counted)| {
@@ -122,7 +122,7 @@ pub(crate) async fn settle(tx: &mut Tx, id: SystemId, before: Tally) -> Result<(
         return Ok(());
     }
     tx.figures_changed();
-    // In one order for all, so that two moves in opposite directions do not wait for each other.
+    // In one order for all, so that two moves in opposite directions do not deadlock.
     let mut changes: BTreeMap<OrgId, Change> = BTreeMap::new();
     for (tally, sign) in [(before, -1), (after, 1)] {
         if let Some((organization, change)) = tally.0 {
@@ -135,7 +135,7 @@ pub(crate) async fn settle(tx: &mut Tx, id: SystemId, before: Tally) -> Result<(
     list_anew(tx, &[id.0]).await
 }
 
-/// Writes the rows of these held systems in `system_statuses` again.
+/// Writes the rows of these locked systems in `system_statuses` again.
 async fn list_anew(tx: &mut Tx, ids: &[Uuid]) -> Result<(), StoreError> {
     for ids in ids.chunks(ROWS) {
         let mut q = Q::new("DELETE FROM system_statuses WHERE system_id IN (");
@@ -246,7 +246,7 @@ pub async fn settle_some(
     Ok(Some(last))
 }
 
-/// Locks the counters of these organizations, but for those that another transaction holds.
+/// Locks the counters of these organizations, except for those that another transaction holds.
 async fn hold_counters(tx: &mut Tx, of: BTreeSet<Uuid>) -> Result<BTreeSet<Uuid>, StoreError> {
     let (of, mut held) = (Vec::from_iter(of), BTreeSet::new());
     for chunk in of.chunks(ROWS) {
@@ -258,7 +258,7 @@ async fn hold_counters(tx: &mut Tx, of: BTreeSet<Uuid>) -> Result<BTreeSet<Uuid>
     Ok(held)
 }
 
-/// Counts everything again from the rows, while no other transaction writes systems. Until the next [`watch`] totals count
+/// Recounts everything from the rows, while no other transaction writes systems. Until the next [`watch`], totals count
 /// the rows.
 pub async fn recount(tx: &mut Tx) -> Result<(), StoreError> {
     let _: (Option<TsCodec>,) = Q::new(HOLD_MARKS).one(&mut *tx).await?;

@@ -89,7 +89,7 @@ pub async fn analyze(target: &Db) -> Result<(), StoreError> {
     run(&mut connection, "ANALYZE".to_owned()).await
 }
 
-/// Bytes of tables without statistics that make it worth while.
+/// The least bytes of tables without statistics that make it worthwhile.
 const UNKNOWN_BYTES: u64 = 1024 * 1024;
 pub(crate) const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(c.oid)) AS BIGINT) FROM pg_class c \
      WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND NOT EXISTS \
@@ -164,7 +164,7 @@ async fn receive(target: &mut PgConnection, table: &Table) -> Result<Digest, Sto
     Ok(digest)
 }
 
-/// New rows go on counting where the source would have.
+/// New rows continue numbering where the source would have.
 async fn number_on(
     source: &mut SqliteConnection,
     target: &mut PgConnection,

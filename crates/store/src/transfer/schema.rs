@@ -45,7 +45,7 @@ impl Table {
         self.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The columns as the texts that both engines' values are compared in.
+    /// The columns as texts, in the form in which both engines' values are compared.
     pub(super) fn canonical_list(&self) -> String {
         let expression = |(name, kind): &(String, Type)| match kind {
             Type::Time => format!("(EXTRACT(EPOCH FROM \"{name}\") * 1000000)::bigint"),

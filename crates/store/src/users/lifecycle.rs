@@ -7,7 +7,7 @@ use bailiwick_policy::Granted;
 
 pub(crate) const SET_SUSPENDED: &str = "UPDATE users SET suspended_at = ?, updated_at = ? WHERE id = ?";
 pub(crate) const SET_DELETED: &str = "UPDATE users SET deleted_at = ?, updated_at = ? WHERE id = ?";
-/// Chains, provider logins, grants and tokens go with the row.
+/// Chains, provider logins, grants and tokens are removed with the row.
 pub(crate) const DESTROY: &str = "DELETE FROM users WHERE id = ?";
 pub(crate) const UPDATE_OWN: &str = "UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, \
     name_key = ?, phone = ?, search_key = ?, updated_at = ? WHERE id = ?";

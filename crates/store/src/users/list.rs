@@ -16,7 +16,7 @@ use bailiwick_policy::Scope;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// Which users. Empty lists match nothing; none switches the filter off.
+/// The filter of users. Empty lists match nothing; none switches a condition off.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
     /// As sent; blank = no filter.
@@ -63,7 +63,7 @@ impl Order {
         self.by.push_organizations(q);
         push_where(q, scope, filter, true);
         if self.by == Sort::Organization {
-            // The scope once more, so that the organizations of the scope are walked by name and no others.
+            // Repeats the scope, so that only the organizations of the scope are walked by name.
             push_scope(q, "o", "id", scope);
         }
         self.push_words(q);
@@ -202,7 +202,7 @@ pub async fn count(db: &Db, scope: &Scope, filter: &Filter) -> Result<u64, Store
     q.count(db).await
 }
 
-/// One page of the users inside the scope, with the number of all that match.
+/// One page of the users inside the scope, with the number of all matches.
 pub async fn list(
     db: &Db,
     scope: &Scope,

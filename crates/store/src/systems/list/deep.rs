@@ -10,7 +10,7 @@ use crate::{
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
 
-/// So many pages before a page by organization are walked through.
+/// Up to this many pages before a page by organization are walked through.
 const NEAR: u64 = 100;
 /// How many organizations have their systems added up at once: an eighth of the rows to pass over, and no fewer than
 /// this.
@@ -57,7 +57,7 @@ pub(super) struct Walk {
     pub limit: u64,
 }
 
-/// Where a walk by the names of organizations begins.
+/// The start of a walk by the names of organizations.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
     name_key: String,
@@ -136,7 +136,7 @@ impl Spec<'_> {
         })
     }
 
-    /// Where to begin for rows far behind in a list by organization, and the walk from there on: whole blocks of
+    /// The start for rows far behind in a list by organization, and the walk from there on: whole blocks of
     /// organizations are passed over by the counters of their systems.
     pub(super) async fn start(&self, db: &Db, mut walk: Walk) -> Result<(Walk, Option<Start>), StoreError> {
         let mut start: Option<Start> = None;
@@ -163,8 +163,8 @@ impl Spec<'_> {
         Ok((walk, start))
     }
 
-    /// The name that ends the next block of `size` organizations, and the systems of those before it: organizations of one name
-    /// are together, because their systems are sorted among each other.
+    /// The name that ends the next block of `size` organizations, and the number of systems before the block's end.
+    /// Organizations with the same name are in one block, because their systems are sorted together.
     async fn block(
         &self,
         db: &Db,

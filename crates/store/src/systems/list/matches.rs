@@ -96,7 +96,7 @@ pub async fn matches(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<Ma
 }
 
 impl Spec<'_> {
-    /// The systems that come into question, where they are few.
+    /// The candidate systems, where they are few.
     pub(super) fn few(&self) -> Option<&[Uuid]> {
         match self.known.matches {
             Some(Matches::Few(ids)) => Some(ids),
