@@ -40,7 +40,7 @@ pub async fn set_back(platform: &Platform, longest: LongestDelays) -> Result<u64
         if found == 0 {
             break;
         }
-        tracing::warn!(found, "the clock was set back; what it had put off is due now");
+        tracing::warn!(found, "the clock was set back; work it had postponed is due now");
         all += found;
     }
     Ok(all)

@@ -35,11 +35,11 @@ pub async fn work(platform: &Platform) -> Option<Work> {
     let work = match asked {
         Ok(Ok(work)) => Some(work),
         Ok(Err(e)) => {
-            tracing::warn!(error = %e, "what waits in the database cannot be counted");
+            tracing::warn!(error = %e, "waiting work in the database cannot be counted");
             None
         }
         Err(_) => {
-            tracing::warn!("what waits in the database cannot be counted in time");
+            tracing::warn!("waiting work in the database cannot be counted in time");
             None
         }
     };

@@ -19,7 +19,7 @@ where
         let platform = worker.as_ref();
         while platform.stop.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
             if let Err(e) = step(&worker).await {
-                tracing::warn!(lease, error = %e, "regular work failed and is tried again next time");
+                tracing::warn!(lease, error = %e, "regular work failed and will be retried next time");
             }
         }
         if let Err(e) = leases::release(&platform.db, lease, platform.instance()).await {

@@ -37,7 +37,7 @@ pub async fn start(platform: &Platform, host: String) -> Result<()> {
     platform.tasks.spawn(async move {
         while own.stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
             if let Err(e) = sign(&own, &host).await {
-                tracing::warn!(error = %e, "no sign of life could be given to other processes");
+                tracing::warn!(error = %e, "a sign of life for other processes could not be written");
             }
         }
         if let Err(e) = processes::leave(&own.db, own.instance()).await {
