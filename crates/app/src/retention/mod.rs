@@ -60,7 +60,7 @@ pub fn start(app: &App) {
             }
             pause = LOOK;
             if let Err(e) = run_if_due(&app).await {
-                tracing::warn!(error = %e, "retention failed and is tried again");
+                tracing::warn!(error = %e, "retention failed and will be retried");
             }
         }
     });
