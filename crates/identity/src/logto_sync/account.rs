@@ -149,7 +149,7 @@ async fn link(
             mail::welcome_at_provider(service, &mut tx, user.id, password).await?;
         }
         Some(_) => {}
-        None => tracing::warn!(user_id = %user.id, "found the account of an earlier try; its password is unknown"),
+        None => tracing::warn!(user_id = %user.id, "an earlier account was found; its password is unknown"),
     }
     logto::user_created(&mut tx, issuer, user.id).await?;
     tx.commit().await?;

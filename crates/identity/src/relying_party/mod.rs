@@ -133,8 +133,8 @@ fn tell_of_opaque(external: &RelyingParty, description: &Discovery) {
     } else if description.introspection_endpoint.is_none() {
         tracing::warn!(
             issuer,
-            "opaque tokens are refused: the identity provider names no introspection endpoint, so nobody can tell which \
-             client they belong to; set {section}.accept_any_client to accept them all the same"
+            "opaque tokens are refused: the identity provider names no introspection endpoint, so their client is \
+             unknown; set {section}.accept_any_client to accept them nevertheless"
         );
     }
 }
