@@ -5,7 +5,7 @@ use bailiwick_inventory::{Document, Rejected, canonical};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Keywords the documents know, so that generated ones reach the code behind them.
+/// Words the documents know, so that generated ones reach the code behind them.
 const WORDS: [&str; 24] = [
     "installation",
     "nethserver",

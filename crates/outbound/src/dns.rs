@@ -16,7 +16,7 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::Instant};
 
-/// Resolver looked up at once.
+/// Names looked up at once.
 const AT_ONCE: usize = 32;
 /// Of one tenant.
 const OF_ONE: usize = 4;
@@ -140,7 +140,7 @@ mod tests {
         OrgId(uuid::Uuid::from_u128(n))
     }
 
-    /// Resolver that begin with `dead` are not answered while the sender lives; how many were asked.
+    /// Names that begin with `dead` are not answered while the sender lives; how many were asked.
     fn names() -> (Arc<Resolver>, Arc<AtomicUsize>, mpsc::Sender<()>) {
         let (hold, held) = mpsc::channel();
         let (asked, held) = (Arc::new(AtomicUsize::new(0)), Mutex::new(held));

@@ -17,7 +17,7 @@ pub(crate) async fn alter(t: &Test, statements: &[&str]) {
     }
 }
 
-/// Keywords that only an engine, the driver or the schema would say.
+/// Words that only an engine, the driver or the schema would say.
 const INTERNAL: [&str; 14] = [
     "sql",
     "column",

@@ -1,6 +1,6 @@
 //! The parameters in the query of an operation and in its path. Unknown keys are ignored everywhere.
 //!
-//! Keywords that are known beforehand are listed from the tables that parse them, so the document matches the handlers.
+//! Words that are known beforehand are listed from the tables that parse them, so the document matches the handlers.
 
 use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
 use bailiwick_alerts::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};

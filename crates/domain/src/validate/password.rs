@@ -9,7 +9,7 @@ const BYTES: std::ops::RangeInclusive<usize> = 12..=128;
 /// Equal characters in a row that are too many.
 const REPEATS: usize = 4;
 
-/// Keywords no password may contain, in any case.
+/// Words no password may contain, in any case.
 const WEAK_WORDS: [&str; 10] =
     ["password", "123456", "qwerty", "abc123", "admin", "letmein", "welcome", "monkey", "dragon", "master"];
 

@@ -214,7 +214,7 @@ pub async fn record(tx: &mut Tx, new: &NewEvent<'_>) -> Result<(), StoreError> {
 /// Filters of a list; none = all, an empty list = nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Keywords of events.
+    /// Words of events.
     pub events: Option<Vec<String>>,
     /// Keys.
     pub keys: Option<Vec<Uuid>>,

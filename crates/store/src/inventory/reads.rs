@@ -54,7 +54,7 @@ impl TimeRange {
 pub struct DiffFilter {
     /// 0 critical to 3 low.
     pub severities: Option<Vec<i64>>,
-    /// Keywords.
+    /// Words.
     pub categories: Option<Vec<String>>,
     /// 0 delete, 1 update, 2 create.
     pub kinds: Option<Vec<i64>>,

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// Keywords without effect on the allowed values.
+/// Words without effect on the allowed values.
 const REMARKS: [&str; 6] = ["description", "title", "default", "examples", "example", "deprecated"];
 
 /// The violations of the schema by the value, and their places.

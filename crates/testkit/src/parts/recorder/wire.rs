@@ -7,7 +7,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// LongestDelays line of a request head, bytes.
+/// Longest line of a request head, bytes.
 const LINE_LIMIT: u64 = 64 * 1024;
 /// Largest body, bytes.
 const BODY_LIMIT: usize = 64 * 1024 * 1024;
