@@ -1,4 +1,4 @@
-//! What the program says of how it was built.
+//! The program's statements about how it was built.
 
 use crate::program::{Serving, repository};
 use serde_json::Value;
@@ -25,7 +25,7 @@ async fn health_names_the_commit_and_its_time() {
     let health: Value = serde_json::from_str(&health.text().await.expect("a body")).expect("JSON");
     let (commit, time) =
         (health["data"]["commit"].as_str().unwrap(), health["data"]["build_time"].as_str().unwrap());
-    // What packagers say comes first; without them and without a repository nothing is known.
+    // The packagers' values come first. Without them and without a repository nothing is known.
     let known = std::env::var("BAILIWICK_COMMIT").ok().filter(|commit| !commit.is_empty());
     let known = known.or_else(|| git(&["rev-parse", "HEAD"]));
     assert_eq!(commit, known.as_deref().unwrap_or("unknown"));
@@ -73,9 +73,9 @@ fn sources_without_a_repository_of_their_own_say_so() {
     git(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
     let commit = git(&["rev-parse", "HEAD"]);
     assert_eq!(given(dir.path(), &[]), (commit.clone(), "@1700000000".to_owned()));
-    // The repository around unpacked sources is somebody else's.
+    // A repository around unpacked sources does not belong to them.
     assert_eq!(given(&inner, &[]), unknown);
-    // What packagers say wins, each by itself.
+    // Each value of the packagers wins by itself.
     let epoch = [("SOURCE_DATE_EPOCH", "1767225600")];
     assert_eq!(given(dir.path(), &epoch), (commit.clone(), "@1767225600".to_owned()));
     assert_eq!(given(&inner, &epoch), ("unknown".to_owned(), "@1767225600".to_owned()));

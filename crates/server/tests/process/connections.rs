@@ -11,10 +11,10 @@ use tokio::{
     time::timeout,
 };
 
-/// For what a busy machine may delay, never for a verdict.
+/// The timeout of steps that a busy machine may delay, never of a verdict.
 const LONG: Duration = Duration::from_secs(60);
 const FILES: u32 = 256;
-/// What a limit of 256 files leaves for connections, and a quarter of it.
+/// The connections that a limit of 256 files leaves room for, and a quarter of them.
 const CONNECTIONS: usize = 128;
 const SHARE: usize = 32;
 

@@ -1,4 +1,4 @@
-//! What is told of alerts when the program is killed while it tells people (spec: alert-guarantees#guarantees rules 26,
+//! Notifications of alerts when the program is killed while it sends them (spec: alert-guarantees#guarantees rules 26,
 //! 27).
 
 use crate::{program::Serving, survival::system};
@@ -13,7 +13,7 @@ use std::{
 
 /// Groups, each of them one alert and one mail: more than a tenant may send in a second.
 const GROUPS: usize = 120;
-/// Mails that may be on their way when the program dies, and those whose note shares the commit that it dies in.
+/// Mails that may be under way when the program dies, together with those recorded in the commit in which it dies.
 const UNDER_WAY: usize = 16;
 
 // Proves spec: alert-guarantees#guarantees 26.
@@ -70,7 +70,7 @@ async fn everybody_is_told(database: Option<String>) {
         }
         times
     };
-    // On PostgreSQL what the killed process had begun waits for the end of its lease.
+    // On PostgreSQL the work that the killed process had begun waits for the end of its lease.
     until("everybody to be told", Duration::from_secs(90), || told().len() == GROUPS).await;
     assert!(told().keys().all(|name| names.contains(name)), "{:?}", told());
     // Until all of it is written down: then nothing more is due.

@@ -80,7 +80,7 @@ async fn nothing_is_missing(database: Option<String>) {
     }
     let told = told(&database).await;
     assert!(told.len() >= acknowledged, "{} events of {acknowledged} changes", told.len());
-    // On PostgreSQL what the killed process held waits for the end of its lease.
+    // On PostgreSQL the work that the killed process held waits for the end of its lease.
     let limit = Instant::now()
         + Duration::from_secs(120)
         + Duration::from_millis(20) * u32::try_from(count).unwrap_or(0);

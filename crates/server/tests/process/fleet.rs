@@ -35,7 +35,7 @@ pub async fn ids(serving: &Serving) -> Vec<String> {
     ids
 }
 
-/// Gives each a credential that is known, while nobody serves: a pair of an earlier installation.
+/// Gives each system a known credential, a pair of an earlier installation. No process serves meanwhile.
 pub fn import_credentials(directory: &Path, ids: &[String]) {
     let header = "system_id,legacy_id,legacy_secret,system_key,secret_public,secret_hash,registered_at\n";
     let mut file = header.to_owned();
@@ -78,7 +78,7 @@ pub async fn send(serving: &Serving, database: &str, ids: &[String]) -> usize {
     sent.iter().sum()
 }
 
-/// Sends one; comes back when told to.
+/// Sends one document; repeats it when the service asks for that.
 async fn post(client: &Client, url: &str, who: &str, body: String) {
     let limit = Instant::now() + Duration::from_secs(60);
     loop {

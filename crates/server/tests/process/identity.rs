@@ -1,4 +1,4 @@
-//! People who sign in elsewhere: what the program says at its start, and `bailiwick logto sync`.
+//! People who sign in elsewhere: the program's messages at its start, and `bailiwick logto sync`.
 
 use crate::program::{Serving, command, text};
 use bailiwick_testkit::parts::{
@@ -33,7 +33,7 @@ async fn a_start_warns_of_tokens_made_for_others() {
         let mut settings = common.to_vec();
         settings.extend(audiences.map(|audiences| ("BAILIWICK_IDENTITY__OIDC__AUDIENCES", audiences)));
         let serving = Serving::start(dir.path(), &settings).await;
-        // What comes after it at a start.
+        // This message comes after the warning at a start.
         told("the issuer", || serving.log().contains("the identity provider does not answer")).await;
         let log = serving.log();
         assert_eq!(log.contains(WARNING), is_warned, "{log}");
@@ -97,7 +97,7 @@ async fn a_tenant_is_compared_and_told(database: Option<String>) {
     assert_eq!(sync(dir, &settings, &["--dry-run"]), "2 looked at, 0 otherwise at Logto\n");
     assert!(!said.contains(APP.1));
 
-    // Without the mode there is nobody to compare with.
+    // Without the mode there is no tenant to compare with.
     let output = command(dir).args(["logto", "sync"]).output().expect("it runs");
     assert!(!output.status.success());
 }

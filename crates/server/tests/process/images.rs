@@ -1,4 +1,4 @@
-//! Images in a bucket, as whoever runs the service meets them: moving, the backup, the log.
+//! Images in a bucket, as an operator meets them: moving, the backup, the log.
 
 use crate::program::{Serving, command, text};
 use bailiwick_testkit::parts::s3::{Answers, CREDENTIALS, S3};
@@ -61,7 +61,7 @@ async fn images_are_moved_while_the_service_runs() {
         "{said}"
     );
     assert_eq!(kept().await, 1);
-    // The service, which was told nothing, shows it; so does one with the other setting.
+    // The running service shows the moved image without a restart. So does a service with the other setting.
     let id = {
         let me = reqwest::Client::new().get(format!("{}/api/me", serving.url));
         let me = me.bearer_auth(serving.owner_token()).send().await.expect("an answer").text().await;

@@ -1,4 +1,4 @@
-//! The secret of a database: a wrong one or a lost one is refused, one that is replaced on purpose costs nobody his session.
+//! The secret of a database: the service refuses a wrong or a lost one, and replacing it on purpose ends no session.
 
 use crate::program::{Serving, command, execute, refused, run, text};
 use bailiwick_testkit::parts::postgres;
@@ -24,7 +24,7 @@ fn ok(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> String {
     text(&output)
 }
 
-/// What `bailiwick …` says when it is refused: no secret.
+/// The messages of `bailiwick …` when it is refused: they hold no secret.
 fn no(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> String {
     let mut command = command(dir);
     command.envs(settings.iter().copied()).args(["--listen", "127.0.0.1:0"]).args(arguments);
@@ -69,7 +69,7 @@ async fn another_secret_is_refused(database: String) {
     let wrong = no(elsewhere, &old[..2], &["serve"]);
     assert!(wrong.contains("data/secret") && wrong.contains("not the secret of this database"), "{wrong}");
 
-    // What belongs to nobody is no way to replace it either.
+    // A secret that was never the database's is no way to replace it either.
     let both = [new.clone(), vec![("BAILIWICK_PREVIOUS_SECRET", THIRD)]].concat();
     assert!(no(dir, &both, &["serve"]).contains("not the secret of this database"));
     let serving = Serving::start(dir, &old).await;
@@ -126,7 +126,7 @@ async fn a_database_from_before_takes_the_first_secret(database: Option<String>)
     assert!(lost.contains("there is no such file") && lost.contains("data/secret"), "{lost}");
     assert!(!dir.join("data/secret").exists(), "there was one, whatever it was");
     std::fs::write(dir.join("data/secret"), kept).unwrap();
-    // Who only looks does not say whose the database is.
+    // A command that only reads does not record its secret as the database's.
     ok(dir, &[database, ("BAILIWICK_SECRET", THIRD)], &["audit"]);
     let mut serving = Serving::start(dir, &[database, PUBLIC]).await;
     assert_eq!(status(&serving, &token).await, 200);
@@ -166,7 +166,7 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
         tokens.push(serving.owner_token());
         all.push(serving);
     }
-    // At once with the new one: those that run would refuse what it signs.
+    // The new secret cannot come at once: the running processes would refuse everything that it signs.
     let early = no(dir.path(), &with(NEW, Some(OLD)), &["serve"]);
     assert!(early.contains("does not know") && early.contains("previous_secret"), "{early}");
 
@@ -191,7 +191,7 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
             }
         }
     }
-    // Not before everything is sealed anew.
+    // The service does not start with the new secret alone before everything is sealed with it.
     let early = no(dir.path(), &with(NEW, None), &["serve"]);
     assert!(early.contains("keys reseal"), "{early}");
     ok(dir.path(), &with(NEW, Some(OLD)), &["keys", "reseal"]);

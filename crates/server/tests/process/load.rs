@@ -27,7 +27,7 @@ fn seconds() -> Duration {
     Duration::from_secs(set.unwrap_or(4))
 }
 
-/// What an appliance needs to call.
+/// The id and the credentials that an appliance needs to call.
 #[derive(Clone)]
 struct Appliance {
     id: String,
@@ -52,7 +52,7 @@ async fn appliances(serving: &Serving, client: &Client, token: &str, count: usiz
     made
 }
 
-/// A document of 34 kB whose `sequence` says which it is.
+/// A document of 34 kB with this number as its `sequence`.
 fn document(sample: &Value, number: u64) -> String {
     let mut document = sample.clone();
     document["sequence"] = json!(number);
@@ -194,7 +194,8 @@ async fn two_processes_share_the_documents_and_one_takes_over_what_the_other_lea
     let urls = [first.url.clone(), second.url.clone()];
     let tasks = start(&client, &urls, &all, Instant::now() + seconds());
     tokio::time::sleep(seconds() / 2).await;
-    // What it has claimed is the other's when the leases end; its appliances find the other by themselves.
+    // The other process gets the claimed work of this one when the leases end. Its appliances find the other by
+    // themselves.
     drop(first);
     let sent = acknowledged(&all, tasks).await;
     each_document_once(&database, &sent).await;

@@ -1,4 +1,4 @@
-//! The program itself: command line, first start, the README's tour, what survives a kill.
+//! The program itself: command line, first start, the README's tour, and the work that survives a kill.
 
 #![allow(
     clippy::unwrap_used,

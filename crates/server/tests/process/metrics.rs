@@ -1,4 +1,4 @@
-//! What the service tells Prometheus, read by Prometheus' own programs while there is traffic.
+//! The service's metrics, read by Prometheus' own programs while there is traffic.
 
 use crate::program::{Serving, repository};
 use bailiwick_testkit::parts::{ports, postgres, prometheus::Prometheus};
@@ -87,7 +87,7 @@ async fn prometheus_reads_what_is_told(database: Option<String>) {
     let address = format!("127.0.0.1:{}", ports::spare().expect("a port"));
     let mut settings =
         vec![("BAILIWICK_METRICS__LISTEN", address.as_str()), ("BAILIWICK_METRICS__TOKEN", TOKEN)];
-    // Nobody is there; what the page tells of traces is among what it is compared with.
+    // No collector is there. The test compares the page's figures of traces, too.
     let nobody = format!("http://127.0.0.1:{}", ports::spare().expect("a port"));
     settings.push(("BAILIWICK_TELEMETRY__OTLP_ENDPOINT", &nobody));
     if let Some(url) = &database {
@@ -166,7 +166,8 @@ fn the_documents_name_what_there_is(families: &BTreeSet<String>) {
     }
 }
 
-/// A rule that tells when its oldest entry grows old, and a panel of ages that does not leave it out; so have jobs.
+/// Every queue has a rule that fires when its oldest entry grows old, and a panel of ages that does not leave it out;
+/// so have jobs.
 fn each_queue_has_a_rule_and_a_panel(page: &str) {
     let read = |path: &str| std::fs::read_to_string(repository().join(path)).expect("a file");
     let ages = |line: &str| {

@@ -1,4 +1,4 @@
-//! Backup and restore, and the move from SQLite to PostgreSQL: what comes out answers like what went in.
+//! Backup and restore, and the move from SQLite to PostgreSQL: the new database answers like the old one.
 
 use crate::{
     fleet,
@@ -26,7 +26,7 @@ fn size(name: &str, usual: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| usual.to_owned())
 }
 
-/// What people see.
+/// Pages that people see.
 const PATHS: [&str; 17] = [
     "/me",
     "/distributors?page_size=100",
@@ -47,7 +47,7 @@ const PATHS: [&str; 17] = [
     "/organizations?page=1&page_size=100",
 ];
 
-/// Takes out what tells the moment of looking.
+/// Takes out the values that depend on the moment of the request.
 fn without_age(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -201,7 +201,7 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
     the_dump_is_a_backup(dir, &url, cluster).await;
 }
 
-/// What docs/backup.md says of PostgreSQL: `pg_dump` and `pg_restore` into a new database.
+/// The steps of docs/backup.md for PostgreSQL: `pg_dump` and `pg_restore` into a new database.
 async fn the_dump_is_a_backup(dir: &Path, url: &str, cluster: &postgres::Cluster) {
     cluster.create_database_from(None, "restored").await.expect("a database");
     let restored = cluster.url("restored");
@@ -247,7 +247,7 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     assert!(refused(elsewhere, &["restore", kept]).contains("secret is not what it was"));
     assert!(!elsewhere.join("data").exists());
     std::fs::write(dir.join("kept/secret"), secret).unwrap();
-    // What a killed process has left beside its database would be played into another one.
+    // SQLite would play the files that a killed process has left beside its database into another database.
     std::fs::create_dir(elsewhere.join("data")).unwrap();
     let log = elsewhere.join("data/bailiwick.db-wal");
     std::fs::write(&log, "of another database").unwrap();
@@ -271,7 +271,7 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     assert!(String::from_utf8_lossy(&output.expect("it runs").stderr).contains("pg_dump"));
 }
 
-/// Makes the database of a release whose last migration was 36, with what the present one holds.
+/// Makes the database of a release with 36 as its last migration, filled with the rows of the present one.
 const OLDER: &str = r#"
 import glob, os, sqlite3, sys
 new, old, migrations = sys.argv[1:]

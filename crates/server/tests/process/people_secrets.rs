@@ -1,4 +1,4 @@
-//! What the log says of people's and operators' secrets at its most talkative: nothing.
+//! The log at its most talkative says nothing of people's and operators' secrets.
 
 use crate::program::Serving;
 use aws_lc_rs::digest::{SHA256, digest};
@@ -164,7 +164,7 @@ async fn the_log_is_silent(database: Option<String>) {
         ("BAILIWICK_LOG__LEVEL", "trace"),
         ("BAILIWICK_SECRET", SECRET),
         ("BAILIWICK_PREVIOUS_SECRET", PREVIOUS),
-        // Nobody is there: every mail is delayed, with its reason.
+        // No mail server is there: every mail is delayed, with its reason.
         ("BAILIWICK_SMTP__HOST", "127.0.0.1"),
         ("BAILIWICK_SMTP__PORT", "9"),
         ("BAILIWICK_SMTP__FROM", "fleet@example.org"),

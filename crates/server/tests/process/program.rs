@@ -45,7 +45,8 @@ fn serve_command(directory: &Path, settings: &[(String, String)]) -> Command {
     shell
 }
 
-/// What a command that fails says on standard output and on the standard error. One that goes on is ended after a minute.
+/// Returns the standard output and the standard error of a command that fails. A command that goes on is ended after a
+/// minute.
 pub fn refused(command: &mut Command) -> (String, String) {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.expect("the program starts");
@@ -126,7 +127,7 @@ impl Serving {
         }
     }
 
-    /// What it has written so far.
+    /// The log that the program has written so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.directory.join("log")).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What the log says of credentials at its most talkative: nothing (spec: guarantees#systems rule 19).
+//! The log at its most talkative says nothing of credentials (spec: guarantees#systems rule 19).
 
 use crate::program::{Serving, run};
 use bailiwick_testkit::parts::postgres;
@@ -33,7 +33,7 @@ impl Service {
     }
 }
 
-/// Everything systems do, rightly and wrongly; what of it must not be in the log.
+/// Does everything that systems do, rightly and wrongly; returns the values that must not be in the log.
 async fn act(service: &Service) -> Vec<String> {
     let made =
         service.manage(Method::POST, "/customers", json!({"name": "C", "custom_data": {"vat": "1"}})).await;
@@ -87,7 +87,7 @@ async fn the_log_is_silent(database: Option<String>) {
     let mut serving = Serving::start(dir.path(), &settings).await;
     let service = Service { url: serving.url.clone(), token: serving.owner_token(), client: Client::new() };
     let mut hidden = act(&service).await;
-    // An older pair and an imported hash, taken over while nobody serves.
+    // An older pair and an imported hash, imported while no process serves.
     let customer = service.manage(Method::GET, "/customers", Value::Null).await["customers"][0]["id"].clone();
     let new = json!({"name": "Old", "organization_id": customer});
     let made = service.manage(Method::POST, "/systems", new).await;
@@ -121,14 +121,14 @@ async fn the_log_is_silent(database: Option<String>) {
         HASH[..40].to_owned(),
     ]);
     log.push_str(&serving.log());
-    // Requests, what they were refused for, and the statements they led to are in it.
+    // The log holds the requests, the reasons of their refusals, and the statements that they led to.
     for said in ["/systems/heartbeat", "invalid system credentials", "secret_hash"] {
         assert!(log.contains(said), "the log does not tell of {said}");
     }
     for secret in &hidden {
         assert!(secret.len() >= 20 && !log.contains(secret.as_str()), "{secret} is in the log");
     }
-    // Nor any salted hash, whose form nothing else has.
+    // The log holds no salted hash either. No other text has the form of one.
     let is_hash = |word: &str| {
         let parts = word.split_once(':').map(|(salt, hash)| (salt.len(), hash.len()));
         parts == Some((32, 64)) && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b':')

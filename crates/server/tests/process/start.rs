@@ -1,4 +1,4 @@
-//! What a start says: nothing that is not so, and of what keeps it from starting what to do about it.
+//! The messages of a start: none is untrue, and a failure says what to do about it.
 
 use crate::program::{Serving, command, execute, refused, run, text};
 use bailiwick_testkit::parts::{ports, postgres};
@@ -22,13 +22,13 @@ impl Drop for Ending {
 
 fn serve(dir: &Path, settings: &[(&str, &str)]) -> Command {
     let mut command = command(dir);
-    // Not the port of a service that somebody runs here.
+    // Not the port of a service that already runs on this machine.
     command.env("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0");
     command.envs(settings.iter().copied()).arg("serve");
     command
 }
 
-/// What a start that fails says; nothing on standard output, and no Rust in it.
+/// The messages of a start that fails; nothing on standard output, and no Rust in them.
 fn no(dir: &Path, settings: &[(&str, &str)]) -> String {
     let (out, said) = refused(&mut serve(dir, settings));
     assert_eq!(out, "", "{said}");
@@ -66,7 +66,8 @@ async fn nobody_is_sent_to_an_address_before_it_answers() {
     let said = no(dir, &[("BAILIWICK_HTTP__LISTEN", &listen), ("BAILIWICK_HTTP__STATIC_DIR", "nowhere")]);
     assert!(said.contains("http.static_dir") && said.contains("nowhere"), "{said}");
 
-    // The password that would have been lost is made by the start that succeeds, and told when the address answers.
+    // A start that fails makes no password, which would be lost. The start that succeeds makes it, and prints it when
+    // the address answers.
     let out = dir.join("out");
     let mut start = serve(dir, &[("BAILIWICK_HTTP__LISTEN", &listen)]);
     let start = start.stdout(std::fs::File::create(&out).unwrap()).stderr(Stdio::null());
@@ -134,7 +135,7 @@ async fn a_postgresql_that_is_away_is_named_with_the_cause() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("pool") && !said.contains("not-for-the-log"), "{said}");
-    // Somebody who takes the connection and says nothing.
+    // A server that takes the connection and says nothing.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = mute.local_addr().unwrap().port().to_string();
     let said =

@@ -1,4 +1,4 @@
-//! What was acknowledged is there after a kill in the middle of the work.
+//! Acknowledged requests are there after a kill in the middle of the work.
 
 use crate::program::Serving;
 use bailiwick_testkit::parts::postgres;
@@ -58,7 +58,7 @@ async fn survives_a_kill(database: Option<String>) {
     let collect = format!("{}/collect/api", serving.url);
     let alerts = format!("{collect}/services/mimir/alertmanager/api/v2/alerts");
 
-    // Load until the kill: every task counts what was acknowledged to it.
+    // Load until the kill: every task counts the requests that the service acknowledged to it.
     let taken = Arc::new(AtomicUsize::new(0));
     let load = |task: usize| {
         let count = taken.clone();
@@ -130,7 +130,7 @@ async fn all(client: &Client, url: &str, token: &str, list: &str) -> Vec<Value> 
 
 /// Waits until the queue has ended, then looks for each document: a record of its own, and what it changed.
 async fn every_document_once_with_its_difference(client: &Client, url: &str, token: &str, names: &[String]) {
-    // On PostgreSQL what the killed process had taken waits for the end of its lease.
+    // On PostgreSQL the work that the killed process had taken waits for the end of its lease.
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(120);
     let records = loop {
         let records = all(client, url, token, "records").await;

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A certificate for 127.0.0.1 in the two files, and once more in a third by this name, for those who trust it.
+/// A certificate for 127.0.0.1 in the two files, and once more in a third by this name, for clients that trust it.
 fn renew(dir: &Path, trusted: &str) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
     fs::write(dir.join("key.pem"), pem("PRIVATE KEY", &made.signing_key.serialize_der())).unwrap();

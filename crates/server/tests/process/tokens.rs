@@ -1,4 +1,4 @@
-//! `bailiwick token`: whose tokens it makes, and whether anybody takes them.
+//! `bailiwick token`: the users that it makes tokens for, and whether a service accepts the tokens.
 
 use crate::program::{Serving, command};
 use bailiwick_testkit::parts::postgres;

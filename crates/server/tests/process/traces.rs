@@ -166,7 +166,7 @@ async fn told_to_a_collector(database: Option<String>) {
     let said = attributes(commit);
     assert_eq!((said["db.system.name"], said["db.operation.name"]), (&json!(engine), &json!("COMMIT")));
 
-    // What is told at last arrives before the process ends.
+    // The last spans arrive before the process ends.
     let response =
         Client::new().get(format!("{}/api/v9/not-there", serving.url)).send().await.expect("an answer");
     assert_eq!(response.status(), 404);

@@ -64,7 +64,7 @@ async fn pages_for_browsers_and_answers_for_programs() {
         assert_eq!(head(&answer, header::X_CONTENT_TYPE_OPTIONS), "nosniff");
         assert!(answer.text().await.unwrap().contains("first"), "{path}");
     }
-    // The API: below a base always, without one for whoever does not open a page or shows a credential.
+    // The API answers: always below a base, and without one when a request does not open a page or shows a credential.
     for (path, accept, status) in [
         ("/api/systems", PAGE, 401),
         ("/backend/api/no/such", PAGE, 404),

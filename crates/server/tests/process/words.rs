@@ -1,4 +1,4 @@
-//! What people read is words: no Rust in the log nor in the text of an error.
+//! People read words: there is no Rust in the log nor in the text of an error.
 
 use crate::program::repository;
 use std::{
