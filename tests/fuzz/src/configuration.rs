@@ -1,6 +1,6 @@
-//! A configuration of alerts as a client sends it: what is accepted can be published, and the document tells exactly those
-//! who are to be told (the check is part of publishing), after a layer above has been merged as well. The body comes first;
-//! the layer above, if any, follows a zero byte.
+//! A configuration of alerts as a client sends it. An accepted one can be published, and the document names exactly the
+//! recipients of the configuration (publishing checks this), after the merge with a layer above as well. The body comes
+//! first; the layer above, if any, follows a zero byte.
 
 use bailiwick_alerting::{
     config::{History, Layer, Posted, Publishing, Smtp, Timing, Upload, merge, shown_yaml},

@@ -1,7 +1,7 @@
-//! What must hold for any bytes a client can send: one function for each target, which panics where it does not.
+//! The properties that hold for any bytes a client can send: one function for each target, which panics on a violation.
 //!
-//! `make fuzz` searches for such bytes (cargo-fuzz, a nightly compiler); what it has found to lead somewhere new is kept
-//! in `fuzz/corpus`, and `make test` puts all of that through the targets again, with a few changes.
+//! `make fuzz` searches for such bytes (cargo-fuzz, a nightly compiler). The bytes that led somewhere new are kept in
+//! `fuzz/corpus`, and `make test` puts all of them through the targets again, with a few changes.
 // A finding is a panic.
 #![allow(clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ pub use matchers::matchers;
 pub use proxy_request::proxy_request;
 pub use tokens::tokens;
 
-/// Panics where what must hold does not.
+/// Panics where a property does not hold.
 pub type Target = fn(&[u8]);
 
 /// All targets by name.

@@ -1,6 +1,6 @@
-//! Matchers, expressions, times and addresses as text: what is read is written and read back as itself, an expression and
-//! its opposite never agree, and nothing takes more than its bound. The first byte says what the rest is; a value to be
-//! matched follows a zero byte.
+//! Matchers, expressions, times and addresses as text. A text that can be read is written and read back as itself, an
+//! expression and its opposite never agree, and nothing takes more than its bound. The first byte says what the rest
+//! is; a value to be matched follows a zero byte.
 
 use bailiwick_alerting::{
     AlertsQuery, Labels, Limits, Matcher, Nanos, Op, SilencesQuery, re2,

@@ -1,5 +1,6 @@
-//! What a system may send through the alerting proxy becomes a request of the service's own: the first byte says what it
-//! is, the rest is the body or the query. What is sent on reads back as itself, says whose it is, and nothing more.
+//! The alerting proxy turns the requests that a system may send into requests of the service's own. The first byte says
+//! which request it is, the rest is the body or the query. The request that the service sends on reads back as itself,
+//! names its system, and holds nothing more.
 
 use bailiwick_alerting::{
     AlertsQuery, Identity, Intake, Limits, Matcher, Nanos, SilenceIntake, SilencesQuery,
@@ -22,7 +23,7 @@ fn own() -> Identity {
     }
 }
 
-/// What the service adds does not count for what a client may send.
+/// The limits of a client's request with room for the service's own additions, which do not count.
 fn judging(given: &Limits) -> Limits {
     Limits {
         labels: given.labels + 3,

@@ -1,5 +1,5 @@
-//! Credentials and names as text: what is read as one says exactly what was sent, no secret prints, and what was judged
-//! good once stays good.
+//! Credentials and names as text: a text that is read as one says exactly what was sent, no secret prints, and an
+//! accepted one is accepted again.
 
 use bailiwick_domain::{
     Ts,
@@ -42,7 +42,7 @@ pub fn tokens(data: &[u8]) {
     }
     if let Ok(Some(number)) = phone(&text) {
         assert!(number.bytes().all(|digit| digit.is_ascii_digit()), "{text:?}");
-        // Signs count for the least length, so what is left of a short one may be too short.
+        // Signs count for the least length, so a short number may be too short without them.
         assert!(number.len() < 7 || phone(&number) == Ok(Some(number.clone())), "{text:?}");
     }
 }

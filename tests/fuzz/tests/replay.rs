@@ -1,4 +1,4 @@
-//! What the search has kept goes through its target again, as it was and with a few bytes changed.
+//! The inputs that the search has kept go through their targets again, as they were and with a few bytes changed.
 
 #![allow(clippy::unwrap_used)]
 
