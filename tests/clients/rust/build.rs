@@ -11,7 +11,7 @@ fn main() {
     let mut document: Value = serde_json::from_slice(&fs::read(&file).expect("the document")).expect("JSON");
     let items = document["paths"].as_object_mut().expect("paths").values_mut();
     for item in items.filter_map(Value::as_object_mut) {
-        // What the generator cannot do: forms with files. They are left out; everything else is there.
+        // The generator cannot handle forms with files. They are left out; everything else is there.
         item.retain(|_, operation| operation["requestBody"]["content"]["multipart/form-data"].is_null());
         for answers in item.values_mut().filter_map(|operation| operation["responses"].as_object_mut()) {
             // It knows one kind of refusal for an operation. The alert router's have several, or no body: none is read.

@@ -151,7 +151,7 @@ async fn alert(people: &Client, milan: &System) -> Done {
     let silence = router.set_silence().service(service).body(silence).send().await?.into_inner();
     show().await?;
 
-    // Nobody else sees it.
+    // No other system sees it.
     let body = organization("Delta Srl", "IT55566677788", None);
     let delta = people.create_customer().body(body).send().await?.into_inner().data;
     let rome = system(people, "Rome firewall", &delta.id).await?;
