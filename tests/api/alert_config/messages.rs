@@ -1,4 +1,4 @@
-//! What the templates make of alerts.
+//! The messages that the templates make of alerts.
 
 use super::*;
 use bailiwick_alerting::{
@@ -167,7 +167,7 @@ fn the_embedded_router_says_the_same() {
     let resolved = [alert("resolved", "2026-03-29T00:59:59Z")];
     for (status, alerts) in [("firing", &firing[..]), ("resolved", &resolved[..])] {
         let snapshot = snapshot(alerts);
-        // In the order in which they are told.
+        // In the order of the notification.
         let find = |labels: &Labels| {
             let is_it = |a: &&Value| a["labels"]["z"].as_str() == labels.get("z");
             alerts.iter().find(is_it).unwrap().clone()
@@ -241,7 +241,7 @@ fn times_in_utc() {
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "2026-11-20T22:19:20Z", "{output:?}");
 }
 
-/// A real Alertmanager with an uploaded document sends a real mail to whom it is for, and to nobody else.
+/// A real Alertmanager with an uploaded document sends a real mail to its recipient, and to no other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mail_goes_out() {
     let sink = SmtpSink::start().await.unwrap();
