@@ -1,4 +1,4 @@
-//! Layers of alert configuration: what is stored, what is in force for whom, and when that changes.
+//! Layers of alert configuration: what the service stores, what is in force for each tenant, and when that changes.
 
 mod explained;
 mod merged;

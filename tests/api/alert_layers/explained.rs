@@ -1,4 +1,4 @@
-//! Who would be told of an alert, and why, as an operator asks.
+//! The recipients that an alert would have, and the reasons, as an operator asks for them.
 
 use super::*;
 use bailiwick_alerting::Labels;

@@ -1,4 +1,4 @@
-//! What is in force for a tenant, and the version that tells when it may have changed.
+//! The configuration in force for a tenant, and the version that says when it may have changed.
 
 use bailiwick_alerting::config::Layer;
 use bailiwick_alerts::config;
@@ -16,7 +16,7 @@ fn layer(name: &str) -> Value {
     })
 }
 
-/// The names of those who are told of a tenant's alerts.
+/// The names of the recipients of a tenant's alerts.
 async fn told(t: &Test, tenant: OrgId) -> String {
     let effective = config::effective(&t.app, &t.app.db, &[tenant]).await.expect("a read");
     names(effective.get(&tenant).expect("the tenant"))

@@ -41,7 +41,7 @@ async fn waiting(t: &Test) -> i64 {
     n
 }
 
-/// Pushes what is due until nothing is.
+/// Pushes due configurations until none is left.
 async fn push(t: &Test) {
     while config::work_off(&t.app).await.unwrap() > 0 {}
 }

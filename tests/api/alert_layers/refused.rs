@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Refused configurations, and the words of the refusals.
 
 use super::*;
 use bailiwick_testkit::api_test;

@@ -36,7 +36,7 @@ api_test!(what_is_saved_is_read_back_in_both_forms, |t| async move {
     assert_eq!(flat["webhook_receivers"], json!([{"name": "hook", "url": "https://8.8.8.8/h?key=secret"}]));
     assert_eq!(flat["systems"][0]["mail_addresses"], json!(["off@example.org"]));
 
-    // As an older client sends it back, and a newer one what it was given: nobody is lost.
+    // An older client sends the flat form back, a newer one the whole answer: no recipient is lost.
     post(&t, &owner, "", flat.clone()).await.expect(200);
     assert_eq!(get(&t, &owner, "").await["config"], flat);
     post(&t, &owner, "", shown.clone()).await.expect(200);

@@ -1,4 +1,4 @@
-//! Who sees what of a layer and of what is in force.
+//! The parts of a layer, and of the configuration in force, that each caller sees.
 
 use super::*;
 use bailiwick_domain::OrgId;
@@ -18,7 +18,7 @@ api_test!(secrets_are_shown_to_who_may_change_them_in_person, |t| async move {
     let by_key = t.get(PATH).bearer(&key).send().await.expect(200);
     assert!(!by_key.text().contains("secret"), "{}", by_key.text());
     assert_eq!(by_key.data()["webhook_recipients"][0]["url"], HIDDEN);
-    // What was hidden is kept when it is sent back.
+    // A hidden value that is sent back as it was shown keeps the stored one.
     t.post(PATH).bearer(&key).json(by_key.data()).send().await.expect(200);
     assert_eq!(get(&t, &admin, "").await["telegram_recipients"], open["telegram_recipients"]);
     assert_eq!(get(&t, &admin, "").await["webhook_recipients"], open["webhook_recipients"]);
