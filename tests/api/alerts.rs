@@ -57,7 +57,7 @@ async fn rows(t: &Test) -> Vec<String> {
     lines.collect()
 }
 
-/// Waits for what is written after the answer.
+/// Waits for the history that is written after the answer.
 pub(crate) async fn written(t: &Test) {
     eventually("the history is written", async || alerting::is_history_written(&t.app)).await;
 }

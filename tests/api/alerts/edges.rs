@@ -1,5 +1,5 @@
-//! What management does with a remote router at its edges: failures, races, and what it is not asked at all; and what
-//! both routers' lists leave out.
+//! Management and a remote router at the edges: failures, races, and requests that it does not send at all; and alerts
+//! and silences that the lists of both routers leave out.
 
 use super::{
     lists::{client, fire, get, in_both_modes, sorted},
@@ -55,7 +55,7 @@ impl Behind {
         behind
     }
 
-    /// What a router that works says.
+    /// The answers of a router that works.
     fn works(&self) -> impl Fn(&Recorded) -> Answer + Send + Sync + Clone + 'static {
         let listed = json!([{"labels": {"alertname": "A", "system_key": self.key, "organization_id": self.tenant.to_string()},
             "fingerprint": self.alert, "startsAt": at(0), "endsAt": at(600), "updatedAt": at(0), "annotations": {},
@@ -122,7 +122,7 @@ api_test!(what_the_router_has_done_is_recorded_though_nobody_waits_for_it_any_mo
                 b.upstream.wait_for(n + 1).await.unwrap();
             }
         };
-        // Whoever asked leaves while the router is at it.
+        // The caller leaves while the router is at it.
         tokio::select! {
             biased;
             () = heard => {}
@@ -177,7 +177,7 @@ api_test!(a_router_that_is_not_ready_or_hangs_is_502_or_504_and_nothing_else, |t
             "GET" if status == 412 || status == 404 => Answer::status(200).body("no JSON"),
             _ => Answer::status(status).body("a secret text"),
         });
-        // Each time anew, for after many faults nobody is asked any more.
+        // The clock moves on for each answer, because the service stops asking the router after many faults.
         b.p.advance(Duration::from_secs(20));
         let replies = [
             get(&b.p, &b.owner, &b.path).await,
@@ -314,7 +314,7 @@ in_both_modes!(of_several_who_end_a_silence_one_has_done_it, |t| async {
     let actions = ["alert_silence.create", "alert_silence.update", "alert_silence.delete"];
     assert_eq!(audited(t).await, actions);
     assert_eq!(activity(t).await, ["silenced", "silence_updated", "unsilenced"]);
-    // What it was before stands in the audit.
+    // The audit log holds the silence as it was before.
     let text = "SELECT CAST(before AS TEXT) FROM audit_log WHERE object_type = 'alert_silence' ORDER BY id";
     let before: Vec<(Option<String>,)> = Q::new(text).all(&t.app.db).await.unwrap();
     let before: Vec<Value> = before

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Pushes one alert: its name and what else is to be in it.
+/// Pushes one alert with this name and these other fields.
 async fn push(c: &Client<'_>, name: &str, rest: Value) {
     let mut alert = json!({"labels": {"alertname": name, "severity": "warning"}});
     for (key, value) in rest.as_object().unwrap() {
@@ -106,7 +106,7 @@ both_routers!(the_end_told_again_with_another_start_is_the_same_occurrence, |t| 
         push(&c, "A", json!({"startsAt": at(start), "endsAt": at(-10)})).await;
         assert_eq!(rows(t).await, [over], "{start}");
     }
-    // The later end counts; what began after it is another occurrence.
+    // The later end counts. An alert that began after it is another occurrence.
     push(&c, "A", json!({"startsAt": at(-11), "endsAt": at(-8)})).await;
     push(&c, "A", json!({"startsAt": at(-5), "endsAt": at(-2)})).await;
     let expected =
@@ -162,7 +162,7 @@ both_routers!(who_takes_care_of_an_alert_does_so_until_it_is_over, |t| async {
     assert_eq!(serde_json::from_str::<Value>(details).unwrap(), expected);
 });
 
-/// Somebody takes care of everything that fires.
+/// Assigns every firing alert to a user.
 pub(super) async fn assign_all(t: &Test, organization: OrgId) {
     let mut tx = t.app.db.begin().await.unwrap();
     let text = "INSERT INTO alert_assignments (organization_id, fingerprint, system_key, assigned_user_id, \

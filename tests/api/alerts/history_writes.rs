@@ -1,5 +1,5 @@
-//! What ends or removes history without anybody saying so (spec: alert-management#history; inventory#retention), and
-//! the figures that follow it.
+//! Ends and removals of history without a request (spec: alert-management#history; inventory#retention), and the
+//! figures that follow them.
 
 use super::{
     events::{assign_all, assigned},
@@ -56,7 +56,7 @@ async fn one_of_several_processes_sweeps() {
     t.advance(2 * MINUTE);
     let (a, b) = tokio::join!(sweep(&t), sweep(&other));
     assert!(matches!((a, b), (Some(1), None) | (None, Some(1))), "{a:?} {b:?}");
-    // It stays with the one until he is silent for three minutes.
+    // The lease stays with its holder until the holder has been silent for three minutes.
     let (holder, waiting) = if a.is_some() { (&t, &other) } else { (&other, &t) };
     t.advance(2 * MINUTE);
     assert_eq!(sweep(waiting).await, None);
@@ -105,7 +105,7 @@ api_test!(
     }
 );
 
-/// A look for what may be removed; how much that was.
+/// Removes history that may be removed; returns how much that was.
 async fn purge(t: &Test) -> u64 {
     alerting::purge_ended(&t.app).await.unwrap()
 }
@@ -237,7 +237,7 @@ api_test!(the_history_of_a_system_moves_with_it, |t| async move {
     assert_eq!((of(tree.customer).await, of(tree.other_customer).await), (0, 2));
     assert_eq!((figures(&t, tree.customer).await, figures(&t, tree.other_customer).await), ([1; 3], [2; 3]));
     assert_eq!(assigned(&t).await, 1, "only that of the system that stays");
-    // What is told of it in the old tenant afterwards is not written, in the new one it is.
+    // News of the alert in the old tenant is not written from now on; news in the new tenant is.
     let service = bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap();
     assert_eq!(service.resolved, 0);
     let before = rows(&t).await.len();

@@ -94,7 +94,7 @@ in_both_modes!(alerts_are_listed_over_the_hierarchy_or_what_is_named_of_it, |t| 
     let both = format!("/alerts?organization_id={a}&organization_id={b}&organization_id={a}");
     assert_eq!(sorted(t, &owner, &both).await, ["OC", "R"]);
     assert_eq!(sorted(t, &owner, &format!("{both}&include=descendants")).await, ["C", "OC", "R"]);
-    // A customer's user names nothing, whatever he writes.
+    // The parameter has no effect for a customer's user, whatever it says.
     for named in [tree.other_customer.to_string(), tree.reseller.to_string(), "x".to_owned()] {
         assert_eq!(sorted(t, &customer, &format!("/alerts?organization_id={named}")).await, ["C"]);
     }
@@ -260,7 +260,7 @@ in_both_modes!(alerts_of_one_system_are_its_own, |t| async {
     }
     bodies.dedup();
     assert_eq!(bodies.len(), 1);
-    // What is over is not listed.
+    // An alert that is over is not listed.
     c.push(&json!([{"labels": {"alertname": "B"}, "endsAt": t.app.now().rfc3339(6)}]).to_string())
         .await
         .expect(200);
@@ -331,7 +331,7 @@ api_test!(people_see_the_true_receivers_of_an_alert, |settings| generous(setting
         let shown: Vec<&Value> = alerts.iter().map(|a| &a["receivers"]).collect();
         assert_eq!(shown, [&json!([{"name": receiver}]), &json!([{"name": "blackhole"}])]);
     }
-    // The system itself is told nothing of them.
+    // The system itself does not see the receivers.
     let own = c.get("/api/v2/alerts").await.expect(200).json();
     assert_eq!(own[0]["receivers"], json!([{"name": "default"}]));
 });

@@ -1,4 +1,4 @@
-//! The record of what is done about an alert, notes, and taking charge (spec: alert-management#handling).
+//! The record of actions on an alert, notes, and taking charge (spec: alert-management#handling).
 
 use super::{
     lists::{client, fire, get, in_both_modes, names},
@@ -48,7 +48,7 @@ in_both_modes!(who_takes_charge_and_what_he_does_is_on_record, |t| async {
         names(t, &ada, &format!("/alerts?assigned_user_id=none&assigned_user_id={}", ada.id)).await,
         ["A"]
     );
-    // Somebody else takes over.
+    // Another user takes over.
     t.advance(Duration::from_secs(1));
     let path = format!("/alerts/assignment{query}");
     post(t, &bob, &path, json!({"fingerprint": alert})).await.expect(200);
@@ -99,7 +99,7 @@ in_both_modes!(alerts_go_by_who_takes_care_of_them, |t| async {
         let body = json!({"fingerprint": fingerprint(&c, alert).await});
         post(t, who, "/alerts/assignment", body).await.expect(200);
     }
-    // Nobody comes first, and case does not count.
+    // Alerts without an assigned user come first, and case does not count.
     for (direction, expected) in [("asc", "BCA"), ("desc", "ACB")] {
         let path = format!("/alerts?sort_by=assigned_user_name&sort_direction={direction}");
         assert_eq!(names(t, &ada, &path).await.concat(), expected, "{direction}");
@@ -166,7 +166,7 @@ api_test!(records_are_those_of_the_organization_and_bounded, |t| async move {
     for path in ["/alerts/notes", "/alerts/assignment"] {
         post(&t, &reader, path, note.clone()).await.expect_message(403, "insufficient permissions");
     }
-    // An alert whose time has passed is not active, though nobody has swept it up yet.
+    // An alert is not active after its time has passed, even if no sweep has ended it yet.
     t.advance(MINUTE * 361);
     let again = t.session(owner.id).await;
     let path = format!("/alerts/assignment{query}");

@@ -166,7 +166,7 @@ in_both_modes!(a_silence_of_another_system_or_organization_is_not_there, |t| asy
         let text = "organization_id query parameter is required";
         get(t, &distributor, &path).await.expect_message(400, text);
     }
-    // A customer's user is in his own organization whatever he writes.
+    // A customer's user is in their own organization, whatever the parameter says.
     let path = format!("/alerts/silences/{of_d}?organization_id={}", tree.other_customer);
     get(t, &customer, &path).await.expect(200);
     let path = format!("/systems/{}/alerts/silences", foreign.system.id);

@@ -297,7 +297,7 @@ api_test!(statistics_take_turns, |t| async move {
     // Two in all.
     let other = alerting.hold_statistics(tree.reseller).await.unwrap();
     assert!(alerting.hold_statistics(tree.distributor).await.is_err());
-    // Nobody waits for what is kept.
+    // A request for the kept totals does not wait.
     get(&t, &owner, "/alerts/totals").await.expect(200);
     drop((own, other));
     assert_eq!(asked.await["total"], 0);

@@ -1,4 +1,4 @@
-//! What a remote router tells of resolved alerts (spec: alerts#history-webhook).
+//! A remote router's messages of resolved alerts (spec: alerts#history-webhook).
 
 use super::{
     lists::{client, fire},
@@ -64,7 +64,7 @@ api_test!(only_who_has_the_secret_is_read, |settings| with_secret(settings), |t|
     let own = bad_time(json!({"alertname": "A", "system_key": c.system.key}), "resolved");
     let reply = tell(&t, delivery(json!([own]))).await.expect(400);
     assert!(reply.message().starts_with("invalid request body: "));
-    // Times of what is not kept anyway are nobody's business.
+    // Wrong times do no harm in alerts that are not kept anyway.
     let others = json!([
         bad_time(json!({"system_key": "x"}), "resolved"),
         bad_time(json!({"alertname": "A"}), "resolved"),
@@ -116,7 +116,7 @@ api_test!(
             ];
             assert_eq!(found, expected);
         }
-        // The label does not say whose it is.
+        // The label does not decide the organization of the alert.
         assert_eq!(figures(&t, tree.customer).await, [2; 3]);
         assert_eq!(figures(&t, tree.other_customer).await[2], 0);
     }
@@ -136,7 +136,7 @@ api_test!(
     }
 );
 
-// The router has the start that the history has, so what it tells later on is about the same occurrence.
+// The router has the same start as the history, so its later messages are about the same occurrence.
 // Proves spec: alert-guarantees#guarantees 21.
 api_test!(an_alert_without_a_start_is_kept_once, |t| async move {
     let upstream = obliging().await;
