@@ -1,4 +1,4 @@
-//! What ends a key, what limits it, and what is kept of refusals.
+//! What ends a key, what limits it, and which refusals the service records.
 
 use super::*;
 use bailiwick_app::retention;
@@ -227,7 +227,7 @@ api_test!(refusals_of_dead_keys_go_after_ninety_days, |t| async move {
     t.advance(Duration::from_micros(1));
     assert_eq!(retention::dry_run(&t.app).await.unwrap().key_refusals, 2);
     assert_eq!((run().await, refusals().await), (2, 2));
-    // What was done with the keys stays, and so does what befell one that works or that went with its owner.
+    // The events of the keys stay, and so do the refusals of a key that works or that went with its owner.
     let owner = t.owner().await;
     let mut kept = events(&t, &owner).await;
     kept.sort();

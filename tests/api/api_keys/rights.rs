@@ -1,4 +1,4 @@
-//! What a key may do: its owner's live permissions behind the mask of its mode.
+//! The rights of a key: its owner's live permissions behind the mask of its mode.
 
 use super::*;
 
