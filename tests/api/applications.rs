@@ -1,4 +1,4 @@
-//! Applications: what documents list and what management does with it (spec: applications#intake,
+//! Applications: the lists in documents, and the changes by management (spec: applications#intake,
 //! applications#operations; guarantees#systems; organizations#counts, organizations#filters).
 
 use bailiwick_domain::OrgId;

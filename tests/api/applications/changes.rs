@@ -1,4 +1,4 @@
-//! Notes, deletion, assignment; what becomes of applications when systems and organizations come and go (spec:
+//! Notes, deletion, assignment; the fate of applications when systems and organizations come and go (spec:
 //! applications#operations; guarantees#systems rule 40; organizations#deletion–organizations#destruction).
 
 use super::*;

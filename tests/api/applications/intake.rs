@@ -1,4 +1,4 @@
-//! What becomes of the modules a document lists (spec: applications#intake, inventory-documents#samples;
+//! Applications that follow from the modules in a document (spec: applications#intake, inventory-documents#samples;
 //! guarantees#systems rules 22, 41).
 
 use super::*;

@@ -3,7 +3,7 @@
 use super::*;
 use bailiwick_domain::OrgType;
 
-/// Applications of two systems of the first branch and one of the other, with all that orders can tell apart.
+/// Applications of two systems of the first branch and one of the other, with everything that orders can distinguish.
 async fn zoo(t: &Test, owner: &Persona) -> [Seeded; 3] {
     let tree = t.tree().await;
     let systems =
@@ -204,7 +204,7 @@ api_test!(lists_stay_inside_the_scope, |t| async move {
         ("Alfa Reseller", vec!["Beta/mail1", "Beta/web1", "Beta/web2", "alfa/mail1"]),
         ("Alfa Customer", vec!["Beta/mail1", "Beta/web1", "Beta/web2"]),
         ("Beta Distributor", vec!["Gamma/cloud1", "Gamma/mail2"]),
-        // Assigned to a reseller, yet it is its system that decides who sees it.
+        // Assigned to a reseller, yet the organization of its system decides which users see it.
         ("Beta Reseller", vec!["Gamma/cloud1", "Gamma/mail2"]),
     ] {
         let who = t.user(org(&t, name).await.parse().unwrap(), &["reader"]).await;

@@ -134,7 +134,7 @@ api_test!(points_carry_both_spellings_and_end_with_the_total, |t| async move {
         assert_eq!(counts(&data).len(), points);
         assert_eq!(data["current_total"], super::data(&t, &c, "/applications/totals").await["total"]);
     }
-    // What goes today has been there before: by itself, with its system, with its organization.
+    // An application that goes today was there before: it goes by itself, with its system, or with its organization.
     t.advance(DAY);
     let (c, owner) = (t.session(c.id).await, t.owner().await);
     delete(&t, &owner, &format!("/systems/{}", other.id)).await.expect(200);
