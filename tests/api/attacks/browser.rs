@@ -1,4 +1,4 @@
-//! A browser whose cookies somebody else has chosen or knows.
+//! A browser with cookies that another person has chosen or knows.
 
 use crate::provider::client::*;
 use bailiwick_testkit::{Test, api_test};
@@ -15,7 +15,7 @@ async fn planted(t: &Test) -> (Browser<'_>, Browser<'_>, String, String) {
     (thief, victim, page, token)
 }
 
-/// Whoever has these cookies is nobody, and can go on with nothing.
+/// Checks that these cookies belong to no user and lead to nothing.
 async fn is_nobody(thief: &Browser<'_>, page: &str) {
     let t = thief.t;
     thief.get(page).await.expect(400);

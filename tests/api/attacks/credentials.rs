@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const WIKI_CALLBACK: &str = "https://wiki.example.org/cb";
 
-/// A third-party application for everybody of the owner organization.
+/// A third-party application for every user of the owner organization.
 fn wiki(settings: &mut Settings) {
     let control = AccessControl { organization_roles: vec!["owner".into()], ..AccessControl::default() };
     settings.provider.clients = vec![Client {
@@ -49,7 +49,7 @@ async fn tokens_of_wiki(t: &Test, resource: &str) -> Value {
     redeem(t, &code, &[("client_id", "wiki"), ("redirect_uri", WIKI_CALLBACK)]).await.expect(200).json()
 }
 
-/// Every kind of credential the service gives out, all of the owner or of a system of his.
+/// Every kind of credential that the service gives out, each of the owner or of one of the owner's systems.
 async fn kinds(t: &Test) -> Vec<(&'static str, String)> {
     let audience = format!("{BASE}/api");
     let browser = Browser::new(t);
@@ -115,7 +115,7 @@ api_test!(each_kind_of_credential_opens_what_it_is_for, |settings| wiki(settings
     for (path, opens) in OPENS {
         for (kind, token) in &kinds {
             let status = route(&t, path).bearer(token).send().await.status.as_u16();
-            // A key that is known but may not come here is told so.
+            // A known key that may not come here gets 403.
             let is_of_people = !["oidc", "systems", "alertmanager"].iter().any(|part| path.contains(part));
             let refused = if *kind == "key" && is_of_people { 403 } else { 401 };
             let expected = if opens.contains(kind) { 200 } else { refused };

@@ -1,4 +1,4 @@
-//! The limits on wrong passwords: what they tell a stranger, and whether they can be got round.
+//! The limits on wrong passwords: their answers to a stranger, and ways to get round them.
 
 use crate::provider::client::*;
 use bailiwick_testkit::{Persona, Test, api_test};
@@ -8,7 +8,7 @@ use std::time::Duration;
 const WRONG: &str = "Wrong-Horse-7-Battery";
 const RIGHT: &str = "Wandering-Otter-7-Lamp";
 
-/// Somebody with a password of his own, and his address.
+/// A user with a password of their own, and the user's address.
 async fn person(t: &Test) -> (Persona, String) {
     let tree = t.tree().await;
     let person = t.user(tree.customer, &["admin"]).await;
@@ -90,7 +90,7 @@ api_test!(another_name_of_the_account_gives_no_more_tries, |t| async move {
     for _ in 0..10 {
         assert_eq!(try_as(&script, "email", &email, WRONG).await, 422);
     }
-    // Nobody who guesses learns that this one would have been right.
+    // An attacker who guesses does not learn that this password would have been right.
     assert_eq!(try_as(&script, "username", name, RIGHT).await, 422);
     let wide: String = email.chars().map(|c| if c == 'u' { 'ｕ' } else { c }).collect();
     assert_ne!(try_as(&script, "email", &wide, RIGHT).await, 204);
