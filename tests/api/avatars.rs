@@ -47,7 +47,7 @@ fn get(t: &Test, id: impl std::fmt::Display) -> Call {
     t.get(&format!("/api/public/users/{id}/avatar"))
 }
 
-/// The picture everybody sees.
+/// The picture that every caller sees.
 async fn shown(t: &Test, id: impl std::fmt::Display) -> DynamicImage {
     let reply = get(t, id).send().await.expect(200);
     image::load_from_memory_with_format(&reply.body, ImageFormat::Png).unwrap()
@@ -139,7 +139,7 @@ fn held(image: &RgbImage, orientation: u8) -> Vec<u8> {
 
 api_test!(a_picture_stands_upright, |t| async move {
     let owner = t.owner().await;
-    // A quarter to the right: what was left is on top.
+    // A quarter to the right: the left side is now on top.
     put(&t, &owner, &held(&picture(32, 16), 6)).await.expect(200);
     let stored = shown(&t, owner.id).await;
     assert_eq!(stored.dimensions(), (16, 32));
@@ -171,7 +171,7 @@ api_test!(administrators_change_the_pictures_of_those_below_them, |t| async move
     let foreign = t.user(tree.other_customer, &["reader"]).await;
     upload(&foreign.id, &admin.token).await.expect_message(404, "user not found");
     upload(&"x", &admin.token).await.expect_message(404, "user not found");
-    // A stranger learns nothing, whatever he sends.
+    // A stranger learns nothing, whatever they send.
     let bad = t.put(&path(&foreign.id)).bearer(&admin.token).body("no form").send().await;
     bad.expect_message(404, "user not found");
     let reader = t.user(tree.distributor, &["reader"]).await;
