@@ -1,4 +1,4 @@
-//! The API reference at `/docs`: it is shown whole, asks nobody but its own service, and its operations can be tried.
+//! The API reference at `/docs`: it is shown whole, asks only its own service, and its operations can be tried.
 
 use crate::{Kind, Stage};
 use bailiwick_testkit::{
@@ -128,7 +128,7 @@ async fn the_reference_shows_every_operation_asks_nobody_else_and_lets_one_try()
     let is_own = |name: &&&str| name.starts_with(&stage.service.url) || name.starts_with("data:");
     assert_eq!(fetched.iter().filter(|name| !is_own(name)).collect::<Vec<_>>(), [&""; 0]);
     assert_eq!(run(&stage, "return window.forbidden").await, json!([]));
-    // That the page would have told is shown by what it must not do.
+    // The page would have reported a forbidden request. One that it must not make proves that.
     run(&stage, &format!("new Image().src = '{}/picture'", stage.site.url())).await;
     until(&stage, "window.forbidden.length > 0").await;
     assert!(stage.site.requests().is_empty());
