@@ -96,13 +96,13 @@ fn page(more: &str) -> String {
     format!("?page=1&page_size=10&sort_by=&sort_direction=asc{more}")
 }
 
-/// What a run of curl came to.
+/// The result of a run of curl.
 struct Curled {
     /// 0, or what went wrong; 22 with `-f` is a status from 400 on.
     exit: i32,
     status: u16,
     body: String,
-    /// What `-v` tells.
+    /// The output of `-v`.
     told: String,
 }
 
@@ -122,7 +122,7 @@ impl Curled {
     }
 }
 
-/// The program itself, as appliances run it, with nobody's own settings.
+/// `curl` itself, as appliances run it, without the settings of any user.
 async fn curl(arguments: &[&str], input: &[u8]) -> Curled {
     use tokio::io::AsyncWriteExt;
     let program = programs::find(&["curl"], "curl", &[]).expect("curl");
@@ -160,7 +160,7 @@ async fn settle(t: &Test) {
     inventory::run_until_idle(&t.app).await.expect("a worker");
 }
 
-/// Asks until there is an answer, as a page does that somebody looks at.
+/// Asks until there is an answer, as an open page does.
 async fn soon<T>(what: &str, asked: impl AsyncFn() -> Option<T>) -> T {
     bailiwick_testkit::patience::found(|| what.to_owned(), asked).await
 }
@@ -170,7 +170,7 @@ async fn shown(t: &Test, who: &Persona, path: &str) -> Value {
     t.get(path).bearer(&who.token).send().await.expect(200).data()
 }
 
-/// A path of the table with something unknown for what is left open in it.
+/// A path of the table with unknown values in its placeholders.
 fn filled(path: &str) -> String {
     let mut path = path.replace("{service}", "services/mimir/alertmanager");
     while let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {

@@ -53,7 +53,7 @@ api_test!(who_was_away_too_long_signs_in_again_and_comes_back_to_his_page, |t| a
     t.advance(Duration::from_secs(8 * 86_400));
     spa.get("/systems").await.expect(401);
     spa.post("/auth/refresh", json!({"refresh_token": user.refresh_token})).await.expect(401);
-    // Where he wanted to go is what the application has put away under its state, which comes back as it was.
+    // The application keeps the page that the user wanted under its `state`, which comes back as it was.
     let state = "page=%2Fsystems%2F42%3Ftab%3Dinventory&n=+/=";
     let back = query(&Browser::new(&t).sign_in(OWNER, PASSWORD, &[("state", state)]).await);
     assert_eq!(back["state"], state);

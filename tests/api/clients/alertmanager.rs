@@ -11,7 +11,7 @@ use bailiwick_testkit::{
 };
 use std::time::Duration;
 
-/// What typed clients decode: every field must be there, and of this type.
+/// The fields that typed clients decode: every one must be there, and of this type.
 #[track_caller]
 fn is_alert(alert: &Value) {
     for field in ["fingerprint", "startsAt", "updatedAt", "endsAt"] {
@@ -287,7 +287,7 @@ api_test!(what_is_sent_again_and_resolved_again_is_one_alert, |s| generous(s), |
         assert!(each(c.get("/api/v2/alerts").await, is_alert).is_empty());
         assert_eq!(history("resolved").await, 1);
     }
-    // Of what never fired nothing is told either.
+    // The end of an alert that never fired shows nothing either.
     let unknown = r#"[{"labels":{"alertname":"Never"},"startsAt":"2026-03-04T09:00:00Z","endsAt":"2026-03-04T09:30:00Z"}]"#;
     c.push(unknown).await.expect(200);
     assert!(each(c.get("/api/v2/alerts").await, is_alert).is_empty());

@@ -1,4 +1,4 @@
-//! What every answer is made of (spec: clients#errors, browser-client#required-fields; checklist 8, 9, 13; rules 13 to
+//! The parts of every answer (spec: clients#errors, browser-client#required-fields; checklist 8, 9, 13; rules 13 to
 //! 18).
 
 use super::{entities::Entity, *};
@@ -56,7 +56,7 @@ api_test!(every_array_is_one_when_it_is_empty_and_when_it_is_not, |t| async move
     let push = t.post("/api/services/mimir/alertmanager/api/v2/alerts").basic(&system.key, &system.secret);
     push.json(json!([{"labels": {"alertname": "A"}}])).send().await.expect(200);
     assert!(read_everything(&t, &owner, &system, &customer).await > 60);
-    // What breaks a page when it is not there (spec: browser-client#required-fields).
+    // Fields without which a page breaks (spec: browser-client#required-fields).
     for (path, list, fields) in [
         ("/api/systems", "systems", &["organization", "created_by"][..]),
         ("/api/applications", "applications", &["system", "inventory_data"]),
@@ -113,7 +113,7 @@ api_test!(a_good_session_is_never_401_and_forms_name_their_errors, |t| async mov
             let reply = call.bearer(&who.token).send().await;
             let what = format!("{route:?}: {} {}", reply.status, reply.text());
             assert_ne!(reply.status, 401, "{what}");
-            // Whoever holds every permission is offered everything but what is an impersonator's.
+            // A caller with every permission is offered every route except those of an impersonator.
             assert!(reply.status != 403 || route.operation.contains("mpersonat"), "{what}");
             let is_form = route.method != "GET" && route.method != "DELETE" && route.takes_file.is_none();
             if is_form && matches!(reply.status.as_u16(), 400 | 409 | 422) {
@@ -128,7 +128,7 @@ api_test!(a_good_session_is_never_401_and_forms_name_their_errors, |t| async mov
         }
     }
     assert!(refusals > 40, "{refusals}");
-    // What somebody can correct is not taken for the end of his session.
+    // A mistake that the user can correct does not look like the end of the session.
     let owner = t.owner().await;
     let wrong =
         json!({"current_password": "Wrong-Horse-7-Battery", "new_password": "Other-Window-93-Rivers"});
@@ -156,7 +156,7 @@ api_test!(an_export_survives_being_read_as_text, |t| async move {
         let pdf = spa.get(&format!("/{kind}/export?format=pdf&search=&status=")).await.expect(200);
         assert_eq!(pdf.header("content-type"), Some("application/pdf"));
         assert!(pdf.body.is_ascii(), "{kind}: a byte of eight bits");
-        // What `response.text()` makes of it, and what a file saved of that holds.
+        // The text that `response.text()` returns, and the bytes of a file saved from it.
         let saved = String::from_utf8(pdf.body.to_vec()).expect("text").into_bytes();
         assert_eq!(saved, pdf.body, "{kind}");
         assert!(crate::exports::pages(&saved).contains("Page 1 of"), "{kind}: opens");
@@ -197,7 +197,8 @@ api_test!(a_derived_field_is_of_one_type_and_the_document_stays_as_it_came, |t| 
     assert_eq!(kinds[0], kinds[1]);
 });
 
-/// What a page asks for, and the permission in the user object that offers it; none is offered to everybody.
+/// The requests of a page, and the permission in the user object that offers the page. An empty permission offers it to
+/// every user.
 const PAGES: [(&str, &[&str]); 10] = [
     (
         "",
@@ -262,8 +263,8 @@ const PAGES: [(&str, &[&str]); 10] = [
     ("config:alerts", &["/alerts/config/effective"]),
 ];
 
-/// What the page of one thing asks for, of things that everybody above the customer sees (whether a system can be
-/// reached is asked by each role in `sweep::objects`: here it would go out into the network).
+/// The requests of the page of one thing, for things that every user above the customer sees. (The test of each role in
+/// `sweep::objects` asks whether a system can be reached: here the check would go out into the network.)
 const DETAILS: [(&str, &[&str]); 8] = [
     ("read:distributors", &["/distributors/{distributor}", "/distributors/{distributor}/stats"]),
     ("read:resellers", &["/resellers/{reseller}", "/resellers/{reseller}/stats"]),
@@ -330,7 +331,7 @@ async fn things(t: &Test, tree: &Tree) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Calls of one thing are for those who see it: those of its own level and above.
+/// Calls of one thing are for users who see it: those of its own level and above.
 fn sees(org_role: &str, path: &str) -> bool {
     let rank = |word: &str| ["owner", "distributor", "reseller", "customer"].iter().position(|w| *w == word);
     let of = path.split('/').nth(1).unwrap_or_default().trim_end_matches('s');

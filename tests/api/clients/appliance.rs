@@ -58,7 +58,7 @@ async fn register(portal: &str, secret: &str, limit: &str) -> Curled {
     curl(&[&flags[..], &head, &["-d", &body, &url]].concat(), b"").await
 }
 
-/// Created by a person; its id and the secret he pastes into the appliance.
+/// Creates a system as a person; returns its id and the secret that the person pastes into the appliance.
 async fn created(t: &Test, owner: &Persona, organization: impl serde::Serialize) -> (String, String) {
     let body = json!({"name": "Appliance", "organization_id": organization, "notes": ""});
     let made = t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
@@ -127,7 +127,7 @@ api_test!(
             assert_eq!(appliance.ask("GET", &one).await.expect(200).body.len(), 1_200_000);
             appliance.ask("DELETE", &one).await.expect(200);
 
-            // Terminal: what it knew is worth nothing afterwards.
+            // This is final: the appliance's credentials are worth nothing afterwards.
             appliance.ask("POST", "/systems/unregister").await.expect(200);
             appliance.ask("POST", "/systems/unregister").await.expect(401);
         }
@@ -147,7 +147,7 @@ api_test!(a_heartbeat_has_no_body_and_no_type, |s| portal(s), |t| async move {
         let sent = sent.join("\n").to_lowercase();
         assert!(sent.starts_with("> post ") && !sent.contains("content-"), "{sent}");
     }
-    // Whatever else somebody sends along is not looked at.
+    // The service ignores any body of a heartbeat.
     for (kind, body) in
         [("application/json", "{"), ("text/plain", ""), ("application/x-www-form-urlencoded", "a=b")]
     {
@@ -200,7 +200,7 @@ api_test!(registration_and_info_are_quick, |t| async move {
         let request = spa.http.get(format!("{}/systems/info", spa.url)).basic_auth(&key, Some(&secret));
         let info = reply(request.send().await.unwrap()).await.expect(200).data();
         is_info_quick |= begun.elapsed() < Duration::from_millis(300);
-        // What `{portal}/systems/{system_id}` leads to is the management id.
+        // `{portal}/systems/{system_id}` leads to the page of the management id.
         assert_eq!(info["system_id"], id.as_str());
         is_registration_quick && is_info_quick
     })
@@ -217,10 +217,10 @@ api_test!(
         for (base, path) in BASES.into_iter().zip(["/api/v2/alerts", "/api/v2/alerts/"].into_iter().cycle()) {
             let path = format!("{base}/services/mimir/alertmanager{path}");
             for body in [
-                // What a webhook of an Alertmanager carries, passed on as it came.
+                // The body of an Alertmanager's webhook, passed on as it came.
                 r#"[{"status":"firing","labels":{"alertname":"LinkDown","severity":"critical"},"annotations":{"summary_en":"down","summary_it":"giù"},
                 "startsAt":"2026-03-04T09:58:00.123456789Z","endsAt":"0001-01-01T00:00:00Z","generatorURL":"","fingerprint":"f00dfeedf00dfeed"}]"#,
-                // vmalert, whose rules are evaluated behind no address of its own, and which writes a label twice.
+                // An alert of vmalert. It evaluates its rules behind no address of its own, and writes a label twice.
                 r#"[{"startsAt":"2026-03-04T09:59:00Z","generatorURL":"/vmalert/alert?group_id=1&alert_id=2","endsAt":"2026-03-04T10:20:00Z",
                 "labels": {"alertname":"HighCpuUsage","alertgroup":"cpu","alertname":"HighCpuUsage","severity":"info","job":""},"annotations":{"description_en":"95 %"}}]"#,
                 r#"[{"status":"resolved","labels":{"alertname":"LinkDown","severity":"critical"},"endsAt":"2026-03-04T09:59:59Z","fingerprint":"f00dfeedf00dfeed"}]"#,
@@ -280,7 +280,7 @@ api_test!(answers_are_compressed_when_asked_and_never_for_alerts, |t| async move
     large["facts"]["blob"] = json!("y".repeat(1_100_000));
     let sent = appliance.inventory(large.to_string().as_bytes()).await.expect(202);
     assert!(sent.told.contains("< HTTP/1.1 100 Continue"), "{}", sent.told);
-    // Who may not is told so before he has sent it.
+    // A system that may not send is refused before it has sent the body.
     let stranger = Appliance { user: "SYS-X:my_0.0".to_owned(), ..appliance };
     let refused = stranger.inventory(large.to_string().as_bytes()).await;
     assert_eq!(refused.status, 401, "{}", refused.told);

@@ -4,7 +4,8 @@
 use super::{entities::Entity, *};
 use bailiwick_testkit::{Call, api_test};
 
-/// What the application sends back with every form: what it was given, and what an older release once had.
+/// Adds the fields that the application sends back with every form: fields of the answer, and fields that an older
+/// release once had.
 fn with_more(mut body: Value) -> Value {
     let more = [
         ("logto_id", json!("whatever")),
@@ -212,7 +213,7 @@ api_test!(actions_take_an_empty_object_an_empty_body_and_none, |t| async move {
         for action in ["enable", "disable"] {
             patch(&format!("/api/rebranding/{}/{action}", tree.customer)).await.expect(200);
         }
-        // The one action that must be told something says so, whatever the body is.
+        // The one action that needs an argument says so, whatever the body is.
         let refused = patch(&format!("/api/applications/{application}/assign")).await;
         refused.expect_fields(&[("organization_id", "required")]);
         patch(&format!("/api/applications/{application}/unassign")).await.expect(200);

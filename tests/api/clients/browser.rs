@@ -76,7 +76,7 @@ api_test!(the_login_of_the_application_step_by_step, |t| async move {
     assert!(matches!(t.get(out).send().await.status.as_u16(), 200 | 303), "no id_token_hint is needed");
 });
 
-/// What every page asks for, whatever its user may.
+/// The requests of every page, whatever its user may.
 async fn frame(spa: &Spa) -> Value {
     let me = spa.get("/me").await.expect(200).data();
     for field in
@@ -132,7 +132,7 @@ api_test!(the_session_of_the_application_at_each_base_path, |s| portal(s), |t| a
     }
 });
 
-/// The page of applications: what a cluster has told, changed and handed to its customer.
+/// The page of applications: the applications of a cluster, changed and handed to its customer.
 async fn applications(t: &Test, spa: &Spa, customer: bailiwick_domain::OrgId) {
     let cluster = t.system(customer).await;
     t.application(&cluster).await;

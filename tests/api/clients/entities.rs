@@ -9,14 +9,14 @@ pub(super) struct Entity {
     /// Its place and, without the slash, the name of its list.
     pub(super) path: &'static str,
     form: Value,
-    /// What its list is asked for beside pages.
+    /// The query of its list beside pages.
     filters: String,
-    /// What its filter answer holds.
+    /// The fields of its filter answer.
     choices: &'static [&'static str],
 }
 
 impl Entity {
-    /// All five; `n` keeps what must be unique apart.
+    /// All five; `n` makes unique fields differ.
     pub(super) fn all(tree: &Tree, n: usize) -> [Entity; 5] {
         let organization = |path: &'static str, parent: Value, filters: &str| {
             let custom = json!({"vat": format!("IT9{n:010}"), "address": "", "city": "Torino", "main_contact": "",
@@ -76,7 +76,7 @@ impl Entity {
         data[&self.path[1..]].as_array().expect("rows").clone()
     }
 
-    /// What a page reads of each row without looking (spec: browser-client#required-fields).
+    /// Checks the fields of each row that a page reads without looking (spec: browser-client#required-fields).
     fn is_whole(&self, row: &Value) {
         assert!(row["created_by"].is_object(), "{row}");
         if self.is_organization() {
@@ -89,7 +89,8 @@ impl Entity {
         }
     }
 
-    /// Creates one, looks at it everywhere, changes it and moves it through its states; its id, for who destroys it.
+    /// Creates one, looks at it everywhere, changes it and moves it through its states; returns its id, for a later
+    /// destruction.
     pub(super) async fn whole_life(&self, spa: &Spa) -> String {
         let path = self.path;
         let name = text(&self.form, "name");
@@ -103,7 +104,7 @@ impl Entity {
         let mut whole = spa.get(&one).await.expect(200).data();
         self.is_whole(&whole);
         if self.is_organization() {
-            // All of what the form has, as it was sent; what was left empty may be.
+            // Every field of the form is shown as it was sent; one that was left empty may be null.
             for (field, sent) in self.form["custom_data"].as_object().expect("a form") {
                 let shown = &whole["custom_data"][field];
                 assert!(shown == sent || (sent == "" && shown.is_null()), "{field}: {whole}");

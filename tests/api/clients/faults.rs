@@ -13,7 +13,7 @@ use bailiwick_testkit::{
 };
 use std::time::Duration;
 
-/// What curl's `--retry` repeats.
+/// The statuses that curl's `--retry` repeats.
 const TRANSIENT: [u16; 6] = [408, 429, 500, 502, 503, 504];
 
 /// Everything an appliance does by itself.
@@ -46,7 +46,7 @@ fn comes_back(what: &str, reply: &Reply) {
 api_test!(what_passes_says_when_to_come_back, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
-    // Once it has been seen, so that what follows does not fail at the first look only.
+    // Each call succeeds once first, so that the later failures are not only those of a first request.
     for (what, call) in calls(&t, &system).into_iter().filter(|(what, _)| *what != "unregister") {
         let reply = call.send().await;
         assert!(reply.status.is_success() || what == "register", "{what}: {}", reply.text());
@@ -72,7 +72,7 @@ api_test!(what_passes_says_when_to_come_back, |t| async move {
             comes_back(method, &call.send().await);
         }
     }
-    // What the service itself does wrong passes too: whoever looks after it will see.
+    // A fault of the service itself passes too: the operator of the service will see it.
     let owner = t.owner().await;
     alter(&t, &["ALTER TABLE backups RENAME TO gone_1", "ALTER TABLE router_silences RENAME TO gone_2"])
         .await;
@@ -124,7 +124,7 @@ api_test!(a_panic_ends_one_request_and_passes, |t| async move {
     t.get("/api/me").bearer(&owner.token).header("x-request-id", "mine").send().await.expect(200);
 });
 
-/// A body of which nothing comes; the clock of the runtime runs ahead, so nobody waits for it.
+/// A body that never arrives. The clock of the runtime runs ahead, so the test does not wait for it.
 async fn slow_body(engine: Engine) {
     let t = Test::with(engine, bailiwick_testkit::engine::settings()).await;
     tokio::time::pause();
@@ -178,8 +178,8 @@ api_test!(what_does_not_pass_is_another_4xx, |t| async move {
     }
 });
 
-// See spec: clients#serving-the-browser: who sends a file or confirms an import has more patience than others, and the
-// service as much.
+// See spec: clients#serving-the-browser: a caller that sends a file or confirms an import is more patient than others,
+// and so is the service.
 api_test!(what_takes_longer_is_let_take_longer, |t| async move {
     let (mut confirmations, mut uploads) = (0, 0);
     for route in bailiwick_api::routes::table() {

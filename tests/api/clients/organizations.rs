@@ -20,7 +20,7 @@ api_test!(who_creates_what, |t| async move {
             let reply = t.post(&format!("/api/{family}")).bearer(&who.token).json(body).send().await;
             let is_allowed = allowed.contains(&family);
             assert_eq!(reply.status.as_u16(), if is_allowed { 201 } else { 403 }, "{org} {family}");
-            // What he is offered is what he may.
+            // The user object offers exactly what the user may do.
             let offered =
                 me["org_permissions"].as_array().unwrap().contains(&json!(format!("manage:{family}")));
             assert_eq!(offered, is_allowed, "{org} {family}");
@@ -28,7 +28,7 @@ api_test!(who_creates_what, |t| async move {
     }
 });
 
-/// Somebody and something of an organization, and whether they get in.
+/// A user and a system of an organization, and whether they get in.
 struct Member {
     user: Persona,
     system: bailiwick_testkit::seed::Seeded,

@@ -75,7 +75,7 @@ api_test!(without_an_order_there_is_one_and_files_have_it_too, |t| async move {
     let spa = Spa::new(&running, "/api", &owner.token);
     for (path, rows) in LISTS {
         let usual = ids(&spa, path, rows).await;
-        // Newest first: what was made at the same moment goes by its id, which is made in order.
+        // Newest first. Entities made at the same moment go by their ids, which are made in order.
         let mut newest = usual.clone();
         newest.sort_by(|a, b| b.cmp(a));
         if !matches!(path, "/applications") {

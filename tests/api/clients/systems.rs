@@ -67,7 +67,7 @@ api_test!(the_first_inventory_fills_the_system, |t| async move {
         assert_eq!(spa.get(&path).await.expect(200).data()["status"], "active");
         let call = t.post("/collect/api/systems/inventory").basic(&system.key, &system.secret);
         call.header("content-type", "application/json").body(document).send().await.expect(202);
-        // The service's own worker: nobody tells it to begin.
+        // The service's own worker begins without a call from the test.
         let filled = soon("the first inventory", async || {
             let shown = spa.get(&path).await.expect(200).data();
             shown["last_inventory"].is_string().then_some(shown)
