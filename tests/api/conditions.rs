@@ -1,5 +1,5 @@
-//! Conditional requests: the tag of an entity, what is not sent twice, and changes that are refused because somebody else
-//! was faster (RFC 9110 §13; docs/clients.md).
+//! Conditional requests: the tag of an entity, answers that are not sent twice, and changes that are refused because
+//! another caller was faster (RFC 9110 §13; docs/clients.md).
 
 mod parts;
 mod races;
@@ -50,7 +50,7 @@ fn tag(reply: &Reply) -> String {
     tag.to_owned()
 }
 
-/// What is answered to somebody whose condition does not hold.
+/// Checks the answer to a request with a condition that does not hold.
 #[track_caller]
 fn refused(reply: Reply, header: &str) {
     let data = reply.expect_message(412, "precondition failed").data();
@@ -63,7 +63,8 @@ fn layer(word: &str) -> Value {
     ]})
 }
 
-/// One of each kind of the other branch, which nothing else in a test touches, and who may change all of them.
+/// One entity of each kind of the other branch, which nothing else in a test touches, and a user who may change all of
+/// them.
 async fn entities(t: &Test, tree: &Tree) -> (Persona, Vec<Entity>) {
     let owner = t.owner().await;
     let user = t.user(tree.other_reseller, &["reader"]).await;

@@ -1,11 +1,11 @@
-//! What changes by itself must not stand in the way of somebody who changes something.
+//! Values that change by themselves must not stand in the way of a caller who changes something.
 
 use super::*;
 use crate::applications::{cluster, module, send};
 use bailiwick_testkit::api_test;
 use std::time::Duration;
 
-/// Both halves of a tag: what people change, and everything that is shown.
+/// Both halves of a tag: the values that people change, and everything that is shown.
 #[track_caller]
 fn halves(tag: &str) -> (String, String) {
     let (state, shown) = tag.trim_matches('"').split_once('.').unwrap();
@@ -34,7 +34,7 @@ api_test!(what_a_system_says_of_itself_does_not_stop_a_change, |t| async move {
             // Minutes since the last heartbeat.
             _ => t.advance(Duration::from_secs(300)),
         }
-        // There is something new to see, and nothing that somebody has changed.
+        // There is something new to see, but no person has changed anything.
         let shown = ask(&seen).send().await.expect(200);
         let (before, after) = (halves(&seen), halves(&tag(&shown)));
         assert_eq!(before.0, after.0, "{heard}");

@@ -10,7 +10,7 @@ async fn at_once(calls: Vec<Call>) -> Vec<Reply> {
     join_all(tasks).await.into_iter().map(Result::unwrap).collect()
 }
 
-/// The place of the one that was faster; all others are told that they were not.
+/// The index of the request that was faster. All others must be refused for that reason.
 #[track_caller]
 fn winner(replies: Vec<Reply>) -> usize {
     let texts: Vec<String> = replies.iter().map(Reply::text).collect();
@@ -35,7 +35,7 @@ api_test!(of_changes_of_one_state_exactly_one_is_made, |t| async move {
     }
 });
 
-// A suspension is a change of what was seen too.
+// A suspension changes the entity that the caller has seen, too.
 api_test!(of_a_change_and_a_suspension_one_is_made, |t| async move {
     let tree = t.tree().await;
     let (owner, entities) = entities(&t, &tree).await;

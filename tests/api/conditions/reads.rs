@@ -1,4 +1,4 @@
-//! What a reader gets, and does not get twice.
+//! Answers that a reader gets, and does not get twice.
 
 use super::*;
 use bailiwick_policy::KeyMode;
@@ -26,7 +26,7 @@ api_test!(an_entity_that_has_not_changed_is_not_sent_again, |t| async move {
             assert!(reply.headers.contains_key("vary"), "{path} {known}");
         }
         ask("\"x\"").header("if-none-match", &tag).send().await.expect(304);
-        // What cannot be read is as good as nothing: a reader gets everything.
+        // A header that cannot be read is as good as none: a reader gets everything.
         for known in ["\"x\"", "", "x", &tag[1..], "*, \"x\"", "w/\"x\""] {
             assert_eq!(ask(known).send().await.expect(200).json(), body, "{path} {known}");
         }
@@ -82,7 +82,7 @@ api_test!(a_packed_answer_has_a_tag_of_its_own, |t| async move {
     refused(write("shorter").header("if-match", &packed).send().await, "If-Match");
 });
 
-// Who may see less gets other bytes, hence another tag, and may still say which state he has seen.
+// A caller who may see less gets other bytes, hence another tag, and may still say which state they have seen.
 api_test!(callers_who_see_different_things_have_different_tags, |t| async move {
     let tree = t.tree().await;
     let admin = t.user(tree.reseller, &["admin"]).await;
@@ -103,7 +103,7 @@ api_test!(callers_who_see_different_things_have_different_tags, |t| async move {
     let foreign = t.get(path).bearer(&reader.token).header("if-none-match", &tag(&whole));
     foreign.send().await.expect(200);
     save("second").header("if-match", &tag(&redacted)).send().await.expect(200);
-    // A secret that is another one is a change, also to somebody who is not shown it.
+    // A new secret is a change, also for a caller who may not see it.
     refused(save("third").header("if-match", &tag(&redacted)).send().await, "If-Match");
     assert_ne!(tag(&read(&reader).await), tag(&redacted));
 

@@ -1,4 +1,4 @@
-//! Changes of what somebody has seen, and of nothing else.
+//! Changes of exactly the state that a caller has seen.
 
 use super::*;
 use bailiwick_testkit::api_test;
@@ -42,7 +42,7 @@ api_test!(a_change_of_what_was_seen_is_refused_when_it_is_no_longer_so, |t| asyn
     }
 });
 
-// What guards a change must not be passed over because nobody can read it.
+// The service must not ignore a condition that it cannot read: the condition guards a change.
 api_test!(a_condition_that_cannot_be_read_changes_nothing, |t| async move {
     let tree = t.tree().await;
     let (owner, entities) = entities(&t, &tree).await;
@@ -60,7 +60,8 @@ api_test!(a_condition_that_cannot_be_read_changes_nothing, |t| async move {
     }
 });
 
-// Who may not know of it hears nothing of its state; who may hears of it before his body is read.
+// A caller who may not know of the entity learns nothing of its state. A caller who may gets the answer about its state
+// before the body is read.
 api_test!(a_condition_is_looked_at_between_scope_and_body, |t| async move {
     let tree = t.tree().await;
     let (owner, entities) = entities(&t, &tree).await;
@@ -90,7 +91,7 @@ api_test!(a_condition_is_looked_at_between_scope_and_body, |t| async move {
     }
 });
 
-// A layer is there when somebody has saved one.
+// A layer exists once a caller has saved one.
 api_test!(a_layer_is_saved_for_the_first_time_or_not_at_all, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
@@ -114,7 +115,7 @@ api_test!(a_layer_is_saved_for_the_first_time_or_not_at_all, |t| async move {
         assert_eq!(tag(&read().await), none);
         save("c").header("if-match", &none).send().await.expect(200);
         remove().send().await.expect(200);
-        // What all organizations together have is no entity that somebody could change.
+        // The merged layers of all organizations are no entity that a caller could change.
         let yaml = t.get(&format!("{path}&format=yaml")).bearer(&owner.token).header("if-none-match", "*");
         assert_eq!(yaml.send().await.expect(200).header("etag"), None);
     }
