@@ -65,7 +65,7 @@ fn settings(smtp: u16) -> Settings {
     settings
 }
 
-/// A service with a customer's system, whose alerts go to a webhook and to a mailbox.
+/// A service with a customer's system. The alerts of the system go to a webhook and to a mailbox.
 struct DeliveryTest {
     t: Test,
     system: bailiwick_testkit::seed::Seeded,
@@ -128,13 +128,13 @@ impl DeliveryTest {
         alert
     }
 
-    /// Lets time pass, and everything that is due then be told.
+    /// Lets time pass, then sends all due notifications.
     async fn after(&self, time: Duration) {
         self.t.advance(time);
         notify::run_until_idle(&self.t.app).await.unwrap();
     }
 
-    /// What the webhook was told since it was last asked: reason, status, and of which mounts in which state.
+    /// What the webhook received since the last call: the reason, the status, and the mounts with their states.
     fn heard(&self) -> Vec<String> {
         self.hook.take().iter().map(said).collect()
     }

@@ -1,4 +1,4 @@
-//! Others are to be told while somebody is being told; and what is not known of whom is to be told.
+//! Recipients that change during a notification, and configurations that cannot be read.
 
 use super::*;
 use std::time::Instant;
@@ -30,7 +30,7 @@ on_both!(a_change_while_somebody_is_being_told_tells_nobody_twice, |engine| asyn
     assert_eq!(told.heard(), ["first notification firing: a firing"]);
     assert_eq!(other.take().iter().map(said).collect::<Vec<_>>(), ["first notification firing: a firing"]);
     assert_eq!(told.mails().len(), 1);
-    // And what comes next is told once too.
+    // The next notification is sent once, too.
     told.push(&["a"], Some(0)).await;
     told.after(5 * MINUTE).await;
     assert_eq!(told.heard(), ["all alerts resolved resolved: a resolved"]);
@@ -76,9 +76,9 @@ on_both!(what_could_not_be_read_is_told_of_as_soon_as_it_can_be, |engine| async 
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
     assert_eq!((told.heard().len(), told.mails().len()), (0, 0));
-    // Known to be so: nobody looks all the time.
+    // The service keeps in mind that the configuration cannot be read, and does not read it all the time.
     assert_eq!(count(&told, "router_tenants WHERE version = 0").await, 0);
-    // It comes back without anybody saving it.
+    // The configuration comes back without being saved.
     let good = "{\"email\": true, \"webhook\": true, \"telegram\": null}";
     let mend = format!(
         "UPDATE alert_layers SET layer = [[jsonb_set(layer, '{{enabled}}', '{good}')||json_set(layer, '$.enabled', json('{good}'))]]"
@@ -91,7 +91,7 @@ on_both!(what_could_not_be_read_is_told_of_as_soon_as_it_can_be, |engine| async 
     assert_eq!(told.mails().len(), 1);
 });
 
-/// Makes it impossible to write down the end of a notification, but not to take over what somebody left.
+/// Makes it impossible to record the end of a notification, but not to take over work that another process left.
 const FORBID: [&str; 2] = [
     "CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'forbidden'; END $$",
     "CREATE TRIGGER forbidden BEFORE UPDATE ON router_groups FOR EACH ROW \
@@ -123,7 +123,7 @@ on_both!(a_process_that_cannot_write_down_the_end_leaves_no_group_behind, |engin
     told.permit().await;
     let _ = told.heard();
     let again = told.t.replica().await;
-    // What was left is looked at before the clock jumps.
+    // Before the clock jumps, the new process looks at the work that was left.
     notify::run_until_idle(&again.app).await.unwrap();
     let (id, key, secret) = (told.system.id, told.system.key.clone(), told.system.secret.clone());
     let client = Client { test: &again, system: bailiwick_testkit::seed::Seeded { id, key, secret } };

@@ -1,6 +1,6 @@
-//! What the embedded router tells a webhook and when, beside a real Prometheus Alertmanager with the document that a
-//! remote router is given (spec: alert-router#conformance). The clock of the service is moved by hand, so only the real
-//! one is waited for.
+//! The notifications of the embedded router to a webhook, and their times, beside a real Prometheus Alertmanager with
+//! the document that the service gives to a remote router (spec: alert-router#conformance). The test moves the clock of
+//! the service by hand, so it waits for the real one only.
 
 use super::*;
 use bailiwick_alerting::{
@@ -15,7 +15,7 @@ const TIMING: Timing = Timing {
     repeat_interval: Duration::from_secs(7),
 };
 
-/// What is pushed, how long the service is let go on until the webhook hears something, and its reason. Debian's
+/// The alerts pushed, how long the service may go on until the webhook gets a notification, and its reason. Debian's
 /// Alertmanager 0.25 gives no reasons; they are those of spec: alert-delivery#routing.
 type Step = (&'static [(&'static str, bool)], u64, &'static str);
 

@@ -1,7 +1,7 @@
-//! A day in the life of a fleet, all of it over HTTP: three levels say whom to tell, a system has trouble, those whom it
-//! concerns are told once by mail and once by webhook, reminded, left alone and told of the end; and who comes later can
-//! read what happened. With the embedded router, and with a real Prometheus Alertmanager that an operator has given the
-//! configuration.
+//! A day in the life of a fleet, all of it over HTTP. Three levels configure recipients, and a system has trouble. The
+//! service notifies its recipients once by mail and once by webhook, reminds them, leaves them alone during a silence
+//! and notifies them of the end; a person who comes later can read what happened. The test runs with the embedded
+//! router, and with a real Prometheus Alertmanager that an operator has given the configuration.
 
 use super::*;
 use crate::proxy::wall_clock;
@@ -75,7 +75,7 @@ impl Day {
         saved.expect_message(200, "alerting configuration updated successfully");
     }
 
-    /// What an operator does for a router that takes no configuration from the service.
+    /// The steps of an operator for a router that takes no configuration from the service.
     async fn provision(&self, tenant: OrgId) {
         let Some(real) = &self.real else { return };
         let effective = config::effective(&self.t.app, &self.t.app.db, &[tenant]).await.unwrap();
@@ -115,8 +115,8 @@ impl Day {
         }
     }
 
-    /// What people and programs are told next, as soon as it is as much as this, sorted: `owner mail [FIRING:1] Disk`,
-    /// `owner hook firing Disk`.
+    /// The next notifications of people and programs, as soon as there are this many, sorted: `owner mail [FIRING:1]
+    /// Disk`, `owner hook firing Disk`.
     async fn told(&mut self, what: &str, count: usize) -> Vec<String> {
         for _ in 0..60 {
             if self.waiting() >= count || self.real.is_some() {
@@ -177,7 +177,7 @@ async fn a_day(engine: Engine, is_remote: bool) {
     day.configure(&owner, "owner", &[]).await;
     day.configure(&distributor, "distributor", &["critical"]).await;
     day.configure(&customer, "customer", &[]).await;
-    // Of another branch: nobody there hears of any of it.
+    // In another branch: its recipients get no notification of any of it.
     day.configure(&stranger, "stranger", &[]).await;
     day.provision(tree.customer).await;
 
@@ -185,14 +185,14 @@ async fn a_day(engine: Engine, is_remote: bool) {
     assert_eq!(day.told("the first alert", 6).await, firing(&ALL, "Disk"));
     day.push("Backup", "warning", true).await;
     assert_eq!(day.told("the second alert", 4).await, firing(&TWO, "Backup"));
-    // Said again by the system it is no news, but after a while everybody is reminded.
+    // The same alerts pushed again are no news, but after a while every recipient is reminded.
     day.push("Disk", "critical", true).await;
     day.push("Backup", "warning", true).await;
     let mut reminded = [firing(&ALL, "Disk"), firing(&TWO, "Backup")].concat();
     reminded.sort();
     assert_eq!(day.told("the reminders", 10).await, reminded);
 
-    // Somebody of the distributor sees it and wants to hear no more of the disk.
+    // A user of the distributor sees it and wants no more notifications about the disk.
     let of_customer = format!("?organization_id={}", tree.customer);
     let listed = day.get(&distributor, &format!("/alerts{of_customer}&alertname=Disk")).await;
     let fingerprint = listed["alerts"][0]["fingerprint"].as_str().unwrap().to_owned();
@@ -202,14 +202,14 @@ async fn a_day(engine: Engine, is_remote: bool) {
     silences.json(body).send().await.expect_message(200, "alert silenced successfully");
     assert_eq!(day.told("the reminder of the other", 4).await, firing(&TWO, "Backup"));
 
-    // Both end, the silenced one quietly. What comes afterwards is heard.
+    // Both alerts end, the silenced one without a notification. Later alerts lead to notifications again.
     day.push("Disk", "critical", false).await;
     day.push("Backup", "warning", false).await;
     assert_eq!(day.told("the end", 4).await, each(&TWO, "[RESOLVED]", "resolved", "Backup"));
     day.push("Fan", "critical", true).await;
     assert_eq!(day.told("the last alert", 6).await, firing(&ALL, "Fan"));
 
-    // Who comes later reads what happened, within his own organization.
+    // A user who comes later reads what happened, within their own organization.
     let history = async |who: &Persona| {
         let rows = day.get(who, "/alerts/history?sort_by=alertname&sort_direction=asc").await;
         let rows = rows["alerts"].as_array().unwrap().clone();

@@ -18,7 +18,7 @@ on_both!(
         told.after(MINUTE).await;
         let (t, tenant) = (&told.t, told.system_organization().await);
         let owner = t.owner().await;
-        // As a process does that has something to tell.
+        // As a process does that has a notification to send.
         let later = t.app.now().plus(MINUTE * 60);
         let mut tx = t.app.db.begin().await.unwrap();
         let taken = delivery::take(&mut tx, t.app.fresh(), later, later, &[tenant]).await.unwrap();

@@ -1,9 +1,9 @@
-//! One who is slow, or has much to say, is not in the way of the others.
+//! A recipient that is slow, or a tenant with many notifications, is not in the way of the others.
 
 use super::*;
 use bailiwick_testkit::seed::Seeded;
 
-/// Alerts of these names that began long ago: each is a group that is told of at once.
+/// Alerts of these names that began long ago: each is a group that is due at once.
 fn old(names: impl Iterator<Item = String>) -> String {
     let start = ManualClock::START.minus(10 * MINUTE).rfc3339(0);
     let alerts: Vec<Value> = names

@@ -6,7 +6,7 @@ use bailiwick_alerts::config::{LastFailure, last_failures};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl DeliveryTest {
-    /// What is known of failures: channel, recipient, reason.
+    /// The known failures: channel, recipient, reason.
     async fn failures(&self) -> Vec<String> {
         let layer: Layer = serde_json::from_value(self.layer()).unwrap();
         let shown = |f: LastFailure| format!("{} {}: {}", f.channel, f.recipient, f.reason);
@@ -50,14 +50,15 @@ on_both!(what_is_final_waits_for_the_next_flush_and_is_shown, |engine| async {
     let warning = "webhook hook: delivery failed at 2026-03-04T10:00:30Z: answered with status 400";
     assert_eq!(shown["warnings"], json!([warning]));
     told.after(5 * MINUTE).await;
-    // Who was told is not told again; who was not is.
+    // The next flush leaves out the recipient that got the notification, and notifies the one that did not.
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
-    // What is over stays in the group until it is told.
+    // A resolved alert stays in the group until the notification of its end.
     told.push(&["a"], Some(0)).await;
     told.hook.answer_by(|_| Answer::status(302).header("location", "http://127.0.0.1:1/"));
     told.after(5 * MINUTE).await;
     assert_eq!(told.mails().len(), 2);
-    // Nothing is said of what it was never told of, so what is shown is still the last time.
+    // The webhook never got the alert, so it gets no notification of the end. The failure shown is still the earlier
+    // one.
     assert_eq!(told.failures().await, ["webhook hook: answered with status 400"]);
     told.hook.answer_by(|_| Answer::status(200));
     told.push(&["b"], None).await;
@@ -93,7 +94,7 @@ on_both!(a_slow_recipient_keeps_nobody_waiting, |engine| async {
     told.client().push(&json!([other]).to_string()).await.expect(200);
     told.t.advance(29 * SECOND);
     eventually("the first mail", async || told.mails().len() == 1).await;
-    // Another group is told while the first one still waits for its webhook.
+    // The notification of another group goes out while the first one still waits for its webhook.
     told.t.advance(SECOND);
     eventually("the other mail", async || told.mails().len() == 2).await;
     assert_eq!(told.counted("webhook")[0], 0);
@@ -128,7 +129,7 @@ on_both!(a_configuration_that_cannot_be_read_keeps_nobody_else_waiting, |engine|
     told.push(&["a"], None).await;
     told.after(30 * SECOND).await;
     assert_eq!(told.heard(), ["first notification firing: a firing"]);
-    // Saved again: what waited is told.
+    // After the configuration is saved again, the waiting notification goes out.
     told.t.alert_layer(tree.customer, told.layer()).await;
     told.after(SECOND).await;
     assert_eq!(told.heard(), ["first notification firing: other firing"]);

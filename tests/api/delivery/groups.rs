@@ -1,4 +1,4 @@
-//! What is said of a group, and when.
+//! The notifications of a group, and their times.
 
 use super::*;
 use bailiwick_alerts as alerting;
@@ -28,7 +28,7 @@ on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
     told.after(5 * MINUTE).await;
     assert_eq!(told.heard(), ["some alerts resolved firing: a resolved, b firing"]);
     told.after(5 * MINUTE).await;
-    // What is over and told has left.
+    // An alert has left the group after the notification of its end.
     told.push(&["c"], None).await;
     told.after(5 * MINUTE).await;
     assert_eq!(told.heard(), ["new alerts added firing: b firing, c firing"]);
@@ -43,7 +43,7 @@ on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
     let name = subjects[0].strip_prefix("[FIRING:1] DiskFull ").unwrap().to_owned();
     let expected = ["[FIRING:1]", "[FIRING:2]", "[FIRING:1]", "[FIRING:2]", "[RESOLVED]"];
     assert_eq!(subjects, expected.map(|head| format!("{head} DiskFull {name}")));
-    // Nothing of the group is left but what was said.
+    // The group leaves nothing behind but its rows in the notification log.
     let count = async |table: &str| {
         Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}")).count(&told.t.app.db).await.unwrap()
     };
@@ -53,7 +53,7 @@ on_both!(one_mail_and_one_webhook_for_each_news, |engine| async {
 // Proves spec: acceptance#scenarios 34.
 on_both!(a_webhook_and_a_mail_say_exactly_this, |engine| async {
     let told = DeliveryTest::start(engine).await;
-    // One who wants no HTML, and says nothing of his language.
+    // A recipient who wants no HTML, and does not state a language.
     let mut layer = told.layer();
     let plain = json!({"address": "plain@example.org", "format": "plain"});
     layer["email_recipients"].as_array_mut().unwrap().push(plain);
@@ -163,7 +163,7 @@ on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine
     told.after(30 * SECOND).await;
     assert_eq!((told.heard().len(), told.mails().len()), (1, 1));
     let organization = told.system_organization().await;
-    // In front of those who are there, in another language, and one more webhook.
+    // The change adds a recipient in front of the present ones, another language, and one more webhook.
     let other = Recorder::start(|_| Answer::status(200)).await.unwrap();
     let mut layer = told.layer();
     layer["email_recipients"] = json!([{"address": "new@example.org"}, {"address": "noc@example.org"}]);
@@ -175,7 +175,7 @@ on_both!(a_change_of_the_configuration_acts_at_once_and_repeats_nothing, |engine
     assert_eq!(other.take().iter().map(said).collect::<Vec<_>>(), ["first notification firing: a firing"]);
     let mails = told.mails();
     assert_eq!((mails.len(), mails[1].to[0].as_str()), (2, "new@example.org"));
-    // Nobody any more; and what happens meanwhile is told when there is somebody again.
+    // There is no recipient any more. An alert of this time leads to a notification once there is a recipient again.
     told.t.alert_layer(organization, json!({"enabled": {}})).await;
     told.push(&["b"], None).await;
     told.after(10 * MINUTE).await;
@@ -202,7 +202,7 @@ on_both!(rows_stay_until_the_end_is_told_and_not_for_ever, |engine| async {
     assert_eq!((told.heard().len(), rows().await), (2, 1));
     told.after(2 * MINUTE).await;
     assert_eq!(rows().await, 0);
-    // Nobody can be told: kept for 45 min.
+    // No recipient can be notified: the group is kept for 45 min.
     told.push(&["b"], None).await;
     told.after(30 * SECOND).await;
     assert_eq!(told.heard().len(), 1);

@@ -4,7 +4,7 @@ use super::*;
 use bailiwick_domain::OrgType;
 use std::collections::BTreeSet;
 
-/// Tenants, all below one reseller whose webhook hears of every alert.
+/// Tenants, all below one reseller with a webhook that is notified of every alert.
 const TENANTS: usize = 25;
 
 /// Alerts of each, every one of them a group.

@@ -1,4 +1,4 @@
-//! Times in which nobody could refresh alerts, and clocks that are set back.
+//! Times in which no system could refresh its alerts, and clocks that are set back.
 
 use super::*;
 use bailiwick_alerts as alerting;
@@ -9,7 +9,7 @@ async fn watched(engine: Engine) -> DeliveryTest {
     DeliveryTest::with(engine, |settings| settings.alerting.short_outage = MINUTE).await
 }
 
-/// Ends what the process does by itself.
+/// Ends the background work of the process.
 async fn stop(t: &Test) {
     t.app.stop.cancel();
     t.app.tasks.close();
@@ -74,7 +74,7 @@ on_both!(a_process_that_cannot_learn_of_an_outage_waits, |engine| async {
     assert!(notify::run_until_idle(&again.app).await.is_err());
     assert!(alerting::sweep_history(&again.app).await.is_err());
     rename("router_life_away", "router_life").await;
-    // Neither told nor ended by whoever comes first.
+    // The first process to come neither notifies of the end nor ends the alert.
     assert_eq!(alerting::sweep_history(&again.app).await.unwrap(), Some(0));
     notify::run_until_idle(&again.app).await.unwrap();
     assert_eq!(told.heard(), [""; 0]);
@@ -130,7 +130,7 @@ on_both!(a_clock_that_is_set_back_keeps_nobody_waiting, |engine| async {
     told.push(&["b"], None).await;
     told.after(Duration::ZERO).await;
     assert_eq!(told.heard(), ["new alerts added firing: a firing, b firing"]);
-    // What was told by the wrong clock is told again when it is time.
+    // A notification that was sent by the wrong clock is repeated when it is time.
     let told = DeliveryTest::start(engine).await;
     told.t.advance(24 * 60 * MINUTE);
     told.push(&["a"], None).await;

@@ -40,7 +40,7 @@ on_both!(a_process_that_stops_finishes_its_try_and_writes_it_down, |engine| asyn
     told.t.app.stop.cancel();
     told.t.app.tasks.close();
     told.t.app.tasks.wait().await;
-    // Given back: nobody has to wait for the lease.
+    // The process has given its lease back, so the next process does not have to wait for the lease to end.
     let again = told.t.replica().await;
     again.advance(10 * MINUTE);
     notify::run_until_idle(&again.app).await.unwrap();
@@ -51,7 +51,7 @@ on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engi
     let told = DeliveryTest::start(engine).await;
     told.push(&["a"], None).await;
     told.after(Duration::ZERO).await;
-    // Somebody else has taken the tenant, begun the flush, and died.
+    // Another process has claimed the tenant, begun the flush, and died.
     let (dead, now) = (uuid::Uuid::from_u128(1), told.t.app.now());
     let mut tx = told.t.app.db.begin().await.unwrap();
     let q = Q::new("UPDATE router_tenants SET holder = ?, held_until = ?");
@@ -67,7 +67,7 @@ on_both!(what_a_dead_process_had_begun_is_done_after_the_end_of_its_lease, |engi
     assert_eq!(q.count(&told.t.app.db).await.unwrap(), 0);
 });
 
-/// Both processes look for what is due all the time.
+/// Both processes look for due groups all the time.
 // Proves spec: alert-guarantees#guarantees 30.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_send_each_notification_once() {
