@@ -46,7 +46,7 @@ async fn act(t: &Test, who: &Persona, method: &str, path: &str, body: Value) -> 
     reply.data()
 }
 
-/// Somebody who is told.
+/// A recipient of events.
 struct Hook {
     sink: Recorder,
 }

@@ -15,7 +15,7 @@ async fn run(t: &Test) {
     deliver::run_until_idle(&t.app).await.unwrap();
 }
 
-/// What has arrived since the last time, in the order of events.
+/// The events that have arrived since the last call, in their order.
 fn arrived(hook: &Hook) -> Vec<Value> {
     let mut all: Vec<Value> = hook.sink.take().iter().map(|r| r.json().unwrap()).collect();
     all.sort_by_key(|e| e["sequence"].as_str().unwrap().parse::<u64>().unwrap());
@@ -52,7 +52,7 @@ api_test!(events_arrive_signed_as_they_are_listed_at_who_may_read_them, |s| sett
         &["system.updated"],
         &["system.updated"],
         &["system.updated"],
-        // While it was suspended nothing was told to it.
+        // While the organization was suspended, it got no event.
         &["customer.reactivated"],
     ];
     for ((admin, hook, made), expected) in hooks.iter().zip(expected) {
@@ -63,7 +63,7 @@ api_test!(events_arrive_signed_as_they_are_listed_at_who_may_read_them, |s| sett
         }
         let arrived = arrived(hook);
         assert_eq!(types(&arrived), expected);
-        // Whoever was suspended has to sign in again.
+        // A user of a suspended organization has to sign in again.
         let admin = &t.session(admin.id).await;
         let mut listed = act(
             &t,
@@ -169,7 +169,8 @@ api_test!(a_recipient_can_ask_for_time_or_for_no_more, |s| settings(s), |t| asyn
     rename(&t, &owner, &system, "B").await;
     run(&t).await;
     assert!(hook.sink.requests().is_empty());
-    // Enabled again it gets what it was told of before; what has happened meanwhile can be replayed.
+    // Once enabled again, the subscription gets the events that waited for it. Events of the time between can be
+    // replayed.
     hook.sink.answer_by(|_| Answer::status(200));
     act(&t, &owner, "PUT", &format!("/events/subscriptions/{id}"), json!({"enabled": true})).await;
     t.advance(Duration::from_secs(3600));
@@ -332,7 +333,7 @@ api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async
     assert_eq!(hook.sink.take().len(), 60);
 });
 
-/// Whoever holds a subscription, or its deliveries, keeps no events from being numbered.
+/// A transaction that holds a subscription, or its deliveries, keeps no events from being numbered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn numbers_are_given_while_a_subscription_is_held() {
     let t = Test::start(Engine::Postgres, settings).await;
@@ -349,7 +350,7 @@ async fn numbers_are_given_while_a_subscription_is_held() {
     tx.commit().await.unwrap();
 }
 
-/// Retention waits for whoever gives numbers before it takes any event, so that the two are never in a ring.
+/// Retention waits for the process that numbers events before it takes any event, so that the two never wait in a ring.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retention_takes_the_position_before_the_events() {
     let t = Test::start(Engine::Postgres, |s| s.events.most = 1).await;

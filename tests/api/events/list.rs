@@ -1,4 +1,4 @@
-//! What is told, in which order, and to whom.
+//! Which events there are, in which order, and for whom.
 
 use super::{act, read, settle, types};
 use bailiwick_alerts::liveness_monitor;
@@ -40,7 +40,7 @@ api_test!(every_step_in_the_life_of_organizations_users_and_systems_is_told_in_o
         act(&t, &owner, "PUT", &format!("{path}/{id}"), body("Changed")).await;
         life(&t, &owner, &format!("{path}/{id}")).await;
         let told = read(&t, &owner, &format!("object_id={id}")).await;
-        // With the organization goes what was told of it; that it is gone is told to the one above.
+        // The events of an organization go with it. The one above gets the event that it is gone.
         assert_eq!(types(&told), [format!("{family}.destroyed")]);
         assert_eq!(told[0]["data"]["name"], "Changed");
         assert_eq!(told[0]["subject"], Value::Null);
@@ -183,8 +183,8 @@ api_test!(nobody_reads_of_what_he_could_not_read_now, |t| async move {
     for who in [other, other_customer] {
         assert!(read(&t, who, &mine).await.is_empty());
     }
-    // To another branch: who had it hears that it has left and nothing else of it any more; who has it now hears
-    // nothing of the time before.
+    // The system moves to another branch. The organizations that had it read that it has left, and nothing else of it
+    // any more. The organizations that have it now read nothing of the time before.
     let body = json!({"organization_id": tree.other_customer});
     act(&t, &owner, "PUT", &format!("/systems/{id}"), body).await;
     let expected = ["system.created", "system.registered", "system.left", "system.reassigned"];
@@ -296,7 +296,7 @@ async fn several_processes_number_together() {
     assert_eq!(numbers, (1..=100).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
-// Whom an event belongs to is decided when it happens, not when it gets its number.
+// The moment of an event decides which organizations it belongs to, not the moment at which it gets its number.
 api_test!(what_is_destroyed_or_moved_before_it_has_a_number_is_told_as_it_was, |t| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     let admin = t.user(tree.customer, &["admin"]).await;

@@ -7,7 +7,7 @@ use bailiwick_testkit::{Call, Persona, Test, api_test};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-/// What a reader of a stream gets, block by block.
+/// The blocks that a reader of a stream gets.
 struct Reader {
     body: BodyDataStream,
     text: String,

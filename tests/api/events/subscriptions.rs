@@ -1,4 +1,4 @@
-//! Subscriptions: who may have them, what they take, what their secrets are.
+//! Subscriptions: their owners, their fields, and their secrets.
 
 use super::{Hook, act, create, settings};
 use bailiwick_domain::{Error, OrgId, OrgType, org::OrgRef};
@@ -35,7 +35,7 @@ api_test!(a_subscription_is_made_shown_changed_and_removed, |s| settings(s), |t|
         (list["subscriptions"][0]["id"].as_str(), &list["pagination"]["total_count"]),
         (Some(id), &json!(1))
     );
-    // Below it one may have them too; beside and above nobody sees them.
+    // A caller above may create subscriptions for the organization and read them. Callers below and beside see none.
     let above = t.user(tree.distributor, &["admin"]).await;
     let body = json!({"name": "Theirs", "url": hook.url(), "types": ["*"], "organization_id": tree.reseller});
     act(&t, &above, "POST", "/events/subscriptions", body).await;
@@ -90,7 +90,8 @@ api_test!(what_cannot_be_subscribed_to, |s| settings(s), |t| async move {
     }
     let body = json!({"name": "n", "url": "http://127.0.0.1:9/x", "types": ["nothing.*"]});
     post(body).send().await.expect_fields(&[("types", "invalid_value")]);
-    // Who cannot read something cannot have it sent; and only who decides about alerts decides about this.
+    // A user who cannot read something cannot have it sent. Only a user who decides about alerts decides about
+    // subscriptions.
     for role in ["support", "backoffice", "reader"] {
         let other = t.user(tree.customer, &[role]).await;
         let call = t.post("/api/events/subscriptions").bearer(&other.token).json(json!({}));
@@ -159,7 +160,7 @@ api_test!(addresses_and_secrets_are_shown_to_people_in_person, |s| settings(s), 
         let list = call("GET", "/events/subscriptions", Value::Null).await.expect(200).data();
         assert_eq!(list["subscriptions"][0]["url"], hidden.as_str());
         assert_eq!(one("GET", &path, Value::Null).await["url"], hidden.as_str());
-        // As it was shown it is sent back: what is stored stays.
+        // The client sends the URL back as it was shown: the stored URL stays.
         let whole = json!({"name": "Renamed", "url": hidden, "types": ["system.*"]});
         assert_eq!(one("PUT", &path, whole).await["url"], hidden.as_str());
         assert_eq!(shown(&t, &admin, made["id"].as_str().unwrap()).await["url"], json!(hook.url()));
@@ -184,7 +185,7 @@ api_test!(another_address_needs_the_permissions_of_what_it_is_told, |s| settings
     let admin = t.user(tree.reseller, &["admin"]).await;
     let hook = Hook::start().await;
     let made = create(&t, &admin, &hook, &["user.*"]).await;
-    // Whoever decides about alerts, but reads no users; no built-in role is so.
+    // A caller who decides about alerts, but reads no users. No built-in role is so.
     let document = BUILT_IN_JSON.replace("\"read:users\", ", "");
     let effective = Catalogue::parse(&document).unwrap().effective(OrgType::Reseller, &["admin".to_owned()]);
     assert!(effective.set().contains(Permission::ManageAlerts));
