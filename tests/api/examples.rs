@@ -1,5 +1,5 @@
-//! The examples of the API reference: one walk through every operation, on both engines. What it sends and gets is
-//! `crates/api/src/openapi/examples.json`, from which the document takes them; `make examples` writes the file anew.
+//! The examples of the API reference: one walk through every operation, on both engines. Its requests and answers are
+//! `crates/api/src/openapi/examples.json`, from which the document takes them; `make examples` rewrites the file.
 
 mod alerts;
 mod appliance;
@@ -15,7 +15,7 @@ use book::{Book, Sent, Who};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 
-/// For the router elsewhere that tells what has ended.
+/// The secret of a remote router, which reports ended alerts.
 const HISTORY_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 fn settings(settings: &mut Settings) {

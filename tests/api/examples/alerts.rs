@@ -1,4 +1,4 @@
-//! Alerts on both sides, who is told of them, and events.
+//! Alerts on both sides, their recipients, and events.
 
 use super::{tree::Places, *};
 use bailiwick_events as events;
@@ -124,7 +124,7 @@ async fn handling(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &S
 
 async fn told(b: &mut Book<'_>, owner: &Persona, system: &Seeded) {
     let sink = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    // What has happened before is none of the subscription's.
+    // The subscription gets no event of the time before it.
     events::number_all(&b.test.app).await.unwrap();
     b.hide(&sink.url(), "https://hooks.example.org");
     let all = "/events/subscriptions";

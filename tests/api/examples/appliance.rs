@@ -9,7 +9,7 @@ const OLD_SECRET: &str = "4f1c0e5d7a3b9c8e6f2d1a0b3c4d5e6f7a8b9c0d";
 const LOGO: &str =
     r#"<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"><rect width="4" height="4"/></svg>"#;
 
-/// What a small cluster says of itself.
+/// The document of a small cluster.
 fn document(mail: &str) -> Value {
     json!({
         "installation": "nethserver",

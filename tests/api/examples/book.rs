@@ -1,4 +1,4 @@
-//! Calls an operation, keeps what was sent and answered, and hides what differs from run to run or is secret.
+//! Calls an operation, keeps the request and the answer, and hides values that differ from run to run or are secret.
 
 use bailiwick_api::routes::{Route, table};
 use bailiwick_testkit::{Reply, Test, seed::Seeded};
@@ -13,12 +13,12 @@ const MOST_BYTES: usize = 8192;
 /// Lists longer than that are cut, in answers of more than [`LONG`] bytes.
 const FEW: usize = 2;
 const LONG: usize = 2048;
-/// The number of an event, which depends on what else has happened at the same time.
+/// The number of an event, which depends on other events of the same time.
 const SEQUENCE: &str = "68";
-/// Fields whose values are secrets, or drawn.
+/// Fields with values that are secret or drawn.
 const SECRETS: [&str; 6] = ["system_secret", "system_key", "token", "secret", "key_public", "fingerprint"];
 
-/// Whose credential a call carries.
+/// The credential that a call carries.
 pub enum Who<'a> {
     Nobody,
     Bearer(&'a str),
@@ -84,7 +84,7 @@ fn form(parts: &[(&str, Option<&str>, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// Every operation with what was sent and answered.
+/// Every operation with its request and its answer.
 pub struct Book<'t> {
     pub test: &'t Test,
     routes: BTreeMap<String, Route>,
@@ -121,7 +121,7 @@ impl<'t> Book<'t> {
     async fn send(&mut self, who: Who<'_>, operation: &str, at: &str, sent: &Sent<'_>) -> Reply {
         let route = self.routes.get(operation).unwrap_or_else(|| panic!("no operation {operation}")).clone();
         assert!(fits(&route.path, at), "{operation} is at {}, not at {at}", route.path);
-        // What is ordered by time has one order.
+        // Each call has its own time, so that an order by time is always the same.
         self.test.advance(Duration::from_secs(1));
         let call = self.test.call(route.method.clone(), &format!("/api{at}"));
         let call = match who {
@@ -191,15 +191,15 @@ impl<'t> Book<'t> {
 
     /// Shows something else in its place.
     pub fn hide(&mut self, what: &str, shown: &str) {
-        // What is shown instead may come back: it stands for itself.
+        // A replacement may come back as input: it stands for itself.
         let is_known = |(before, after): &(String, String)| before == what || after == what;
         if !what.is_empty() && !self.hidden.iter().any(is_known) {
             self.hidden.push((what.to_owned(), shown.to_owned()));
         }
     }
 
-    /// Secrets and what was drawn, wherever an answer names them, look like such ones from now on; what a clock said
-    /// is the same in every run.
+    /// Replaces secrets and drawn values by others of the same form, wherever answers name them from now on. Durations
+    /// and numbers of events get values that are the same in every run.
     fn settle(&mut self, answer: &mut Value) {
         match answer {
             Value::Array(items) => items.iter_mut().for_each(|item| self.settle(item)),
@@ -227,7 +227,7 @@ impl<'t> Book<'t> {
             let token = text.rsplit('/').next().unwrap_or_default();
             self.hide(token, &drawn(self.hidden.len() + 1, 43));
         } else if SECRETS.contains(&key) {
-            // What is before it says of what kind it is; some have a public part.
+            // The part before the separator names the kind of the secret; some secrets have a public part.
             let rest = text.split_once(['_', '-']).map_or(text, |(_, rest)| rest);
             for part in rest.split('.') {
                 let is_upper = !part.bytes().any(|b| b.is_ascii_lowercase());

@@ -40,7 +40,7 @@ pub async fn walk(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &S
     inventory(b, owner, system).await;
     applications(b, owner, places).await;
     b.say(owner, "updateSystem", &at, json!({"name": "Milan", "notes": "Third floor"})).await;
-    // Its name leads nowhere, so nobody is reached.
+    // Its name leads nowhere, so the check reaches no appliance.
     let body = json!({"name": "Rome firewall", "organization_id": places.customer});
     let made = b.test.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
     let at = format!("/systems/{}", text(&made, "id"));

@@ -1,4 +1,4 @@
-//! Organizations: the three families from birth to end, and what spans them.
+//! Organizations: the three families from birth to end, and operations across them.
 
 use super::*;
 
