@@ -1,8 +1,8 @@
 //! How PostgreSQL runs the heaviest lists and totals with 2,000 organizations and 100,000 systems (docs/tree.md).
 //!
 //! The statements are not repeated here: the lists themselves run, several times so that plans made for all parameters
-//! come up as well, and the server tells by `auto_explain` what it did. So this is about rows really read and sorted,
-//! not about estimates. Between the lists a marker statement says in the server's log what comes next.
+//! come up as well, and the server reports by `auto_explain` what it did. So this is about rows really read and sorted,
+//! not about estimates. Between the lists a marker statement names the next list in the server's log.
 
 use bailiwick_app::{App, Catalogue, bootstrap};
 use bailiwick_demo::{self as demo, Plan};
@@ -41,7 +41,7 @@ const FAR: PageRequest = PageRequest { page: 40, page_size: 20 };
 const REPEATS: usize = 7;
 const MARKER: &str = "next: ";
 
-/// What the plans of one list may cost, in rows.
+/// The rows that the plans of one list may cost.
 #[derive(Clone, Copy)]
 struct Bounds {
     /// Read from one large table, those thrown away included.
@@ -50,7 +50,7 @@ struct Bounds {
     sorted: u64,
 }
 
-/// A page of an order by a column of the row: the page, and what a join throws away.
+/// A page of an order by a column of the row: the page, and the rows that a join throws away.
 const INDEX_RANGE: Bounds = Bounds { read: 100, sorted: 60 };
 /// A page of a computed order: a sixteenth of the distributor's scope; all of the greatest customer's.
 const COMPUTED: Bounds = Bounds { read: 2_000, sorted: 2_000 };
@@ -124,7 +124,8 @@ async fn callers(db: &Db) -> Callers {
     }
 }
 
-/// One connection, so that the log is in order, whose plans the server logs with the rows they really saw.
+/// One connection, so that the log is in order. The server logs the plans of the connection with the rows that they
+/// really saw.
 async fn observed(cluster: &Cluster) -> Db {
     let settings = [
         "session_preload_libraries=auto_explain",
@@ -216,7 +217,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
     done.push((label, INDEX_RANGE));
 }
 
-/// A page of inactive systems that a search finds, but for what is found once.
+/// A page of inactive systems that a search finds. The search itself, which runs once, is not measured.
 async fn run_ranked(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut Vec<(String, Bounds)>) {
     let statuses = Some(vec![systems::StatusFilter::Is(SystemStatus::Inactive)]);
     let filter = systems::SystemFilter { search: Some("srl".into()), statuses, ..Default::default() };

@@ -8,7 +8,7 @@ use bailiwick_store::history::{
     stats,
 };
 
-/// What fires is few, and may be read and sorted as a whole.
+/// Few alerts fire. They may be read and sorted as a whole.
 const FIRING: Bounds = Bounds { read: 2_000, sorted: 2_000 };
 
 const ROWS: [&str; 5] = [

@@ -8,8 +8,8 @@ use bailiwick_store::{
 
 /// A system with applications or none is read for each row as well.
 const RANGE: Bounds = Bounds { read: 200, sorted: 200 };
-/// By what is said once for a system, a customer's are read and sorted as a whole. Those on systems of one name are
-/// sorted by id anyway.
+/// Ordered by a column of the system, a customer's applications are read and sorted as a whole. Those on systems of one
+/// name are sorted by id anyway.
 const WHOLE: Bounds = Bounds { read: 8_000, sorted: 5_000 };
 
 async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {

@@ -1,4 +1,4 @@
-//! What is due of a subscription, and where a replay begins, among 100,000 events of which half wait.
+//! The due deliveries of a subscription, and the start of a replay, among 100,000 events of which half wait.
 
 use super::*;
 use bailiwick_store::events::{Sight, deliveries, first_since};
@@ -19,7 +19,7 @@ const ROWS: [&str; 4] = [
 
 /// A batch, whatever waits behind it.
 const BATCH: i64 = 16;
-/// The batch, and what is out of order around a time.
+/// The batch, and the rows that are out of order around a time.
 const MOST: u64 = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

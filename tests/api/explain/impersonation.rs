@@ -9,7 +9,7 @@ use bailiwick_store::impersonation::{
     sessions::{self, Side},
 };
 
-/// By ids: what is asked for, and no more.
+/// By ids: the rows asked for, and no more.
 const BY_ID: Bounds = Bounds { read: 4, sorted: 30 };
 /// A page.
 const PAGE_OF: Bounds = Bounds { read: 400, sorted: 200 };

@@ -1,5 +1,5 @@
-//! What the statements of every queue read, whatever the server believes of the tables: what they claim and some more,
-//! not what waits. Rows and buffers are counted as the server tells them, of the statements that the product runs.
+//! The rows that the statements of every queue read, whatever the server believes of the tables: the claimed rows and
+//! some more, not the backlog. The server reports the rows and buffers of the statements that the product runs.
 
 use super::*;
 use bailiwick_store::catalogue;
@@ -14,7 +14,7 @@ mod sweep;
 /// Rows that are gone in front of the backlog; a million by BAILIWICK_TEST_DEAD_ROWS=1000000.
 const DEAD_ROWS: u64 = 100_000;
 
-/// What a step may cost.
+/// The cost that a step may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// A claim of sixteen.
@@ -31,7 +31,7 @@ impl Cost {
     /// Rows read from queues by one statement, those thrown away included.
     const fn rows(self) -> u64 {
         match self {
-            // Sixteen, and what the claims before it have leased, and what is looked for about each.
+            // Sixteen rows, the rows that earlier claims have leased, and the rows looked up for each.
             Cost::Claim => 500,
             Cost::Step => 3_000,
             Cost::Tenants => 1_500,
@@ -73,7 +73,7 @@ impl Room<'_> {
     }
 }
 
-/// What a plan reads from queues.
+/// The rows that a plan reads from queues.
 #[derive(Default)]
 struct Read {
     rows: u64,
@@ -166,7 +166,7 @@ async fn queues_cost_what_they_claim_whatever_is_believed_of_them() {
     );
 }
 
-/// The fixed statements that look for work, or change what is claimed, and were not run.
+/// The fixed statements that look for work, or change claimed rows, and were not run.
 fn unseen(plans: &[(String, Value)]) -> Vec<&'static str> {
     let seen: BTreeSet<&str> = plans.iter().filter_map(|(_, plan)| plan["Query Text"].as_str()).collect();
     catalogue::STATEMENTS
@@ -174,7 +174,7 @@ fn unseen(plans: &[(String, Value)]) -> Vec<&'static str> {
         .filter(|(name, text)| fill::is_looked_at(name, text))
         .filter(|(_, text)| {
             let text = Q::new(text).text_for(true);
-            // Some go on behind what is fixed.
+            // Some statements go on after the fixed part.
             !seen.iter().any(|seen| seen.starts_with(text.as_str()))
         })
         .map(|(name, _)| *name)

@@ -1,4 +1,4 @@
-//! What a suspension writes: rows, each in its page, and no index (docs/tree.md).
+//! The writes of a suspension: rows, each in its page, and no index (docs/tree.md).
 
 use super::*;
 use bailiwick_policy::{Action, Caller, OrgTarget, decide};
@@ -7,7 +7,8 @@ use bailiwick_store::{
     organizations::lifecycle::{self, Affected, Kind},
 };
 
-/// The rows of organizations this connection has written and not told of yet, and how many of them without any index.
+/// The rows of `organizations` that this connection has written and not yet reported, and how many of them were written
+/// without any index.
 async fn written(tx: &mut Tx) -> (i64, i64) {
     let sql = "SELECT pg_stat_get_xact_tuples_updated(oid), pg_stat_get_xact_tuples_hot_updated(oid) \
          FROM pg_class WHERE relname = 'organizations'";
@@ -36,7 +37,7 @@ async fn turn(db: &Db, id: OrgId, at: Option<Ts>) -> Affected {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_suspension_writes_no_index() {
     let cluster = Cluster::start().await.unwrap();
-    // Whoever looks at the tables keeps what was there before from making room.
+    // A process that reads the tables keeps the old rows there from making room.
     cluster.execute("ALTER SYSTEM SET autovacuum = off").await.unwrap();
     cluster.execute("SELECT pg_reload_conf()").await.unwrap();
     let plan = Plan { organizations: 2_000, systems: 2_000, users: None, applications: false, seed: 1 };

@@ -71,7 +71,7 @@ pub enum State {
     PlannedEmpty,
     /// They were when they had many rows, of which few are left.
     AnalyzedFull,
-    /// In front of the backlog are rows that are no more, and that nobody has cleared away.
+    /// In front of the backlog are deleted rows that no vacuum has removed.
     Dead,
 }
 
@@ -139,8 +139,8 @@ pub async fn prepare(db: &Db, cluster: &Cluster, state: State, dead: u64) {
     }
 }
 
-/// Statements about queues that do not look for work: what they read is asked for by people, is of one object, or is
-/// reported by a rehearsal of retention; those of a process that starts alone on SQLite.
+/// Statements about queues that do not look for work: they read rows for people, rows of one object, or rows that a
+/// rehearsal of retention reports; and those of a process that starts alone on SQLite.
 const OTHERS: &[&str] = &[
     "stats::SUBSCRIPTIONS",
     "inventory::queue::QUARANTINED",

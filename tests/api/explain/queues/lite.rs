@@ -32,7 +32,7 @@ async fn queues_are_read_by_index_on_sqlite() {
             Q::new(&named).run(&mut tx).await.unwrap();
             tx.commit().await.unwrap();
         }
-        // What is believed is read when the file is opened, and so it is then that it is forgotten.
+        // SQLite reads its statistics when it opens the file, so reopening makes it forget the old ones.
         db.close().await;
         let db = Db::open(&options).await.unwrap();
         for (name, text) in catalogue::STATEMENTS {

@@ -1,4 +1,4 @@
-//! What claims, leases and gives back, of every queue.
+//! The statements that claim, lease and give back, of every queue.
 
 use super::{super::*, Cost, Room};
 use bailiwick_domain::SystemId;
@@ -11,7 +11,7 @@ use bailiwick_store::{
     logto::outbox,
 };
 
-/// What one step claims.
+/// The rows that one step claims.
 pub const LIMIT: i64 = 16;
 pub const LEASE: Duration = Duration::from_secs(30);
 
@@ -183,7 +183,7 @@ async fn configurations(room: &mut Room<'_>) {
         0
     })
     .await;
-    // Nobody of whom it holds is below that one: what waits is looked through.
+    // No tenant of the claim is below that organization: the statement looks through the backlog.
     room.repeat("configurations: claim below", Cost::Waiting, async || {
         alert_tenants::claim(db, top, now, until, LIMIT).await.unwrap();
         0

@@ -1,4 +1,4 @@
-//! What goes through queues by the clock, and the figures of what waits in them.
+//! Work that goes through queues by the clock, and the figures of the backlogs in them.
 
 use super::{
     super::*,
@@ -85,7 +85,7 @@ async fn sweep_alerts(room: &mut Room<'_>) {
     .await;
 }
 
-/// Nothing is further ahead than it may be, which is found out without looking through what waits.
+/// Nothing is further ahead than it may be. The service finds that out without looking through the backlog.
 async fn set_back(room: &mut Room<'_>) {
     let (db, now) = (room.db, room.now);
     let longest = clock_skew::LongestDelays {
