@@ -1,4 +1,4 @@
-//! What an export may take: rows, bytes, and how many at once.
+//! The bounds of an export: rows, bytes, and how many exports at once.
 
 use super::{csv, get, pdf};
 use bailiwick_demo::{self as demo, Plan};
@@ -80,7 +80,7 @@ api_test!(too_many_at_once_are_told_to_come_back, |t| async move {
         let reply = get(&t, &owner, &format!("/api/{kind}/export?format=csv")).await;
         let reply = reply.expect_message(503, "service temporarily unavailable");
         assert_eq!(reply.header("retry-after"), Some("5"));
-        // What is wrong with the request is said first.
+        // An error in the request comes first.
         get(&t, &owner, &format!("/api/{kind}/export")).await.expect(400);
     }
     drop(all);

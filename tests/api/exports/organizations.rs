@@ -194,7 +194,7 @@ api_test!(the_rows_are_those_of_the_list, |t| async move {
         }
     }
     assert!(seen > 60, "{seen}");
-    // A known column descends unless told otherwise.
+    // A known column descends unless the request says otherwise.
     let names = column(&csv(&t, &d, "customers", "sort_by=name").await, "Name");
     assert_eq!(names, ["Éta", "beta", "Alfa Customer"]);
 });
