@@ -65,7 +65,7 @@ impl Own {
         self.storage.bucket(&self.name, answers).await.unwrap();
     }
 
-    /// What is in it, without what was written to see whether it is there.
+    /// The keys in the bucket, without the one written to see whether the bucket is there.
     async fn keys(&self) -> Vec<String> {
         let keys = self.storage.seen(&self.name).await.unwrap().keys;
         keys.into_iter().filter(|key| key != "fleet/bailiwick-was-here").collect()

@@ -4,7 +4,7 @@ use super::*;
 use bailiwick_store::images as stored;
 
 const SOON: Duration = Duration::from_millis(300);
-/// When what was begun has been given up. Sessions are over by then.
+/// The time after which the service has given up an unfinished upload. Sessions are over by then.
 const LATER: Duration = Duration::from_secs(2 * 3600);
 
 bucket_test!(while_the_storage_is_away_nothing_is_half_written, |t, bucket| async move {
@@ -27,7 +27,7 @@ bucket_test!(while_the_storage_is_away_nothing_is_half_written, |t, bucket| asyn
     put_picture(&t, &owner, &new).await.expect_message(502, AWAY);
     assert_eq!(audited().await, before);
 
-    // What is in memory is shown, and so is what the client has; the rest is not.
+    // The service shows an image that is in its memory, and confirms one that the client has; it cannot show others.
     assert_eq!(asset(&t, &owner, tree.customer, "favicon").send().await.expect(200).body, old);
     t.app.images.forget();
     asset(&t, &owner, tree.customer, "favicon").send().await.expect_message(502, AWAY);
@@ -73,7 +73,7 @@ bucket_test!(a_storage_that_does_not_answer_is_not_waited_for, |t, bucket| async
     reply.expect_message(504, "asset storage timed out");
     let reply = put_picture(&t, &owner, &png(17, 17)).await;
     reply.expect_message(504, "asset storage timed out");
-    // What it writes all the same, later, is removed.
+    // The service removes an object that the storage writes later all the same.
     bucket.answers(Answers::Well).await;
     eventually("the objects are there", async || bucket.keys().await.len() == 3).await;
     t.advance(LATER);
@@ -160,7 +160,7 @@ bucket_test!(an_upload_that_was_given_up_meanwhile_is_refused, |t, bucket| async
     let call = upload(&t, &owner, tree.customer, &[("favicon", &png(16, 16))]);
     let uploading = tokio::spawn(async move { call.send().await });
     eventually("the storage holds one", async || bucket.held().await == 1).await;
-    // So long that somebody begins to delete what it is writing.
+    // The clock moves so far that a worker begins to delete the image that the upload is writing.
     t.advance(LATER);
     let app = t.app.clone();
     let deleting = tokio::spawn(async move { objects::run_until_idle(&app).await });

@@ -1,4 +1,4 @@
-//! Where new images go is a setting; what is there stays readable, and is moved by a command.
+//! A setting decides where new images go. Existing images stay readable, and a command moves them.
 
 use super::*;
 
@@ -12,7 +12,7 @@ async fn filled(t: &Test, owner: &Persona, org: OrgId) {
     put_picture(t, owner, &png(40, 40)).await.expect(200);
 }
 
-/// Everything is as [`filled`] has made it, whoever is asked.
+/// Checks that each of these processes shows everything as [`filled`] has made it.
 async fn assert_shown(all: &[&Test], owner: &Persona, org: OrgId) {
     for t in all {
         t.app.images.forget();
@@ -119,7 +119,7 @@ bucket_test!(without_a_bucket_what_is_in_one_is_not_forgotten, |t, bucket| async
         "{complaints:?}"
     );
     images::move_all(&without.app, |_| {}).await.unwrap_err();
-    // What is uploaded now is in the database, and what it replaces waits for the bucket.
+    // An image that is uploaded now is in the database. The image that it replaces waits for the bucket.
     put(&without, &owner, tree.customer, &[("favicon", &png(20, 20))]).await;
     tidied(&without).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (3, 1));

@@ -1,4 +1,4 @@
-//! What is in a bucket answers as what is in the database does.
+//! Images in a bucket are served as images in the database are.
 
 use super::*;
 
@@ -32,7 +32,7 @@ bucket_test!(files_are_served_from_the_bucket_and_go_from_it, |t, bucket| async 
     assert_eq!(shown.header("content-length"), Some(logo.len().to_string().as_str()));
     let etag = shown.header("etag").unwrap().to_owned();
 
-    // What a client has already is not asked for.
+    // The service does not ask the storage for an image that the client already has.
     t.app.images.forget();
     let before = bucket.requests().await;
     for _ in 0..2 {
@@ -43,7 +43,7 @@ bucket_test!(files_are_served_from_the_bucket_and_go_from_it, |t, bucket| async 
     let other = asset(&t, &owner, tree.distributor, "logo_dark_rect").header("if-none-match", "\"x\"");
     assert_eq!(other.send().await.expect(200).body, logo);
 
-    // What is replaced or deleted goes from the bucket.
+    // A replaced or deleted image goes from the bucket.
     put(&t, &owner, tree.distributor, &[("favicon", &logo)]).await;
     tidied(&t).await;
     assert_eq!((bucket.keys().await.len(), waiting(&t).await), (2, 0));
@@ -86,7 +86,7 @@ bucket_test!(pictures_are_served_from_the_bucket_and_go_from_it, |t, bucket| asy
     assert_eq!(keys.len(), 2);
     assert_eq!(keys.iter().filter(|key| key.starts_with(&of(&user))).count(), 1, "{keys:?}");
 
-    // A deleted user shows none and may come back; a destroyed one takes his along.
+    // A deleted user shows no picture and may come back; the destruction of a user removes the picture.
     let path = format!("/api/users/{}", user.id);
     delete(&t, &owner, &path).await.expect(200);
     picture(&t, &user).send().await.expect_message(404, "avatar not found");
