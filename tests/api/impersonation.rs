@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 const NO_CONSENT: &str = "target user has not provided consent for impersonation or consent has expired";
 
-/// Consent for some hours, given by the user himself.
+/// Consent for some hours, given by the user themselves.
 async fn agree(t: &Test, user: &Persona, hours: u64) -> Value {
     let call = t.post("/api/impersonate/consent").bearer(&user.token).json(json!({"duration_hours": hours}));
     call.send().await.expect(200).data()["consent"].take()
@@ -39,7 +39,8 @@ async fn start(t: &Test, by: &Persona, target: &Persona) -> Value {
         .data()
 }
 
-/// A session of somebody who may with somebody who has agreed: the session's answer and the two.
+/// An impersonation of a user who has agreed, by a user who may: the answer that started the session, and the two
+/// users.
 struct Acting {
     by: Persona,
     target: Persona,

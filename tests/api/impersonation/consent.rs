@@ -1,4 +1,4 @@
-//! Giving, reading and withdrawing consent; what lists say of it.
+//! Giving, reading and withdrawing consent, and its place in lists.
 
 use super::{NO_CONSENT, acting, agree, is_over, is_withdrawn, me, start, starting, status, text, withdraw};
 use bailiwick_testkit::{Engine, Persona, Test, api_test};
@@ -62,7 +62,7 @@ api_test!(owner_users_give_and_withdraw_consent_like_everybody, |t| async move {
     assert_eq!(me(&t, &text(&started["token"])).await.expect(200).data()["id"], json!(owner.id));
     withdraw(&t, &owner).await;
     is_withdrawn(me(&t, &text(&started["token"])).await);
-    // Below the owner nobody outranks him.
+    // No user below the owner outranks the owner.
     agree(&t, &owner, 1).await;
     let below = t.user(t.tree().await.distributor, &["super"]).await;
     let reply = starting(&t, &below.token, &owner).send().await;
@@ -87,7 +87,7 @@ api_test!(a_withdrawal_ends_the_session, |t| async move {
     start(&t, &a.by, &a.target).await;
 });
 
-/// Whom the caller is told he may impersonate.
+/// Whether the answers about a user say that the caller may impersonate the user.
 async fn told(t: &Test, who: &Persona, user: &Persona) -> Value {
     let list = t.get("/api/users?page_size=100").bearer(&who.token).send().await.expect(200).data();
     let rows = list["users"].as_array().unwrap().clone();
@@ -162,7 +162,7 @@ api_test!(
         assert_eq!(refused.body, unknown.body);
         let started = start(&t, &by, &inside).await;
         me(&t, &text(&started["token"])).await.expect(200);
-        // Out of the hierarchy with him, and the session with it.
+        // The target leaves the hierarchy, and the session ends.
         let owner = t.owner().await;
         let home = json!({"organization_id": tree.other_customer.to_string()});
         let path = format!("/api/users/{}", inside.id);

@@ -30,7 +30,7 @@ api_test!(either_token_ends_it_once, |t| async move {
     leads_home(&t, exit(&t, &a.token).await, &a).await;
     is_over(me(&t, &a.token).await);
     is_over(exit(&t, &a.token).await);
-    // With his own: his chain goes on, and there is a new one.
+    // With the impersonator's own token: its session chain goes on, and there is a new one.
     let token = text(&start(&t, &a.by, &a.target).await["token"]);
     leads_home(&t, exit(&t, &a.by.token).await, &a).await;
     is_over(me(&t, &token).await);
@@ -45,7 +45,7 @@ api_test!(either_token_ends_it_once, |t| async move {
 api_test!(the_way_back_is_built_from_live_data, |t| async move {
     let a = acting(&t).await;
     let owner = t.owner().await;
-    // Moved down: he comes back with what is left.
+    // After a move to a lower organization the impersonator comes back with the rights that are left.
     let reseller = t.organization(a.by.org, OrgType::Reseller, "Alfa 2").await;
     let path = format!("/api/users/{}", a.by.id);
     let body = json!({"organization_id": reseller.to_string(), "name": "Renamed"});
@@ -55,14 +55,14 @@ api_test!(the_way_back_is_built_from_live_data, |t| async move {
     assert_eq!(found["impersonator"]["org_role"], "Reseller");
     let back = leads_home(&t, exit(&t, &a.token).await, &a).await;
     assert_eq!(back["user"]["org_permissions"], json!(["read:customers", "manage:customers"]));
-    // Without the permission the session is over, and he has his own token, with lower rights, already.
+    // Without the permission the session is over, and the impersonator already has their own token, with lower rights.
     let token = text(&start(&t, &a.by, &a.target).await["token"]);
     t.put(&path).bearer(&owner.token).json(json!({"user_role_ids": ["admin"]})).send().await.expect(200);
     is_over(exit(&t, &token).await);
     is_over(t.get("/api/impersonate/status").bearer(&token).send().await);
     exit(&t, &a.by.token).await.expect_message(400, "not currently impersonating a user");
     assert_eq!(status(&t, &a.by.token).await, json!({"is_impersonating": false}));
-    // Suspended or deleted he gets nothing.
+    // A suspended or deleted impersonator gets nothing.
     t.put(&path).bearer(&owner.token).json(json!({"user_role_ids": ["super"]})).send().await.expect(200);
     let token = text(&start(&t, &a.by, &a.target).await["token"]);
     t.suspend_user(a.by.id).await;
@@ -104,7 +104,7 @@ api_test!(from_a_session_that_the_other_side_has_ended_he_returns_once, |t| asyn
         leads_home(&t, exit(&t, &token).await, &a).await;
         is_over(exit(&t, &token).await);
     }
-    // Not past its time, and not when he has signed out since.
+    // The exit fails after the session's time, and after the impersonator has signed out.
     let target = t.user(a.target.org, &["reader"]).await;
     agree(&t, &target, 1).await;
     let token = text(&start(&t, &a.by, &target).await["token"]);

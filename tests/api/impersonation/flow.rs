@@ -1,4 +1,4 @@
-//! A session from its start to its end, and what both people read of it.
+//! A session from its start to its end, and the records of it that both people read.
 
 use super::{acting, agree, entries, is_over, me, only_session, start, starting, status, text, told};
 use bailiwick_testkit::{Persona, Test, api_test};
@@ -64,7 +64,7 @@ api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
     assert_eq!(reply.data(), his);
     let reply = t.get("/api/user/permissions").bearer(&token).send().await.expect(200);
     assert_eq!(reply.data()["user_permissions"], his["user_permissions"]);
-    // His organization, not the impersonator's.
+    // The target's organization counts, not the impersonator's.
     let path = format!("/api/customers/{}", tree.customer);
     t.get(&path).bearer(&token).send().await.expect_message(403, "insufficient permissions");
     t.get("/api/resellers").bearer(&token).send().await.expect_message(403, "insufficient permissions");
@@ -222,7 +222,7 @@ api_test!(status_finds_the_session_again, |t| async move {
     me(&t, &a.token).await.expect(200);
     let page = t.get("/api/impersonate/status").bearer(&reloaded.token).send().await;
     page.expect_message(200, "currently impersonating");
-    // He is one person, however many chains he has.
+    // The impersonator is one person, however many session chains they have.
     let reply = starting(&t, &reloaded.token, &a.target).send().await;
     let text = "you already have an active impersonation session. exit the current session before starting a new one.";
     let reply = reply.expect_message(409, text);

@@ -1,4 +1,4 @@
-//! What ends the impersonator's rights while a way back is under way, or long before it.
+//! Ends of the impersonator's rights while an exit is under way, or long before it.
 
 use super::{acting, agree, is_over, me, start, text, withdraw};
 use bailiwick_identity::auth;
@@ -7,10 +7,10 @@ use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test, eventually};
 use serde_json::json;
 use std::time::Duration;
 
-/// What others do is read once in a transaction otherwise.
+/// Reads the activity of others again. A transaction otherwise reads it only once.
 const ANEW: &str = "SELECT COUNT(*) FROM (SELECT pg_stat_clear_snapshot()) AS done";
 
-/// Runs the call, which waits for what this transaction holds, and lets go as soon as it does.
+/// Runs the call, which waits for a lock of this transaction, and lets go as soon as it waits.
 pub async fn let_wait<T>(tx: Tx, what: Q, call: impl Future<Output = T>) -> T {
     let_wait_in(tx, "", what, call).await
 }
@@ -34,7 +34,7 @@ pub async fn let_wait_in<T>(mut tx: Tx, statement: &str, what: Q, call: impl Fut
     tokio::join!(call, holding).0
 }
 
-/// Holds what a statement selects until both calls wait, for it or for each other.
+/// Holds the rows that a statement selects until both calls wait, for the rows or for each other.
 async fn let_both_wait(t: &Test, what: Q, calls: impl Future<Output = (Reply, Reply)>) -> (Reply, Reply) {
     const WAITING: &str = "SELECT COUNT(DISTINCT l.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE NOT l.granted AND a.datname = current_database()";

@@ -27,7 +27,7 @@ api_test!(
         let a = acting(&t).await;
         let mut expected = vec!["session_start".to_owned()];
         for route in table() {
-            // The proxy's credential is a system's, before anybody looks for a token; the way back comes last.
+            // The proxy takes the credential of a system, before any check of a token; the exit comes last.
             if route.is_proxied() || route.ends_impersonation() {
                 continue;
             }
@@ -89,7 +89,7 @@ api_test!(faults_and_heads_are_recorded_too, |t| async move {
     assert_eq!(entry["response_status_text"], "Internal Server Error");
 });
 
-/// What is kept of the last request of the session.
+/// The recorded data of the last request of the session.
 async fn last_data(t: &Test, a: &super::Acting) -> Value {
     entries(t, &a.target, &a.session).await.last().unwrap()["request_data"].clone()
 }
@@ -124,7 +124,7 @@ api_test!(what_is_kept_of_a_request_has_no_secret, |t| async move {
     assert_eq!(kept["webhook_recipients"][0]["url"], "https://hooks.example.org/[REDACTED]");
     assert_eq!(kept["systems"][0]["webhook_recipients"][0]["url"], "[REDACTED]");
     assert_eq!(kept["telegram_recipients"], json!([{"bot_token": "[REDACTED]", "chat_id": 5}]));
-    // What is no JSON, whatever it is called.
+    // A body that is no JSON, whatever content type it has.
     for (body, content_type, shown) in [
         (
             "password=hunter2-H",
@@ -139,7 +139,7 @@ api_test!(what_is_kept_of_a_request_has_no_secret, |t| async move {
         call.send().await.expect(404);
         assert_eq!(last_data(&t, &a).await, shown);
     }
-    // The method of the route decides what reads a body; what it is said to be does not.
+    // The method of the route decides how a body is read; its content type does not.
     let call = t.put(&user).bearer(&a.token).header("content-type", "text/plain");
     call.body("{\"token\":\"hunter2-M\"}").send().await.expect(404);
     assert_eq!(last_data(&t, &a).await, "{\"token\":\"[REDACTED]\"}");
@@ -170,7 +170,7 @@ api_test!(bodies_are_not_kept_in_memory_without_bound, |t| async move {
     let a = acting(&t).await;
     let user = format!("/api/users/{UNKNOWN}");
     let limit = t.app.settings.limits.body_bytes;
-    // Too large: first what is wrong with the user, then with the body.
+    // A body that is too large: the service first checks the user, then the body.
     let large = format!("{{\"password\":\"hunter2{}\"}}", "x".repeat(limit));
     let call = t.put(&user).bearer(&a.token).header("content-length", &large.len().to_string());
     call.body(large.clone()).send().await.expect_message(404, "user not found");
@@ -205,7 +205,7 @@ api_test!(what_cannot_be_recorded_is_not_done, |t| async move {
     me(&t, &a.token).await.expect(503);
     t.get("/api/health").bearer(&a.token).send().await.expect(503);
     t.delete("/api/impersonate").bearer(&a.token).send().await.expect(503);
-    // Everybody else goes on.
+    // All other sessions go on.
     me(&t, &a.target.token).await.expect(200);
     run(&t, "ALTER TABLE entries_gone RENAME TO impersonation_entries").await;
     make(&a.token).await.expect(201);
@@ -226,7 +226,7 @@ api_test!(the_services_own_audit_names_both, |t| async move {
     let body = json!({"email": "new@example.org", "name": "New", "user_role_ids": ["reader"],
         "organization_id": a.target.org.to_string()});
     let made = t.post("/api/users").bearer(&a.token).json(body).send().await.expect(201).data();
-    // Created by the one whose rights were used.
+    // The creator is the user whose rights were used.
     assert_eq!(made["created_by"]["user_id"], json!(a.target.id));
     t.delete("/api/impersonate").bearer(&a.token).send().await.expect(200);
     withdraw(&t, &a.target).await;
@@ -271,7 +271,7 @@ api_test!(records_go_when_they_have_been_kept_long_enough, |t| async move {
     let other = text(&start(&t, &by, &target).await["session_id"]);
     impersonation::purge(&t.app).await.unwrap();
     assert_eq!(told(&t, &target, &a.session).await.len(), 6);
-    // The session of which nobody has come back is over by then, and says so.
+    // The session without an exit is over by then, and its records say so.
     t.advance(Duration::from_secs(3601));
     let removed = impersonation::purge(&t.app).await.unwrap();
     let Purged { entries, sessions, consents } = removed;
@@ -303,7 +303,7 @@ api_test!(a_client_that_hangs_up_does_not_undo_what_was_answered, |t| async move
     let a = acting(&t).await;
     for _ in 0..8 {
         let opened = opened(&t, &a).await;
-        // It has begun to record the end, and nobody waits for that any more.
+        // The service has begun to record the end, and no caller waits for that any more.
         tokio::select! {
             biased;
             () = opened.complete(200, "OK", None) => {}
@@ -330,7 +330,7 @@ api_test!(a_handler_that_panics_is_recorded_with_its_answer, |t| async move {
 api_test!(retention_counts_and_removes_what_is_old_of_sessions, |t| async move {
     let a = acting(&t).await;
     me(&t, &a.token).await.expect(200);
-    // Over by itself, which nobody has recorded yet.
+    // The session is over by itself, and no process has recorded its end yet.
     let kept = t.app.settings.impersonation.audit_retention;
     let figures = async || {
         let counted = retention::dry_run(&t.app).await.unwrap();

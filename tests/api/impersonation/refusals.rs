@@ -1,4 +1,4 @@
-//! What a start and an impersonation token are refused.
+//! Refusals of a start, and refusals of an impersonation token.
 
 use super::{NO_CONSENT, acting, agree, me, start, starting, status, text, withdraw};
 use bailiwick_api::routes::{Credential, table};
@@ -21,7 +21,7 @@ api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
     agree(&t, &gone, 1).await;
     withdraw(&t, &gone).await;
     asked.push(("withdrawn", gone.id));
-    // A higher one who has not agreed is no more known than a lower one.
+    // A higher user who has not agreed gets the same answer as a lower one.
     asked.push(("higher", t.owner().await.id));
     let expired = user(&["reader"]).await;
     agree(&t, &expired, 1).await;
@@ -74,7 +74,7 @@ api_test!(a_start_is_checked_in_its_order, |t| async move {
     }
     agree(&t, &by, 1).await;
     starting(&t, &by.token, &by).send().await.expect_message(400, "cannot impersonate yourself");
-    // Rank is told only of who has agreed.
+    // The answer names the rank only of a user who has agreed.
     let boss = t.user(tree.owner, &["super"]).await;
     starting(&t, &by.token, &boss).send().await.expect_message(403, NO_CONSENT);
     agree(&t, &boss, 1).await;
@@ -157,7 +157,8 @@ api_test!(the_self_guard_covers_both_people, |t| async move {
     let by = t.user(tree.customer, &["super"]).await;
     let target = t.user(tree.distributor, &["admin"]).await;
     let owner = t.owner().await;
-    // The impersonator is in the target's hierarchy, and below him in rank but for what it takes to impersonate him.
+    // The impersonator is in the target's hierarchy, and ranks below the target except for the permission to
+    // impersonate.
     let roles = json!({"organization_id": tree.distributor.to_string()});
     t.put(&format!("/api/users/{}", by.id)).bearer(&owner.token).json(roles).send().await.expect(200);
     agree(&t, &target, 1).await;
@@ -201,7 +202,7 @@ api_test!(a_token_of_another_kind_or_session_is_none, |t| async move {
         assert_eq!(reply.data(), Value::Null);
         t.delete("/api/impersonate").bearer(token).send().await.expect_message(401, "invalid token");
         t.get("/api/user/profile").bearer(token).send().await.expect_message(401, "invalid token");
-        // Where nobody asks for a token it is not looked at.
+        // A route that needs no token does not look at it.
         t.get("/api/health").bearer(token).send().await.expect(200);
     }
 });

@@ -1,4 +1,4 @@
-//! What ends a session, and what its token answers then: on the very next request, in every process.
+//! The changes that end a session, and the answers to its token then: on the very next request, in every process.
 
 use super::{
     Acting, acting, agree, is_over, is_withdrawn, me, only_session, start, status, text, told, withdraw,
@@ -31,7 +31,7 @@ async fn refresh(t: &Test, chain: &Persona) -> Reply {
     t.post("/api/auth/refresh").json(json!({"refresh_token": chain.refresh_token})).send().await
 }
 
-/// The session is over for everybody, in the lists too, and its end is recorded once.
+/// Checks that the session is over for every user, in the lists too, and that its end is recorded once.
 async fn is_completed(t: &Test, a: &Acting) {
     let target = t.session(a.target.id).await;
     let session = only_session(t, &target).await;
@@ -56,7 +56,7 @@ api_test!(the_impersonators_suspension_or_deletion_ends_it_for_good, |t| async m
     is_over(me(&t, &text(&again["token"])).await);
     patch(&t, format!("/api/users/{}/restore", a.by.id)).await;
     is_over(me(&t, &text(&again["token"])).await);
-    // By his organization.
+    // Through the user's organization.
     let by = t.session(a.by.id).await;
     let again = text(&start(&t, &by, &a.target).await["token"]);
     t.suspend_organization(a.by.org).await;
@@ -78,7 +78,7 @@ api_test!(the_targets_suspension_or_deletion_ends_it_for_good, |t| async move {
     target_is_out(me(&t, &again).await, "user deleted");
     patch(&t, format!("/api/users/{}/restore", a.target.id)).await;
     target_is_out(me(&t, &again).await, "user deleted");
-    // By his organization.
+    // Through the user's organization.
     let again = text(&start(&t, &a.by, &a.target).await["token"]);
     t.suspend_organization(a.target.org).await;
     target_is_out(me(&t, &again).await, "organization suspended");
@@ -137,7 +137,7 @@ api_test!(what_revokes_the_chain_ends_the_session, |t| async move {
         refresh(&t, chain).await.expect(401);
         if ends { is_over(me(&t, &token).await) } else { drop(me(&t, &token).await.expect(200)) }
     }
-    // The target's own sign-ins are not what it rests on.
+    // The session does not rest on the target's own sign-ins.
     let by = t.session(a.by.id).await;
     let token = text(&start(&t, &by, &a.target).await["token"]);
     t.post("/api/auth/logout").bearer(&a.target.token).send().await.expect(200);
@@ -177,7 +177,8 @@ api_test!(a_promoted_target_ends_the_session, |t| async move {
     put(&t, a.target.id, roles(&["admin"])).await;
     is_over(me(&t, &a.token).await);
     is_completed(&t, &a).await;
-    // What he gets within the impersonator's own set he can use at once, what he loses is gone at once (rule 05-21).
+    // The target can use at once the rights that they gain within the impersonator's own set, and loses a removed right
+    // at once (rule 05-21).
     put(&t, a.target.id, roles(&["reader"])).await;
     let token = text(&start(&t, &a.by, &a.target).await["token"]);
     let make = async || {
@@ -214,7 +215,7 @@ api_test!(what_is_lost_and_regained_before_anybody_asks_has_ended_it, |t| async 
     put(&t, a.target.id, roles(&["super"])).await;
     put(&t, a.target.id, roles(&["admin"])).await;
     is_over(me(&t, &token).await);
-    // By a place: in a customer he may nothing with customers.
+    // Through a move: in a customer organization the impersonator has no rights on customers.
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
     let target = t.user(tree.reseller, &["admin"]).await;
@@ -224,7 +225,7 @@ api_test!(what_is_lost_and_regained_before_anybody_asks_has_ended_it, |t| async 
         put(&t, by.id, json!({"organization_id": place.to_string()})).await;
     }
     is_over(me(&t, &token).await);
-    // A change within his rights, and one of somebody else, end nothing.
+    // A change of the target within the impersonator's rights, and a change of another user, end nothing.
     let token = text(&start(&t, &by, &target).await["token"]);
     put(&t, target.id, roles(&["reader"])).await;
     put(&t, a.by.id, roles(&["admin"])).await;
@@ -268,7 +269,7 @@ api_test!(time_alone_ends_it_for_everybody, |t| async move {
     let a = acting(&t).await;
     t.advance(Duration::from_secs(7200));
     let (by, target) = (t.session(a.by.id).await, t.session(a.target.id).await);
-    // Nobody has looked at it since.
+    // No request has looked at the session since.
     assert_eq!(only_session(&t, &target).await["status"], "completed");
     agree(&t, &target, 1).await;
     start(&t, &by, &target).await;
