@@ -15,7 +15,7 @@ const ORGANIZATION_HEADER: &str =
     "company_name,description,vat_number,address,city,main_contact,email,phone,language,notes";
 const USER_HEADER: &str = "email,name,phone,company_name,roles";
 
-/// A form with a file, and a part before it that nobody asks for.
+/// A form with a file, and before it a part that the service does not read.
 fn form(part: &str, file: &[u8]) -> Vec<u8> {
     let head = format!(
         "--=_b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nx\r\n--=_b\r\n\
@@ -44,7 +44,7 @@ async fn send_confirm(t: &Test, who: &Persona, family: &str, body: Value) -> Rep
     t.post(&format!("/api/{family}/import/confirm")).bearer(&who.token).json(body).send().await
 }
 
-/// `data` of the confirmation of what [`validated`] answered.
+/// `data` of the confirmation of an answer of [`validated`].
 async fn confirmed(t: &Test, who: &Persona, family: &str, preview: &Value, overrides: bool) -> Value {
     let body = json!({"import_id": preview["import_id"], "override": overrides});
     let reply = send_confirm(t, who, family, body).await;
@@ -135,7 +135,7 @@ api_test!(only_its_own_user_confirms_a_file_for_its_own_family, |t| async move {
     for other in [&colleague, &t.user(tree.other_distributor, &["admin"]).await] {
         let reply = send_confirm(&t, other, "customers", body.clone()).await;
         assert_eq!(reply.expect_message(403, foreign).data(), Value::Null);
-        // Whose it is comes before what it is.
+        // The service checks the owner of an import before its kind.
         send_confirm(&t, other, "resellers", body.clone()).await.expect_message(403, foreign);
     }
     for family in ["resellers", "users"] {
@@ -250,7 +250,7 @@ api_test!(a_confirmation_asks_for_every_right_again, |t| async move {
         let body = json!({"import_id": preview["import_id"]});
         send_confirm(&t, &d, family, body).await.expect_message(403, "insufficient permissions");
     }
-    // Moved below, he is who he was, but no longer creates resellers.
+    // After the move to a lower organization the user has the same roles, but no longer creates resellers.
     roles(&["admin"]).await;
     let path = format!("/api/users/{}", d.id);
     let body = json!({"organization_id": tree.reseller});

@@ -1,4 +1,4 @@
-//! What is no file of rows is told in the specification's words; what is hostile does no harm.
+//! A file without rows is refused in the words of the specification; a hostile file does no harm.
 
 use super::*;
 
@@ -12,7 +12,7 @@ async fn refused(t: &Test, who: &Persona, family: &str, file: impl AsRef<[u8]>, 
 api_test!(templates_import_themselves, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    // Users first, for whose companies the others are examples of the same names.
+    // Users come first: the other templates create organizations with the names of the users' companies.
     for family in ["users", "distributors", "resellers", "customers"] {
         let reply =
             t.get(&format!("/api/{family}/import/template")).bearer(&owner.token).send().await.expect(200);
@@ -88,7 +88,7 @@ api_test!(a_file_of_ten_mebibytes_is_read_and_one_byte_more_is_not, |t| async mo
     let start = format!("{ORGANIZATION_HEADER}\nx,,1,,,,,,,");
     let fits = format!("{start}{}", "n".repeat(LIMIT - start.len()));
     let preview = upload(&t, &d, "customers", &fits).await.expect(200).data();
-    // What the cell said, however long: the file is the limit.
+    // The answer holds the whole text of the cell, however long: the file is the limit.
     let issue = &preview["rows"][0]["errors"][0];
     assert_eq!((&issue["field"], &issue["message"]), (&json!("notes"), &json!("too_long")));
     assert!(issue["values"] == json!([preview["rows"][0]["data"]["notes"]]));

@@ -25,7 +25,7 @@ api_test!(the_answers_of_an_import, |t| async move {
     );
     assert_eq!((&made["name"], &made["description"]), (&json!("Delta Srl"), &json!("Fiori")));
     assert_eq!(made["created_by"]["user_id"], json!(d.id));
-    // The override went through PUT: laid over what was there, other keys stay.
+    // The override follows PUT: its values are laid over the stored ones, and other keys stay.
     assert_eq!(done["results"][2]["id"], json!(old));
     let changed = get(&t, &d, &format!("/api/customers/{old}")).await;
     assert_eq!((&changed["name"], &changed["description"]), (&json!("Nuova"), &json!("D")));
@@ -33,7 +33,7 @@ api_test!(the_answers_of_an_import, |t| async move {
     assert_eq!((&data["vat"], &data["floor"], &data["city"]), (&json!("IT 7"), &json!(3), &json!("Alba")));
     assert_eq!((&data["notes"], &data["language"]), (&json!(""), &json!("it")));
     assert_eq!((&data["updatedBy"], &data["updatedAt"]), (&json!(tree.distributor), &json!(now.rfc3339(0))));
-    // Each row was audited as what it was.
+    // The audit log records each row as the creation or the change that it was.
     let rows: Vec<(String,)> = Q::new("SELECT action FROM audit_log WHERE at = ? ORDER BY id")
         .bind(now)
         .all(&t.app.db)
@@ -168,7 +168,7 @@ api_test!(customers_are_matched_among_the_own_children_alone, |t| async move {
     assert_eq!(name_of(&t, &d, path(&oldest)).await, "Tre");
     assert_eq!(name_of(&t, &d, path(&younger)).await, "Due");
     assert_eq!(name_of(&t, &d, path(&below)).await, "Sotto");
-    // Deleted customers hinder nobody: there is no uniqueness.
+    // Deleted customers hinder no import: the numbers of customers need not be unique.
     for id in [&oldest, &younger] {
         t.delete(&path(id)).bearer(&d.token).send().await.expect(200);
     }
@@ -200,7 +200,7 @@ api_test!(numbers_of_deleted_organizations_are_archived, |t| async move {
     let preview = validated(&t, &d, "resellers", &[&line("x", "a1")]).await;
     assert_eq!(told(&preview), ["error: vat_number archived [a1]"]);
     assert_eq!(outcomes(&confirmed(&t, &d, "resellers", &preview, true).await), ["skipped error"]);
-    // What is deleted elsewhere is nobody's business; a live holder is more than an archived one.
+    // A deleted organization in another branch does not count; a live holder counts more than an archived one.
     let other = t.user(tree.other_distributor, &["admin"]).await;
     assert_eq!(told(&validated(&t, &other, "resellers", &[&line("x", "A1")]).await), ["valid:"]);
     post(&t, &d, "/api/resellers", body("A1")).await;
@@ -234,7 +234,7 @@ api_test!(an_import_neither_tells_of_nor_changes_what_is_out_of_reach, |t| async
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let preview = validated(&t, &d, "resellers", &lines).await;
     assert_eq!(told(&preview), ["valid:", "valid:"]);
-    // The store refuses what is taken anywhere, and the rows after it go on.
+    // The store refuses a number that is taken anywhere, and the rows after it go on.
     let done = confirmed(&t, &d, "resellers", &preview, true).await;
     assert_eq!(outcomes(&done), ["failed custom_data.vat: already exists", "created"]);
     assert_eq!(done["results"][0].get("id"), None);
@@ -284,7 +284,7 @@ api_test!(an_override_leaves_what_the_server_owns, |t| async move {
     let path = format!("/api/resellers/{id}");
     let before = get(&t, &owner, &path).await;
     t.advance(Duration::from_secs(1));
-    // The owner reaches it too, and would create below himself.
+    // The owner reaches it too, and would create below the owner organization.
     let preview = validated(&t, &owner, "resellers", &[&line("Dopo", "P1")]).await;
     assert_eq!(outcomes(&confirmed(&t, &owner, "resellers", &preview, true).await), ["updated"]);
     let after = get(&t, &owner, &path).await;

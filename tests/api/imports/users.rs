@@ -4,7 +4,7 @@ use super::*;
 use bailiwick_domain::OrgType;
 use bailiwick_store::identities;
 
-/// A user by e-mail, as the list shows him.
+/// A user by e-mail, as the list shows them.
 async fn by_email(t: &Test, who: &Persona, email: &str) -> Value {
     let list = get(t, who, &format!("/api/users?search={email}")).await;
     let found = list["users"].as_array().unwrap().iter().find(|user| user["email"] == email).cloned();
@@ -51,7 +51,8 @@ api_test!(the_answers_of_an_import, |t| async move {
     );
     let password = identities::password(&t.app.db, id.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(password.generated_at, Some(t.app.now()));
-    // Changed by the rules of PUT: he moves; an empty phone removes his; what the file does not know stays.
+    // The change follows the rules of PUT: the user moves, an empty phone removes theirs, and fields that the file
+    // lacks stay.
     assert_eq!(done["results"][2]["id"], json!(old));
     let changed = get(&t, &d, &format!("/api/users/{old}")).await;
     assert_eq!((&changed["name"], &changed["email"]), (&json!("Dopo"), &json!("old@example.org")));
@@ -135,7 +136,8 @@ api_test!(roles_that_do_not_exist_or_go_too_far_are_refused, |t| async move {
     assert_eq!(told(&preview), expected);
     let preview = validated(&t, &owner, "users", &lines[..3]).await;
     assert_eq!(told(&preview), ["valid:", "valid:", "valid:"]);
-    // Fewer rights at the confirmation than at the validation: every row is judged by what is true then.
+    // The caller has fewer rights at the confirmation than at the validation: the rights at the confirmation decide
+    // about every row.
     let preview = validated(&t, &owner, "users", &lines[..2]).await;
     let admin = t.user(tree.owner, &["admin"]).await;
     let kept = validated(&t, &admin, "users", &lines[..2]).await;
@@ -202,7 +204,7 @@ api_test!(an_organization_that_several_are_called_is_chosen, |t| async move {
     let candidates = [candidate(first, "Doppia", "customer"), candidate(second, "DOPPIA", "reseller")];
     let told = json!({"field": "company_name", "message": "ambiguous", "values": ["doppia"], "candidates": candidates});
     assert_eq!(*issue, told);
-    // It is a row to choose for, no row that is wrong; only what offers a choice has candidates.
+    // The row needs a choice, but it is not wrong. Only an issue that offers a choice has candidates.
     assert_eq!(
         (&preview["rows"][0]["status"], &preview["rows"][0]["warnings"]),
         (&json!("ambiguous"), &json!([]))
@@ -309,7 +311,7 @@ api_test!(addresses_of_deleted_users_are_archived, |t| async move {
         outcomes(&confirmed(&t, &d, "users", &preview, true).await),
         ["skipped error", "skipped error"]
     );
-    // Somebody new has it by now: he is the one.
+    // A new user has the address by now, and is the one that the import finds.
     post(&t, &d, "/api/users", user("own@example.org", &["reader"], tree.customer)).await;
     let preview = validated(&t, &d, "users", &lines[..1]).await;
     assert_eq!(told(&preview), ["warning: email already_exists [OWN@example.org]"]);
@@ -357,7 +359,7 @@ api_test!(users_change_between_the_two_looks, |t| async move {
     put(&moved, json!({"organization_id": tree.other_customer})).await;
     t.delete(&format!("/api/customers/{home}")).bearer(&d.token).send().await.expect(200);
     let done = confirmed(&t, &d, "users", &preview, true).await;
-    // Who has left is out of reach: his address is merely taken.
+    // A user who has left is out of reach: their address is merely taken.
     let expected = ["skipped error", "failed email: already_exists", "skipped error", "created"];
     assert_eq!(outcomes(&done), expected);
     for id in [&risen, &moved] {
@@ -387,7 +389,7 @@ api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| as
     let preview = validated(&t, &owner, "users", &lines).await;
     let expected = [
         "error: company_name organization is not active [Alfa Customer]",
-        // Who is there already may be changed, as by PUT.
+        // A user who is already there may be changed, as by PUT.
         "warning: email already_exists [old@example.org]",
         "error: company_name organization is not active [Alfa Customer]; email already_exists [other@example.org]",
         "error: email required; company_name organization is not active [Alfa Customer]",
@@ -395,7 +397,7 @@ api_test!(a_suspended_organization_is_named_before_anything_is_confirmed, |t| as
     assert_eq!(told(&preview), expected);
     let done = confirmed(&t, &owner, "users", &preview, true).await;
     assert_eq!(outcomes(&done), ["skipped error", "updated", "skipped error", "skipped error"]);
-    // What has changed since the validation is found by the confirmation.
+    // The confirmation finds the changes since the validation.
     assert_eq!(outcomes(&confirmed(&t, &owner, "users", &before, true).await), ["skipped error"]);
     let path = format!("/api/distributors/{}", tree.distributor);
     t.delete(&path).bearer(&owner.token).send().await.expect(200);
