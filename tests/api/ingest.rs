@@ -145,7 +145,7 @@ api_test!(the_very_next_call_sees_every_change, |t| async move {
         change(&t, Q::new(&undo)).await;
         assert_eq!(status().await, 200, "{mark}");
     }
-    // What goes out with its alerts is as fresh.
+    // The data that goes out with the system's alerts is as fresh.
     let owner = t.owner().await;
     t.put(&format!("/api/systems/{}", s.id))
         .bearer(&owner.token)

@@ -208,7 +208,7 @@ fn axum_body(chunks: Vec<Result<Vec<u8>, std::io::Error>>) -> axum::body::Body {
     }))
 }
 
-/// A queue entry whose body is no stored document, so that no worker can do anything with it.
+/// A queue entry with a body that is no stored document, so that no worker can do anything with it.
 async fn poison(t: &Test, id: SystemId) {
     let now = t.app.now();
     let insert = "INSERT INTO inventory_queue (system_id, received_at, data_hash, data_size, body, next_at) \

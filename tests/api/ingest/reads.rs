@@ -17,7 +17,7 @@ async fn process(t: &Test, s: &Seeded, document: &Value) {
     inventory::run_until_idle(&t.app).await.unwrap();
 }
 
-/// A cluster with two nodes; each call says what is different.
+/// A cluster with two nodes; each call passes its differences.
 fn cluster(edit: impl FnOnce(&mut Value)) -> Value {
     let mut document = json!({"installation": "nethserver", "facts": {
         "cluster": {"ui_name": "Ünïted 50%_A"},
@@ -129,7 +129,8 @@ api_test!(the_history_newest_first, |t| async move {
     let mut without = records.clone();
     without.iter_mut().for_each(|record| drop(record.as_object_mut().unwrap().remove("data")));
     assert_eq!(meta["records"], json!(without));
-    // Dates act on the record's timestamp; an end without a fraction includes its second, what is no date is ignored.
+    // Dates act on the record's timestamp; an end without a fraction includes its second, and a value that is no date
+    // is ignored.
     let second = times[1].rfc3339(0);
     for (query, expected) in [
         (format!("?from_date={second}"), vec![numbers[0], numbers[1]]),
@@ -213,7 +214,7 @@ api_test!(differences_as_native_values, |t| async move {
         }
     }
     insta::assert_json_snapshot!("inventory_diffs", list);
-    // The texts of numbers, too, are what was received.
+    // The texts of numbers, too, are as they were received.
     let text = get(&t, &owner, s.id, "/diffs?search=new1").await.expect(200).text();
     assert!(text.contains(r#""current_value":{"id":"New1","module":"x","n":1.5}"#), "{text}");
 });
@@ -264,7 +265,7 @@ api_test!(filters_of_differences, |t| async move {
         (format!("inventory_id={}", records[2]), vec![]),
         (format!("from_date={}", second(3)), vec![gone, renamed]),
         (format!("to_date={}", second(2)), vec![added, version]),
-        // What means nothing matches nothing, and never widens.
+        // A value without a meaning matches nothing, and never widens the result.
         ("severity=urgent".into(), vec![]),
         ("severity=".into(), vec![]),
         ("category=Modules".into(), vec![]),
@@ -487,7 +488,7 @@ api_test!(the_history_is_bounded, |t| async move {
     let diffs = data(&t, &owner, s.id, "/diffs").await;
     assert_eq!(diffs["pagination"]["total_count"], 4);
     assert_eq!(ids(&diffs["diffs"]).len(), 4);
-    // Without the documents none is read: not even what is damaged matters.
+    // A request without the documents reads none: a damaged one does not matter.
     change(
         &t,
         Q::new("UPDATE inventory_records SET body = ? WHERE system_id = ?").bind(vec![1_u8]).bind(s.id),

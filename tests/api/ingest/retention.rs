@@ -1,4 +1,4 @@
-//! What is kept for how long (spec: inventory#retention).
+//! How long the service keeps records (spec: inventory#retention).
 
 use super::{changes::firewall, *};
 use bailiwick_app::retention::{self, Figures};
@@ -90,7 +90,7 @@ api_test!(records_are_thinned_and_what_stays_is_whole, |t| async move {
     assert_eq!(run(&t).await, expected);
     assert_eq!(created(&t, s.id).await, kept);
     assert_eq!(run(&t).await, NOTHING, "once");
-    // Differences stay, without references to what is gone.
+    // Differences stay, without references to removed records.
     let left = |id: Option<i64>| id.filter(|id| kept.iter().any(|record| record.0 == *id));
     let after: Vec<_> = before.iter().map(|(previous, current)| (left(*previous), left(*current))).collect();
     assert_eq!(references(&t, s.id).await, after);
@@ -100,14 +100,14 @@ api_test!(records_are_thinned_and_what_stays_is_whole, |t| async move {
     let expected = after.iter().filter(|reference| reference.1.is_none()).count();
     assert_eq!(shown.as_array().unwrap().iter().filter(gone).count(), expected);
     assert_eq!(read(&t, &owner, s.id, "/timeline").await["summary"]["total"], before.len());
-    // Every document that stays is what was received, although those beside it are gone.
+    // Every document that stays is as it was received, although those beside it are gone.
     let records = read(&t, &owner, s.id, "?page_size=100").await["records"].take();
     assert_eq!(records.as_array().unwrap().len(), kept.len());
     for record in records.as_array().unwrap() {
         let text = &sent[&record["id"].as_i64().unwrap()];
         assert_eq!(record["data"], serde_json::from_str::<Value>(text).unwrap());
     }
-    // Texts that nobody leans on are gone with them.
+    // Base texts that no record uses are gone with them.
     let unused = "inventory_bases WHERE id NOT IN (SELECT base_id FROM inventory_records)";
     assert_eq!(count(&t, unused).await, 0);
     assert!(count(&t, "inventory_bases").await < bases);
@@ -140,7 +140,7 @@ api_test!(runs_that_look_only_at_what_has_aged_miss_nothing, |t| async move {
     }
     assert!(removed > 60, "{removed}");
     assert_eq!(count(&t, "inventory_records").await, 128 - removed as i64);
-    // Eight records of three days, one week: the oldest, and the newest of what is more than a month old.
+    // Eight records of three days, within one week: the oldest stays, and the newest of those more than a month old.
     assert_eq!(created(&t, short.id).await.len(), 2);
 });
 
@@ -255,7 +255,7 @@ api_test!(documents_put_aside_go_after_thirty_days, |t| async move {
     assert_eq!(run(&t).await, expected);
     t.advance(DAY);
     assert_eq!(run(&t).await, expected);
-    // What still waits is not old, however long it waits.
+    // A waiting document is not old, however long it waits.
     t.advance(60 * DAY);
     assert_eq!(run(&t).await, NOTHING);
     drop(turn);

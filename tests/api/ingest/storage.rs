@@ -3,7 +3,7 @@
 use super::*;
 use bailiwick_testkit::parts::postgres::cluster;
 
-/// What documents and what follows from them are kept in on PostgreSQL.
+/// The PostgreSQL tables of documents and of the rows that follow from them.
 const TABLES: [&str; 5] =
     ["inventory_records", "inventory_bases", "inventory_diffs", "inventory_alerts", "system_activity"];
 
@@ -95,7 +95,7 @@ api_test!(a_changed_document_adds_a_fraction_of_itself, |t| async move {
     assert_eq!(count(&t, "inventory_records").await, MORE + 1);
     assert!(count(&t, "inventory_diffs").await >= MORE, "some change matters");
     assert!(each * 100 <= size * 15, "{each} bytes each, of {size}");
-    // Every text is still what was received.
+    // Every text is still as it was received.
     let found: Vec<(i64, String)> =
         Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id").all(&t.app.db).await.unwrap();
     let hashes: std::collections::HashSet<&String> = found.iter().map(|record| &record.1).collect();
