@@ -35,7 +35,7 @@ async fn service(engine: Engine, logto: &Logto) -> Test {
     Test::with(engine, settings(logto, |_| {})).await
 }
 
-/// Everything that is due is told.
+/// Sends all due changes to the tenant.
 async fn tell(t: &Test) {
     // On a stack of its own: unoptimised, that of a long test is full already.
     let app = t.app.clone();
@@ -43,7 +43,7 @@ async fn tell(t: &Test) {
     told.await.unwrap().unwrap();
 }
 
-/// A user somebody makes; his id.
+/// Creates a user; returns the id.
 async fn new_user(t: &Test, who: &Persona, name: &str, home: OrgId) -> String {
     let email = format!("{name}@example.org");
     let body = json!({"email": email, "name": name, "user_role_ids": ["admin"], "organization_id": home});
@@ -51,13 +51,13 @@ async fn new_user(t: &Test, who: &Persona, name: &str, home: OrgId) -> String {
     made["id"].as_str().unwrap().to_owned()
 }
 
-/// A user as `GET /users/{id}` shows him.
+/// A user as `GET /users/{id}` shows them.
 async fn shown(t: &Test, id: &str) -> Value {
     let owner = t.owner().await;
     t.get(&format!("/api/users/{id}")).bearer(&owner.token).send().await.expect(200).data()
 }
 
-/// What is still to be told, refused things included.
+/// The number of changes that still wait for the tenant, refused ones included.
 async fn waiting(t: &Test, l: &Logto) -> u64 {
     bailiwick_store::logto::outbox::waiting(&t.app.db, &l.settings().issuer.url).await.unwrap()
 }

@@ -70,7 +70,7 @@ logto_test!(who_may_see_them_and_what_they_say, |t, l| async move {
     );
     assert_eq!(listed(&t, &t.user(tree.customer, &["admin"]).await).await.len(), 0);
 
-    // Their tokens open no session (rule 7), but tell who somebody is.
+    // Tokens of third-party applications open no session (rule 7), but identify the user.
     let account = l.with(|tenant| tenant.add_user("owner@example.org", "whoever"));
     let token = l.with(|tenant| tenant.sign_in(&account, CLIENT));
     exchange(&t, &token).await.expect(200);
@@ -101,7 +101,7 @@ logto_test!(the_list_is_kept_and_the_last_good_one_goes_on, |t, l| async move {
     t.advance(Duration::from_secs(300));
     l.always(Answer::dropped());
     assert_eq!(listed(&t, &owner).await.len(), 1);
-    // Not everybody asks a tenant that is away.
+    // Not every request asks a tenant that is away.
     let _ = l.calls();
     assert_eq!((listed(&t, &owner).await.len(), asked(&l)), (1, 0));
 });

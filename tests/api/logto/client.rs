@@ -126,7 +126,7 @@ async fn who_asks_too_often_waits() {
     client.roles().await.unwrap();
     left.store(6, Ordering::SeqCst);
     assert!(is_away(&client.roles().await));
-    // Whoever has somebody waiting does not.
+    // A call that a person waits for does not wait.
     left.store(1, Ordering::SeqCst);
     assert!(is_away(&client.is_password("x", "y").await));
     let _ = logto.calls();

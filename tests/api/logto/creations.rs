@@ -1,4 +1,4 @@
-//! Creations that were refused, whose answer was lost, and that nobody wants any more (spec: logto#calls).
+//! Creations that were refused, that got no answer, or that are no longer wanted (spec: logto#calls).
 
 use super::*;
 use crate::{avatars, mail};
@@ -8,7 +8,7 @@ use bailiwick_testkit::parts::{logto::Fault, recorder::Answer, smtp::SmtpSink};
 
 const A_DAY: Duration = Duration::from_secs(86_400);
 
-/// Creations of accounts and organizations are done, and nobody hears of it; nor can they be searched for yet.
+/// The tenant creates accounts and organizations, but the answers are lost; nor can they be searched for yet.
 fn lose_answers(l: &Logto) {
     l.fail_by(|request| {
         let is_about_all = matches!(request.path.as_str(), "/api/users" | "/api/organizations");
@@ -20,7 +20,7 @@ fn lose_answers(l: &Logto) {
     });
 }
 
-/// The tenant answers again, and everything is told. First whatever is being told of now ends.
+/// The tenant answers again, and gets all changes. The attempts that are under way end first.
 async fn come_back(t: &Test, l: &Logto) {
     tell(t).await;
     l.recover();
@@ -28,7 +28,7 @@ async fn come_back(t: &Test, l: &Logto) {
     tell(t).await;
 }
 
-/// A distributor somebody makes; its id.
+/// Creates a distributor; returns its id.
 async fn new_distributor(t: &Test) -> String {
     let body = json!({"name": "Delta", "custom_data": {"vat": "IT00000000017"}});
     let call = t.post("/api/distributors").bearer(&t.owner().await.token).json(body);
@@ -138,7 +138,7 @@ logto_test!(who_is_deleted_before_he_is_told_of_is_made_when_he_comes_back, |t, 
     }
 });
 
-// A deleted user whose creation was lost may be there, and then he must not come in.
+// The account of a deleted user may exist after a creation with a lost answer. The user must not come in.
 logto_test!(who_is_deleted_while_nobody_knows_of_his_account_is_suspended, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
     new_user(&t, &owner, "first", tree.customer).await;
@@ -253,7 +253,7 @@ logto_test!(an_organization_somebody_else_holds_is_left_to_him, |t, l| async mov
         call.send().await.expect(200).data()
     };
     assert_eq!(shown().await["logto_sync_error"], "organization: already_exists");
-    // It is told once, not again and again; the next change makes another one.
+    // The service sends the creation once, not again and again; the next change makes another attempt.
     drop(l.calls());
     t.advance(A_DAY);
     tell(&t).await;

@@ -43,7 +43,7 @@ logto_test!(a_change_and_what_is_to_be_told_are_one, |t, l| async move {
     new_user(&t, &owner, "taken", tree.customer).await;
     tell(&t).await;
     let _ = l.calls();
-    // A change that fails changes nothing anywhere: neither name nor roles, and there is nothing to tell.
+    // A change that fails changes nothing anywhere: neither name nor roles, and there is nothing to send.
     let body = json!({"name": "B", "user_role_ids": ["reader"], "email": "taken@example.org"});
     t.put(&format!("/api/users/{id}")).bearer(&owner.token).json(body).send().await.expect(400);
     let seen = shown(&t, &id).await;
@@ -62,7 +62,7 @@ logto_test!(a_change_and_what_is_to_be_told_are_one, |t, l| async move {
 
 logto_test!(creations_whose_answer_was_lost_are_found_again, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
-    // Somebody else there with the same name is nobody of ours.
+    // Another organization there with the same name is not ours.
     l.with(|tenant| drop(tenant.add_organization("Alfa Customer")));
     l.fail_by(|request| {
         let is_creation =
@@ -126,7 +126,7 @@ logto_test!(a_refusal_is_shown_and_tried_again_after_the_next_change, |t, l| asy
     tell(&t).await;
     let seen = shown(&t, &id).await;
     assert_eq!(seen["logto_sync_error"], "email: already_exists");
-    // What was not refused is told.
+    // The changes that the tenant did not refuse reach it.
     let account = account(&l, &id);
     assert!(l.with(|tenant| is_suspended(tenant, &account)));
     let _ = l.calls();
@@ -343,7 +343,7 @@ logto_test!(who_is_to_come_back_later_does, |t, l| async move {
     assert_eq!(changes(&l), ["PATCH /users/account/is-suspended"]);
 });
 
-// What was to be told to a tenant that is not the service's any more is not kept for ever, nor are passwords for it.
+// Changes that wait for a former tenant of the service are not kept for ever, nor are passwords for it.
 logto_test!(what_another_tenant_was_to_be_told_goes_after_30_days, |t, l| async move {
     use bailiwick_store::logto as kept;
     const OTHER: &str = "https://other.example/oidc";
@@ -366,7 +366,7 @@ logto_test!(what_another_tenant_was_to_be_told_goes_after_30_days, |t, l| async 
     }
 });
 
-/// Two processes on one database tell of each user once.
+/// Two processes on one database send each user once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_share_the_work() {
     let l = Logto::start().await.unwrap();

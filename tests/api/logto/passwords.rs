@@ -6,7 +6,7 @@ use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
 const NEW: &str = "Correct-Horse-9-Staple";
 
-/// A user with an account, his session and his password there.
+/// A user with an account, a session of theirs, and their password at the tenant.
 async fn person(t: &Test, l: &Logto, owner: &Persona) -> (Persona, String, String) {
     let home = t.tree().await.customer;
     let id = new_user(t, owner, "anna", home).await;
@@ -55,7 +55,7 @@ logto_test!(a_reset_sets_there_and_ends_sessions, |t, l| async move {
         .expect_message(200, "password reset successfully");
     assert_eq!(l.with(|tenant| tenant.passwords[&account].clone()), NEW);
     t.get("/api/me").bearer(&person.token).send().await.expect(401);
-    // Who is not yet told of has none there.
+    // A user whom the tenant does not know yet has no password there.
     let id = {
         l.always(Answer::status(503));
         new_user(&t, &owner, "new", person.org).await
@@ -130,7 +130,8 @@ logto_test!(what_the_tenant_refuses_names_the_field, |t, l| async move {
     t.get("/api/me").bearer(&person.token).send().await.expect(200);
 });
 
-// Whether it was set nobody knows; so everything that a new password ends is ended, and whoever has asked is told.
+// The service cannot know whether the password was set. So it ends everything that a new password ends, and reports the
+// error to the caller.
 logto_test!(an_unknown_outcome_ends_sessions_too, |t, l| async move {
     let owner = t.owner().await;
     let (person, account, password) = person(&t, &l, &owner).await;
@@ -170,7 +171,7 @@ async fn changed(t: &Test) -> u64 {
     bailiwick_store::sql::Q::new(rows).count(&t.app.db).await.unwrap()
 }
 
-// Whoever asks may leave as soon as it is sent.
+// The caller may leave as soon as the request is sent.
 logto_test!(a_reset_ends_sessions_though_nobody_waits, |t, l| async move {
     let owner = t.owner().await;
     let (person, account, _) = person(&t, &l, &owner).await;

@@ -1,4 +1,4 @@
-//! What the tenant is told of users (spec: logto#calls).
+//! Changes of users that the service sends to the tenant (spec: logto#calls).
 
 use super::*;
 use crate::{avatars, mail, session::exchange};
@@ -52,11 +52,11 @@ logto_test!(a_new_user_gets_an_account, |t, l| async move {
         page["resellers"].as_array().unwrap().iter().map(|o| &o["logto_synced_at"]).collect();
     assert!(marks.contains(&&json!(t.app.now())) && marks.contains(&&Value::Null), "{marks:?}");
 
-    // He comes in by his subject, whatever his address says.
+    // The user signs in by the subject of the account, whatever its address says.
     l.with(|tenant| tenant.users.get_mut(&account).unwrap()["primaryEmail"] = json!("x@example.org"));
     let token = l.with(|tenant| tenant.sign_in(&account, CLIENT));
     assert_eq!(exchange(&t, &token).await.expect(200).data()["user"]["id"], id);
-    // Told once is enough.
+    // The service sends each change only once.
     tell(&t).await;
     assert_eq!(changes(&l), [""; 0]);
 });
@@ -72,7 +72,8 @@ logto_test!(changes_follow_in_order, |t, l| async move {
     let body = json!({"name": "Anna B", "phone": "", "user_role_ids": ["support"], "organization_id": tree.customer});
     t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
     tell(&t).await;
-    // What needs no organization does not wait for the new one; with it, all is told once more.
+    // Changes that need no organization do not wait for the new one; when it exists, the service sends them all once
+    // more.
     let expected = [
         "PATCH /users/account/is-suspended",
         "PATCH /users/account",
@@ -88,7 +89,7 @@ logto_test!(changes_follow_in_order, |t, l| async move {
     ];
     assert_eq!(changes(&l), expected);
     l.with(|tenant| {
-        // A role that is not of the catalogue is nobody's business here.
+        // The service leaves a role alone that is not of the catalogue.
         assert_eq!(tenant.role_names(&account), ["Support", "Management API"]);
         let homes = tenant.memberships(&account);
         assert_eq!(homes.len(), 1);

@@ -11,7 +11,7 @@ logto_test!(a_verified_address_links_and_the_client_must_be_ours, |t, l| async m
     assert_eq!(user["email"], "owner@example.org");
     // Both ids are the service's own (spec: conventions#ids-and-times).
     assert_eq!(user["id"], user["logto_id"]);
-    // From now on the account is he, whatever its address.
+    // From now on the account belongs to this user, whatever its address.
     l.with(|tenant| tenant.users.get_mut(&account).unwrap()["primaryEmail"] = "other@example.org".into());
     let again = l.with(|tenant| tenant.sign_in(&account, CLIENT));
     exchange(&t, &again).await.expect(200);

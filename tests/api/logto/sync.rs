@@ -1,11 +1,11 @@
-//! `bailiwick logto sync`: what is otherwise at the tenant (spec: logto#calls).
+//! `bailiwick logto sync`: differences at the tenant (spec: logto#calls).
 
 use super::*;
 use crate::avatars;
 use bailiwick_identity::logto_sync::{Figures, reconcile};
 use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
-/// What is told, without ids, sorted.
+/// The reported differences, without ids, sorted.
 async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, Figures) {
     let mut told = Vec::new();
     let figures = reconcile(&t.app, is_dry, |difference| {
@@ -19,7 +19,7 @@ async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, Figures) {
 
 logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
-    // Somebody and something of the same name are left alone.
+    // The command leaves a user and an organization of the same names alone.
     let namesake = l.with(|tenant| {
         tenant.add_organization("Alfa Customer");
         tenant.add_user("somebody@example.org", "somebody")
@@ -74,7 +74,7 @@ logto_test!(what_is_missing_different_or_too_much, |t, l| async move {
         assert!(!is_suspended(tenant, &account));
     });
 
-    // What was removed there is made anew.
+    // The service creates the removed account and organization again.
     l.with(|tenant| {
         tenant.users.remove(&account);
         tenant.organizations.remove(&customer);
@@ -109,7 +109,7 @@ logto_test!(a_tenant_that_is_none_ends_no_links, |t, l| async move {
     }
     l.recover();
     assert_eq!(differences(&t, true).await.0, [""; 0]);
-    // A link that was made anew meanwhile is none that leads nowhere.
+    // A link that was made again meanwhile is not one that leads nowhere.
     l.with(|tenant| drop(tenant.users.remove(&account)));
     assert_eq!(differences(&t, false).await.0, ["user anna@example.org: missing"]);
     assert_eq!(differences(&t, true).await.0, [""; 0]);

@@ -1,4 +1,5 @@
-//! What the tenant is told of organizations (spec: logto#calls, organizations#life-cycle, organizations#promotion).
+//! Changes of organizations that the service sends to the tenant (spec: logto#calls, organizations#life-cycle,
+//! organizations#promotion).
 
 use super::*;
 use bailiwick_testkit::{parts::recorder::Answer, seed::Tree};
@@ -43,7 +44,7 @@ logto_test!(all_who_inherit_a_state_are_told_of, |t, l| async move {
     let (tree, people) = seeded(&t, &l, &owner).await;
     let accounts: Vec<String> = people.iter().map(|id| account(&l, id)).collect();
     let path = format!("/api/distributors/{}", tree.distributor);
-    // One of them is suspended himself and stays so.
+    // One of the users is suspended directly and stays so.
     t.patch(&format!("/api/users/{}/suspend", people[2])).bearer(&owner.token).send().await.expect(200);
     for (method, what, expected) in [
         ("PATCH", "/suspend", [true, true, true]),
@@ -123,7 +124,7 @@ logto_test!(a_destroyed_tree_goes_users_first_then_bottom_up, |t, l| async move 
 
 logto_test!(a_large_tree_is_gone_through_in_portions, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);
-    // Enough for two portions, of whom two have accounts: the first and the last.
+    // Enough users for two portions. Two of them have accounts: the first and the last.
     let first = new_user(&t, &owner, "anna", tree.customer).await;
     for _ in 0..520 {
         t.user(tree.customer, &["reader"]).await;
