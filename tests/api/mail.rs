@@ -16,7 +16,7 @@ use bailiwick_testkit::{
 };
 use serde_json::{Value, json};
 
-/// What a person chooses.
+/// The password that a person chooses.
 pub const CHOSEN: &str = "Chosen-Horse-4-Staple";
 
 /// The settings of every test with mail: a server on this port, without protection.
@@ -67,7 +67,7 @@ macro_rules! mail_test {
 }
 pub(crate) use mail_test;
 
-/// Sends what is due and answers all that was ever received.
+/// Sends the due mails; returns all mails that were ever received.
 pub async fn deliver(t: &Test, sink: &SmtpSink) -> Vec<Received> {
     mail::run_until_idle(&t.app).await.unwrap();
     sink.messages().unwrap()
@@ -81,7 +81,7 @@ pub fn last(messages: &[Received], n: usize) -> Received {
     messages[n - 1].clone()
 }
 
-/// Creates a user over HTTP; his id.
+/// Creates a user over HTTP; returns the id.
 pub async fn create(t: &Test, who: &Persona, email: &str, organization: impl serde::Serialize) -> UserId {
     let body = json!({"email": email, "name": "Mario Rossi", "user_role_ids": ["reader"], "organization_id": organization});
     let made = t.post("/api/users").bearer(&who.token).json(body).send().await;
@@ -124,7 +124,7 @@ pub async fn open(browser: &Browser<'_>, link: &str) -> String {
     form_token(&browser.get(link).await.expect(200))
 }
 
-/// Signs in at the provider without a client; what the form was answered.
+/// Signs in at the provider without a client; returns the page and the answer to the form.
 pub async fn sign_in(browser: &Browser<'_>, name: &str, password: &str) -> (String, Reply) {
     let sent = browser.get("/oidc/login").await.expect(303);
     let page = sent.header("location").unwrap().to_owned();
@@ -153,7 +153,7 @@ pub async fn reset(t: &Test, link: &str, password: &str) -> Reply {
     browser.post(local(link), &form).await
 }
 
-/// Changes what a user may change of himself.
+/// Changes the fields that users may change about themselves.
 pub async fn change_info(t: &Test, who: &Persona, body: Value) -> Reply {
     t.post("/api/me/change-info").bearer(&who.token).json(body).send().await
 }

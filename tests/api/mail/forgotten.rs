@@ -8,7 +8,7 @@ use std::time::Duration;
 const HOUR: Duration = Duration::from_secs(3600);
 const OTHER: &str = "Other-Horse-5-Staple";
 
-/// Somebody who has asked, with his link.
+/// A user who has asked for a new password, with the link from the mail.
 async fn asked(t: &Test, sink: &SmtpSink) -> (Persona, String) {
     let home = t.tree().await.customer;
     let person = t.user(home, &["reader"]).await;
@@ -23,7 +23,7 @@ async fn email_of(t: &Test, user: UserId) -> String {
     recovery::addresses(&t.app.db, user).await.unwrap().unwrap().email
 }
 
-/// His address is no longer known to be his.
+/// The user's address no longer counts as verified.
 async fn doubt(t: &Test, user: UserId) {
     let mut tx = t.app.db.begin().await.unwrap();
     let q = Q::new("UPDATE users SET email_verified = ? WHERE id = ?").bind(false).bind(user);

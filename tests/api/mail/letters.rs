@@ -1,4 +1,4 @@
-//! What mails say, and the first sign-in with a mailed password.
+//! The texts of mails, and the first sign-in with a mailed password.
 
 use super::*;
 use bailiwick_domain::OrgId;

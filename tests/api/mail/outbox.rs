@@ -1,4 +1,4 @@
-//! What waits is kept, tried again, and ends.
+//! Waiting mails are kept, tried again, and end.
 
 use super::*;
 use bailiwick_testkit::parts::{ports, smtp::Setup};
