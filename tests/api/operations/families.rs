@@ -102,7 +102,7 @@ async fn whole(t: &Test, f: Family) -> String {
     let mut s = Transcript::new(t);
     let made = create_and_change(&mut s, &f, &owner, &reader).await;
     let one = format!("/{}/{made}", f.many);
-    // Somebody and something inside, and what can hang below, so that the counters count.
+    // A user and a system inside, and an organization below where there can be one, so that the counters count.
     t.user(made.parse().unwrap(), &["reader"]).await;
     t.system(made.parse().unwrap()).await;
     let below = match f.org_type {

@@ -76,7 +76,7 @@ async fn move_about(s: &mut Transcript<'_>, owner: &Persona, org: &str, one: &st
     s.ask(owner, "DELETE", &format!("{one}/destroy")).await;
 }
 
-/// Refusals of somebody who holds less than the one he acts on.
+/// Refusals of a caller who holds less than the user whom they act on.
 async fn outranked(s: &mut Transcript<'_>, backoffice: &Persona, org: &str, one: &str) {
     let rank =
         json!({"email": "c@example.org", "name": "N", "user_role_ids": ["admin"], "organization_id": org});
