@@ -243,7 +243,7 @@ api_test!(what_is_out_of_reach_is_not_found, |t| async move {
     let upper = tree.customer.to_string().to_uppercase();
     let found = get(&t, &d, &format!("/api/customers/{upper}")).await.expect(200).data();
     assert_eq!(found["id"], json!(tree.customer));
-    // Everybody reads his own organization, whatever he holds; nobody reads upwards.
+    // Every user reads their own organization, whatever permissions they hold; no user reads upwards.
     let support = t.user(tree.customer, &["support"]).await;
     get(&t, &support, &format!("/api/customers/{}", tree.customer)).await.expect(200);
     let other = get(&t, &support, &format!("/api/customers/{}", tree.other_customer)).await;
@@ -312,7 +312,7 @@ api_test!(a_creator_shows_the_present_name_of_his_organization, |t| async move {
         get(&t, &d, &format!("/api/customers/{}", made["id"].as_str().unwrap())).await.expect(200).data();
     assert_eq!(read["created_by"]["organization_name"], "Renamed");
     assert_eq!(read["updated_at"], made["updated_at"]);
-    // Who was made by nobody of whom is known comes where his empty name belongs.
+    // A customer without a known creator comes where the creator's empty name belongs.
     let alfa = t.user(tree.distributor, &["admin"]).await;
     for (who, name) in [(&d, "beta"), (&alfa, "Alfa")] {
         t.post("/api/me/change-info").bearer(&who.token).json(json!({"name": name})).send().await.expect(200);

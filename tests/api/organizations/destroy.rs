@@ -53,7 +53,7 @@ api_test!(nothing_is_left_of_a_destroyed_subtree, |t| async move {
     let heartbeat = t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await;
     heartbeat.expect(401);
     t.post("/api/systems/heartbeat").basic(&others.key, &others.secret).send().await.expect(200);
-    // The last known name stays in what it had created elsewhere.
+    // The last known name stays in the rows that it had created elsewhere.
     for path in [format!("/api/customers/{}", tree.other_customer), format!("/api/systems/{}", others.id)] {
         let read = get(&t, &owner, &path).await.expect(200).data();
         assert_eq!(read["created_by"]["organization_name"], "Alfa Reseller", "{path}");
@@ -141,7 +141,7 @@ async fn id_columns(t: &Test) -> Vec<(String, String)> {
     .unwrap()
 }
 
-/// Tables with rows that name one of these, apart from histories and what only tells who it was.
+/// Tables with rows that name one of these, apart from histories and columns that only record a creator or an actor.
 async fn naming(t: &Test, ids: &[uuid::Uuid]) -> Vec<String> {
     let mut found = Vec::new();
     for (table, column) in id_columns(t).await {

@@ -90,7 +90,7 @@ api_test!(whoever_manages_below_may_move_what_is_below, |t| async move {
         patch(&t, &r, &path).await.expect_message(403, "insufficient permissions");
         patch(&t, &reader, &path).await.expect_message(403, "insufficient permissions");
     }
-    // Rule 9: also what it cannot see any more.
+    // Rule 9: the same holds for an organization that the caller cannot see any more.
     let path = at("resellers", tree.reseller);
     delete(&t, &d, &path).await.expect(200);
     delete(&t, &d, &path).await.expect_message(404, "reseller not found");
@@ -126,7 +126,7 @@ api_test!(a_taken_vat_number_stops_a_restoration, |t| async move {
     get(&t, &owner, &path).await.expect(404);
     delete(&t, &owner, &format!("/api/resellers/{}", second["id"].as_str().unwrap())).await.expect(200);
     patch(&t, &owner, &format!("{path}/restore")).await.expect(200);
-    // What is hidden only through its parent keeps its number, so that the parent can always come back.
+    // An organization that is hidden only through its parent keeps its number, so that the parent can always come back.
     let tree = t.tree().await;
     let taken = get(&t, &owner, &at("resellers", tree.reseller)).await.expect(200).data();
     delete(&t, &owner, &at("distributors", tree.distributor)).await.expect(200);

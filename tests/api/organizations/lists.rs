@@ -156,7 +156,7 @@ api_test!(states_are_inherited, |t| async move {
     assert_eq!(own, [at.clone(), Value::Null, Value::Null, Value::Null]);
     let below = marks(&t, &owner, &format!("/api/customers/{}", tree.customer)).await;
     assert_eq!(below, [at.clone(), by.clone(), Value::Null, Value::Null]);
-    // What is created below a suspended one is suspended through it.
+    // An organization that is created below a suspended one is suspended through it.
     let body =
         json!({"name": "Late", "custom_data": {"vat": "1"}, "created_by_organization_id": tree.reseller});
     let late = post(&t, &owner, "/api/customers", body).await.expect(201).data();
@@ -210,7 +210,8 @@ api_test!(the_order_by_suspension_is_walked_once, |t| async move {
         let parent = if n < 4 { tree.reseller } else { tree.other_reseller };
         customers.push(t.organization(parent, OrgType::Customer, &format!("Number {n}")).await);
     }
-    // Own marks, one below what is suspended later; then several through one reseller, two deleted.
+    // Own marks, one of them below an organization that is suspended later; then several through one reseller, two
+    // deleted.
     for id in [customers[5], customers[1], tree.reseller, customers[6]] {
         t.advance(std::time::Duration::from_secs(1));
         t.suspend_organization(id).await;

@@ -32,7 +32,7 @@ struct Model {
     leaves: Vec<Leaf>,
 }
 
-/// The effective mark: when, and from whom if inherited.
+/// The effective mark: its time, and the organization that it is inherited from.
 type Shown = (Option<Ts>, Option<OrgId>);
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -63,7 +63,7 @@ impl Model {
         self.nodes[i].above.is_some_and(|n| self.is(n, mark))
     }
 
-    /// What each row below `i` is, with the counter it belongs to; suspensions of deleted rows do not show.
+    /// The state of each row below `i`, with the counter it belongs to; suspensions of deleted rows do not show.
     fn below(&self, i: usize, mark: Mark) -> Vec<(&'static str, bool)> {
         let state = |suspended: bool, deleted: bool| match mark {
             Mark::Suspended => suspended && !deleted,
@@ -297,7 +297,7 @@ impl Dice {
     }
 }
 
-/// From the top down every mark that is left is cleared by whoever manages the organization; nothing stays behind.
+/// Clears every mark that is left, from the top down, as the user who manages the organization; nothing stays behind.
 async fn bring_back(t: &Test, owner: &Persona, model: &mut Model) {
     // Parents come before their children in the list, promoted ones are at the top.
     for i in (0..model.nodes.len()).filter(|i| !model.nodes[*i].gone).collect::<Vec<_>>() {
@@ -322,7 +322,7 @@ api_test!(random_moves_follow_the_model, |t| async move {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     for n in 0..160 {
         let (mut i, mut verb) = (dice.next(model.nodes.len()), verbs[dice.next(verbs.len())]);
-        // Once in a while something is destroyed, a customer more often than what has a tree below it.
+        // Once in a while an organization is destroyed, a customer more often than one with a tree below it.
         if n % 40 == 39 {
             (i, verb) = ([2, 7, 5, 6][n / 40], "destroy");
         }
@@ -341,7 +341,7 @@ api_test!(random_moves_follow_the_model, |t| async move {
         if n % 20 == 19 {
             check_views(&t, &model).await;
         }
-        // Half-way everything comes back, so that promotions of what is not marked happen before and after.
+        // Half-way everything comes back, so that promotions of unmarked organizations happen before and after.
         if n == 80 {
             bring_back(&t, &owner, &mut model).await;
             if let Some(i) = model.nodes.iter().position(|n| !n.gone && n.org_type == OrgType::Reseller) {

@@ -25,7 +25,7 @@ api_test!(a_reseller_becomes_a_distributor_with_all_it_has, |t| async move {
     let owner = t.owner().await;
     let before = get(&t, &owner, &format!("/api/resellers/{}", tree.reseller)).await.expect(200).data();
     t.advance(Duration::from_secs(60));
-    // A distributor's super admin may give away what is below him.
+    // A distributor's super admin may give away an organization below their own.
     let reply = promote(&t, &d, tree.reseller).await;
     let data = reply.expect_message(200, "reseller promoted to distributor successfully").data();
     let now = t.app.now();

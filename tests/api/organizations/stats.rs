@@ -31,7 +31,7 @@ api_test!(deletions_make_a_trend_fall, |t| async move {
     let (owner, d_now) = (t.owner().await, t.session(d).await);
     assert_eq!(counts(&trend(&t, &d_now, "customers", "").await), [0, 0, 0, 1, 1, 1, 2, 2]);
     assert_eq!(counts(&trend(&t, &owner, "customers", "").await), [0, 0, 0, 2, 2, 2, 3, 3]);
-    // Deleted on its own yesterday, with its reseller today; what hangs elsewhere stays.
+    // Customers deleted: one by itself yesterday, others with their reseller today. Customers elsewhere stay.
     change(&t, &owner, "delete", &format!("/api/customers/{own}")).await;
     t.advance(DAY);
     let owner = t.owner().await;
@@ -42,7 +42,7 @@ api_test!(deletions_make_a_trend_fall, |t| async move {
     assert_eq!(counts(&trend(&t, &d_now, "resellers", "").await), [0, 0, 1, 1, 1, 1, 1, 0]);
     change(&t, &owner, "restore", &format!("/api/resellers/{}", tree.reseller)).await;
     assert_eq!(counts(&trend(&t, &d_now, "customers", "").await), [0, 0, 1, 1, 1, 2, 1, 1]);
-    // A suspension changes nothing; what came and went on one day was never there.
+    // A suspension changes nothing. An organization that came and went on one day was never there.
     t.suspend_organization(tree.distributor).await;
     let brief = t.organization(tree.reseller, OrgType::Customer, "Brief").await;
     change(&t, &owner, "delete", &format!("/api/customers/{brief}")).await;
@@ -196,7 +196,7 @@ api_test!(the_vat_check_sees_what_is_below_the_caller, |t| async move {
         ("resellers", tree.reseller, tree.other_reseller),
         ("customers", tree.customer, tree.other_customer),
     ];
-    // Who finds the own branch's, who the other's.
+    // Which caller finds numbers of the first branch, and which finds numbers of the other one.
     let expected = [
         (&owner, [true, true, true], [true, true, true]),
         (&d, [false, true, true], [false; 3]),
@@ -228,7 +228,8 @@ api_test!(the_vat_check_sees_what_is_below_the_caller, |t| async move {
     for nothing in ["resellers?vat=%20%09", "resellers?vat=%00", "customers?vat=none"] {
         assert!(!vat(&t, &owner, nothing).await, "{nothing}");
     }
-    // What is hidden from above keeps its number, what is deleted itself does not; customers are simply gone.
+    // An organization that is hidden from above keeps its number; one that is deleted itself does not. Customers are
+    // simply gone.
     let customer = vat_of(&t, tree.customer).await;
     t.delete_organization(tree.distributor).await;
     assert!(!vat(&t, &owner, &format!("distributors?vat={}", vat_of(&t, tree.distributor).await)).await);
@@ -272,7 +273,7 @@ api_test!(the_filters_of_a_family_offer_its_creators, |t| async move {
     }
     let made = post(&t, &r, "/api/customers", json!({"name": "Mine", "custom_data": {"vat": "3"}})).await;
     let made = made.expect(201).data()["id"].as_str().unwrap().to_owned();
-    // Whatever a creation is attributed to, the creator belongs to his own organization.
+    // The creator belongs to their own organization, whatever organization a creation is attributed to.
     let found = filters(&r, "customer").await;
     let mine: Vec<&Value> = found.iter().filter(|c| c["user_id"] == json!(d.id)).collect();
     assert_eq!(mine.len(), 1, "{found:?}");
@@ -292,7 +293,7 @@ api_test!(the_filters_of_a_family_offer_its_creators, |t| async move {
     assert!(!has(&filters(&owner, "reseller").await, &d.id));
     let other = t.user(tree.other_reseller, &["admin"]).await;
     assert!(!has(&filters(&other, "customer").await, &d.id));
-    // Who is destroyed is still named, without an organization.
+    // A destroyed user is still named, without an organization.
     t.delete(&format!("/api/users/{}/destroy", d.id)).bearer(&owner.token).send().await.expect(200);
     let found = filters(&r, "customer").await;
     let gone = found.iter().find(|c| c["user_id"] == json!(d.id)).unwrap();
