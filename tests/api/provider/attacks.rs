@@ -1,4 +1,4 @@
-//! What must not work.
+//! Requests that must not work.
 
 use super::client::*;
 use bailiwick_testkit::{Reply, api_test};

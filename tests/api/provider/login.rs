@@ -53,7 +53,7 @@ api_test!(the_printed_address_signs_in_shows_who_it_is_and_signs_out, |t| async 
     browser.open_login().await;
 });
 
-/// What the service tells of the owner whose login this browser has.
+/// The user object that the service returns for the owner, with the login of this browser.
 async fn exchanged_owner(t: &bailiwick_testkit::Test, browser: &Browser<'_>) -> serde_json::Value {
     let sent = browser.get(&authorization(&[("prompt", "none")])).await.expect(303);
     let code = query(sent.header("location").unwrap())["code"].clone();

@@ -1,4 +1,4 @@
-//! What ends what, for the very next request at every process on the database (the table of spec:
+//! Which event ends which credentials, for the very next request at every process on the database (the table of spec:
 //! authentication#session-chains). API keys, system credentials and impersonation have their own tests beside their
 //! other rules.
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 const GIVEN: &str = "Given-Horse-9-Battery";
 const CHOSEN: &str = "Chosen-Horse-4-Staple";
 
-/// Somebody who has signed in in a browser and opened a session, and another session of his from elsewhere.
+/// A user with a login and a session from a browser, and with another session from elsewhere.
 struct SignedIn<'a> {
     who: Persona,
     browser: Browser<'a>,
@@ -36,7 +36,7 @@ async fn sign_in(t: &Test, org: OrgId) -> SignedIn<'_> {
     SignedIn { who, browser, provider_access, provider_refresh, session, elsewhere }
 }
 
-/// What is over after an event.
+/// The credentials that are over after an event.
 #[derive(Clone, Copy, PartialEq)]
 struct Over {
     /// The session that came from the browser's login.
@@ -104,7 +104,7 @@ api_test!(what_ends_a_session_ends_it_in_every_process, |t| async move {
 
     let one = sign_in(&t, tree.customer).await;
     one.browser.get("/oidc/session/end").await.expect(200);
-    // The browser has forgotten its cookie; whoever kept a copy has nothing either.
+    // The browser has forgotten its cookie. A copy of the cookie opens nothing either.
     everywhere(&one, Over { elsewhere: false, ..ALL }, "sign-out at the provider").await;
 
     let one = sign_in(&t, tree.customer).await;

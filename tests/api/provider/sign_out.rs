@@ -1,4 +1,4 @@
-//! Who may not come in, what ends with him, and passwords that must be replaced.
+//! Users who may not sign in, sessions that end with them, and passwords that must be replaced.
 
 use super::client::*;
 use bailiwick_identity::{

@@ -1,5 +1,6 @@
-//! Signing in to applications of third parties: who may, what they may learn, and how it ends (spec:
-//! openid-provider#endpoints step 2, openid-provider#third-party-applications; guarantees#identity rules 7 and 42).
+//! Signing in to applications of third parties: the users who may, the data that the applications learn, and the end of
+//! access (spec: openid-provider#endpoints step 2, openid-provider#third-party-applications; guarantees#identity rules
+//! 7 and 42).
 
 use super::client::*;
 use bailiwick_settings::{AccessControl, Application, Client, Settings};
@@ -66,7 +67,7 @@ async fn press(browser: &Browser<'_>, page: &str, answer: &str) -> Reply {
     browser.post(page, &[("form_token", &token), ("answer", answer)]).await
 }
 
-/// Signs in and allows what is asked: the code.
+/// Signs in and allows the request; returns the code.
 async fn allowed(browser: &Browser<'_>, who: &str, password: &str) -> String {
     let question = browser.sign_in(who, password, &asking(&[])).await;
     is_question(&question);
@@ -82,7 +83,7 @@ async fn refresh_at_wiki(t: &Test, token: &str) -> Reply {
     t.post("/oidc/token").form(&form).send().await
 }
 
-/// Somebody with a password of his own.
+/// A user with a password of their own, and the user's address.
 async fn person(t: &Test, roles: &[&str]) -> (Persona, String) {
     let tree = t.tree().await;
     let who = t.user(tree.reseller, roles).await;
@@ -126,7 +127,7 @@ api_test!(somebody_is_asked_once_for_each_client_and_scopes, |settings| wiki(set
     next(press(&browser, &question, "allow").await);
     let all = ("scope", "openid profile email offline_access");
     assert!(query(&next(ask(&browser, &[all]).await)).contains_key("code"), "what was allowed adds up");
-    // Nobody else is concerned, and the service's own client asks nobody.
+    // The consent concerns no other user, and the service's own client asks for none.
     let (_, other) = person(&t, &["admin"]).await;
     is_question(&Browser::new(&t).sign_in(&other, PUBLIC_PASSWORD, &asking(&[])).await);
     assert!(query(&next(browser.get(&authorization(&[])).await)).contains_key("code"));
@@ -147,7 +148,7 @@ api_test!(a_question_is_answered_by_whom_it_asks_once, |settings| wiki(settings)
     let browser = Browser::new(&t);
     let question = browser.sign_in(OWNER, PASSWORD, &asking(&[])).await;
     let token = form_token(&browser.get(&question).await.expect(200));
-    // Without the login, with somebody else's, without the form's proof.
+    // Without the login, with another user's login, without the form's proof.
     Browser::new(&t).get(&question).await.expect(400);
     let form = [("form_token", token.as_str()), ("answer", "allow")];
     Browser::new(&t).post(&question, &form).await.expect(400);
@@ -156,7 +157,7 @@ api_test!(a_question_is_answered_by_whom_it_asks_once, |settings| wiki(settings)
     let login = browser.cookies.borrow_mut().remove("bailiwick-login").unwrap();
     browser.get(&question).await.expect(400);
     browser.post(&question, &form).await.expect(400);
-    // The address of the waiting request leads a script on, and nobody past the question.
+    // The address of the waiting request leads a script on, but not past the question.
     let id = question.rsplit('/').next().unwrap().to_owned();
     let resumed = next(browser.get(&format!("/oidc/auth/{id}")).await);
     assert!(resumed.contains("/oidc/sign-in/"), "{resumed}");
@@ -266,7 +267,7 @@ api_test!(a_script_allows_by_a_call, |settings| wiki(settings), |t| async move {
 api_test!(a_page_cannot_answer_in_somebodys_name, |settings| wiki(settings), |t| async move {
     let browser = Browser::new(&t);
     is_question(&browser.sign_in(OWNER, PASSWORD, &asking(&[])).await);
-    // What a browser adds when a page of a sister site asks, or one of its own.
+    // Headers that a browser adds to a request by a page of a sister site, or by one of its own.
     for (name, value) in [
         ("origin", "https://wiki.example.org"),
         ("origin", "null"),
