@@ -28,7 +28,7 @@ fn tight(settings: &mut Settings) {
     settings.alerting.limits.alerts_per_tenant = 15;
 }
 
-/// The names of what the router was sent since the last time.
+/// The names of the alerts that the router got since the last call.
 fn sent(upstream: &Recorder) -> Vec<String> {
     let name = |alert: &Value| alert["labels"]["alertname"].as_str().unwrap().to_owned();
     let requests = upstream.take();
@@ -176,7 +176,7 @@ api_test!(silences_of_a_tenant_of_a_remote_router_are_bounded, |t| async move {
             "createdBy": "t", "startsAt": "2026-03-04T09:00:00.000Z", "endsAt": "2026-03-04T12:00:00.000Z",
             "matchers": [{"name": "system_key", "value": key, "isRegex": false, "isEqual": true}]})
     };
-    // What others of the tenant have; the router filters as it is asked to.
+    // Silences of other systems of the tenant; the router filters them if the request asks it to.
     let mut all =
         vec![stored(1, "active", "SYS-1"), stored(2, "pending", "SYS-1"), stored(3, "expired", "SYS-2")];
     all.push(stored(4, "active", "SYS-2"));

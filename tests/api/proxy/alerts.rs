@@ -345,7 +345,7 @@ api_test!(
         s.alerting.short_outage = MINUTE;
     },
     |t| async move {
-        // A look for what may be removed, which is a sign of life.
+        // A search for alerts that may be removed, which is a sign of life.
         let sign = async |t: &Test| bailiwick_alerts::purge_ended(&t.app).await.unwrap();
         let system = Client::new(&t).await;
         sign(&t).await;
@@ -354,7 +354,7 @@ api_test!(
         t.app.tasks.close();
         t.app.tasks.wait().await;
         t.advance(30 * MINUTE);
-        // The next process finds that nobody has served for half an hour.
+        // The next process finds that no process has served for half an hour.
         let again = t.replica().await;
         let system = Client { test: &again, system: system.system };
         sign(&again).await;

@@ -1,4 +1,4 @@
-//! Requests that try to reach, change or see what is another's, or to break the service (spec:
+//! Requests that try to reach, change or see data of another system, or to break the service (spec:
 //! alert-guarantees#guarantees).
 
 use super::*;
@@ -22,7 +22,7 @@ fn silence(matcher: &str) -> String {
     )
 }
 
-/// What belongs to a system, as the system itself sees it.
+/// The alerts and silences of a system, as the system itself sees them.
 async fn everything(system: &Client<'_>) -> (String, String) {
     (
         system.get("/api/v2/alerts").await.expect(200).text(),

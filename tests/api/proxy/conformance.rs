@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 pub(crate) const CONFIGURATION: &str =
     "global:\n  resolve_timeout: 6h\nroute:\n  receiver: nobody\nreceivers:\n  - name: nobody\n";
 
-/// Reviewed: what Debian's Alertmanager 0.25 does otherwise than 0.34, by the step that shows it. Empty: nothing in
-/// this list of requests; annotations of silences, which it does not know, are not part of it.
+/// Reviewed: the differences of Debian's Alertmanager 0.25 from 0.34, by the step that shows them. Empty: there are
+/// none in this list of requests; annotations of silences, which 0.25 does not know, are not part of it.
 const DIFFERENT_IN_0_25: &[&str] = &[];
 
 /// `{+10m}` and the like are times around the start of the test; `{a}` is the id that the step named `a` was given.

@@ -88,7 +88,7 @@ api_test!(answers_that_cannot_be_read, |t| async move {
         }
         replies.into_iter().next().unwrap().expect_message(UNAVAILABLE.0, UNAVAILABLE.1);
     }
-    // A 200 whose body is not what it should be: only a push does not look at it.
+    // A 200 with a wrong body: only a push does not look at the body.
     for body in ["", "secret", "{}", "[{}]", r#"[{"labels":{"system_key":1}}]"#, "<html>"] {
         upstream.answer_by(move |_| Answer::status(200).body(body));
         for path in ["/api/v2/alerts", "/api/v2/silences", "/api/v2/alerts/groups"] {
@@ -266,7 +266,7 @@ api_test!(a_router_that_hangs_holds_no_connection_of_the_database, |t| async mov
     }
 });
 
-/// The silence of that id as the router tells it.
+/// The silence of that id as the router returns it.
 fn silence_of(key: &str, state: &str) -> serde_json::Value {
     json!({
         "id": ID, "status": {"state": state}, "updatedAt": "2026-03-04T09:00:00.000Z", "comment": "c",

@@ -118,7 +118,7 @@ api_test!(
         assert_eq!(system.alert_names("").await.len(), 10);
         system.push(&batch(0..10, "")).await.expect(200);
         system.push(&batch(10..11, r#","endsAt":"2026-03-04T09:00:00Z""#)).await.expect(200);
-        // What is wrong with a request is said before that it is too much.
+        // An error in a request comes before the refusal of too many alerts.
         let both = batch(10..11, "").replace(']', r#",{"labels":{}}]"#);
         assert_eq!(system.push(&both).await.expect(400).text(), "\"at least one label pair required\"\n");
         // The tenant's limit, which is not another tenant's.
@@ -165,7 +165,7 @@ api_test!(
         for (system, taken) in systems.iter().zip(taken) {
             assert_eq!(system.alert_names("").await.len(), taken);
         }
-        // What ends makes room for what comes behind it in the same push, and for itself.
+        // The end of an alert makes room for the alerts behind it in the same push, and for itself.
         let full = &systems[2];
         let names = full.alert_names("").await;
         let over = r#""endsAt":"2026-03-04T09:59:59Z""#;

@@ -68,7 +68,7 @@ api_test!(what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
         assert_eq!(stranger.get("/api/v2/alerts/groups").await.expect(200).text(), "[]\n");
     }
 
-    // What people see of it: those of the branch, and the owner.
+    // The alerts that people see: those of the branch, and the owner.
     let (above, elsewhere) =
         (t.user(tree.distributor, &["admin"]).await, t.user(tree.other_distributor, &["admin"]).await);
     let owner = t.owner().await;
@@ -88,7 +88,7 @@ api_test!(what_a_prometheus_sends_is_its_own, |s| generous(s), |t| async move {
         seen(&owner.token, &format!("{watchdog}&organization_id={}", tree.other_customer)).await.is_empty()
     );
 
-    // Prometheus tells the end of what no longer holds, and goes on telling of the rest.
+    // Prometheus reports the end of an alert that no longer holds, and goes on reporting the rest.
     measured.answer_by(|_| Answer::status(200).body("wanted 0\n"));
     let one = async || (own.alert_names("").await == ["Watchdog"]).then_some(());
     until(&t, || part.log(), "the end of one", one).await;

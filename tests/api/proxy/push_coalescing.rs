@@ -175,7 +175,7 @@ api_test!(pushes_of_two_organizations_never_share_a_request, |t| async move {
         let org = if n % 2 == 0 { tree.customer } else { tree.other_customer };
         systems.push((org.to_string(), Client { test: &p, system: p.system(org).await }));
     }
-    // How many of a burst meet is the machine's to say; that some do shows that what is looked at here happens.
+    // The machine decides how many pushes of a burst meet. Some do, so this test covers what it looks at.
     for _ in 0..20 {
         let pushes = (0..8).flat_map(|_| systems.iter());
         let replies =

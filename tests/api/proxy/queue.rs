@@ -1,5 +1,5 @@
-//! What waits for a remote router to run its tenant: in which order it arrives, and how much may wait
-//! (spec: alerts#waiting-tenants, alerts#limits).
+//! Alerts that wait for a remote router to run its tenant: the order in which they arrive, and how many may wait (spec:
+//! alerts#waiting-tenants, alerts#limits).
 
 use super::{limits::batch, *};
 use bailiwick_store::sql::Q;
@@ -39,7 +39,8 @@ api_test!(a_resolve_does_not_overtake_what_waits, |t| async move {
     let p = remote(&t, &upstream.url(), RouterKind::Mimir, |_| {}).await;
     let system = Client::new(&p).await;
     system.push(&batch(0..1, "")).await.expect(200);
-    // The tenant runs by now, but what waits comes first: the end takes its place, whatever is new goes directly.
+    // The tenant runs by now, but waiting alerts come first: the end takes its alert's place, and new alerts go
+    // directly.
     upstream.answer_by(|_| Answer::status(200));
     let _ = upstream.take();
     let both =
@@ -115,13 +116,13 @@ api_test!(each_system_has_a_share_of_the_queue, |t| async move {
     let system = Client { test: &p, system: p.system(tree.customer).await };
     let other = Client { test: &p, system: p.system(tree.customer).await };
     system.push(&batch(0..3, "")).await.expect(200);
-    // What waits may be said again and ended; one that is new is refused after that.
+    // A waiting alert may be sent again and ended. A new one is refused after that.
     system.push(&batch(1..4, "")).await.expect_message(429, "alert limit exceeded");
     system.push(&batch(0..3, OVER)).await.expect(200);
     // Nothing is active, but three wait.
     system.push(&batch(3..5, "")).await.expect_message(429, "alert limit exceeded");
     system.push(&batch(0..1, "")).await.expect(200);
-    // The end of what nobody knows need not be kept.
+    // The end of an unknown alert need not be kept.
     system.push(&batch(7..9, OVER)).await.expect(200);
     // The other system has its share, as far as the tenant's goes.
     other.push(&batch(0..3, "")).await.expect_message(429, "alert limit exceeded");

@@ -1,5 +1,5 @@
-//! What reaches a remote router, and what of its answers reaches systems (spec: alerts#tenant, alerts#request-order,
-//! alerts#answers, alerts#waiting-tenants, alert-router#remote).
+//! The requests that reach a remote router, and the parts of its answers that reach systems (spec: alerts#tenant,
+//! alerts#request-order, alerts#answers, alerts#waiting-tenants, alert-router#remote).
 
 use super::*;
 use bailiwick_testkit::{
@@ -317,7 +317,7 @@ api_test!(a_tenant_that_does_not_run_yet_can_push_and_list_at_once, |t| async mo
     assert_eq!(names, ["A404", "A406", "A412", "A500", "A503"]);
 });
 
-/// Lets both the service's own task and this call deliver, then tells what has arrived.
+/// Lets both the service's own task and this call deliver; returns the alerts that have arrived.
 async fn delivered(p: &Test, upstream: &Recorder) -> Vec<Value> {
     bailiwick_alerts::deliver_queued(&p.app).await.unwrap();
     let requests = upstream.take();
@@ -337,7 +337,7 @@ api_test!(queued_alerts_are_replaced_superseded_and_given_up, |s| generous(s), |
     push("B", "old").await;
     let _ = upstream.take();
     assert!(delivered(&p, &upstream).await.is_empty(), "not before a second has passed");
-    // The tenant runs, but what waits is not overtaken: the new B takes its place.
+    // The tenant runs, but no alert overtakes a waiting one: the new B takes its place.
     upstream.answer_by(|_| Answer::status(200));
     push("B", "direct").await;
     assert!(upstream.take().is_empty());
@@ -354,7 +354,7 @@ api_test!(queued_alerts_are_replaced_superseded_and_given_up, |s| generous(s), |
     sent.sort();
     let expected = [("A", "new"), ("B", "direct")].map(|(name, text)| (name.to_owned(), text.to_owned()));
     assert_eq!(sent, expected);
-    // What nobody takes is dropped when it is out of date.
+    // An alert that the router does not take is dropped when it is out of date.
     let _ = upstream.take();
     upstream.answer_by(|_| Answer::status(412));
     push("C", "x").await;

@@ -20,7 +20,7 @@ impl Tool<'_> {
         tokio::process::Command::new(amtool().unwrap())
             .arg(format!("--alertmanager.url={}", self.url))
             .args(arguments)
-            // Nobody's own settings of the tool.
+            // The tool runs without any user's settings.
             .env("HOME", "/nonexistent")
             .env_remove("XDG_CONFIG_HOME")
             .stdin(std::process::Stdio::null())
@@ -41,7 +41,7 @@ impl Tool<'_> {
     }
 }
 
-/// What an operator does with it in a day.
+/// The steps of an operator with it in a day.
 async fn a_day(tool: &Tool<'_>, key: &str) {
     tool.run(&[
         "alert",

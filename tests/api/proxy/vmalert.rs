@@ -41,7 +41,7 @@ api_test!(what_a_vmalert_sends_fires_and_ends, |s| generous(s), |t| async move {
     assert_eq!(alert["annotations"]["summary_it"], "nessun link su eth1");
     assert_eq!(beside.alert_names("").await, [""; 0]);
 
-    // It tells the end of what no longer holds, several times.
+    // vmalert reports the end of an alert that no longer holds, several times.
     source.answer_by(|_| Answer::json(200, &measured(None)));
     let over = async || own.alert_names("").await.is_empty().then_some(());
     until(&t, || part.log(), "its end", over).await;

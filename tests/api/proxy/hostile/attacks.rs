@@ -1,11 +1,11 @@
-//! What is done to a request before it is sent: its path, query, headers and framing. The bodies are beside this.
+//! Changes to a request before it is sent: its path, query, headers and framing. The bodies are beside this.
 
 use super::{
     Who,
     draft::{Dice, Draft, Framing},
 };
 
-/// An attack on a request; the other system is somebody else's.
+/// An attack on a request. The other system is not the sender.
 pub(super) type Attack = fn(&mut Draft, &mut Dice, &Who);
 
 /// On paths: none may lead to another path of the router.
@@ -323,7 +323,7 @@ pub(super) const FRAMES: &[Attack] = &[
         ];
         lines(d, all[dice.below(all.len())].clone());
     },
-    // Both lengths: what one reader takes for the body, another takes for a request.
+    // Both lengths: one reader takes for a body what another takes for a request.
     |d, dice, who| {
         let inner = inner(dice, who);
         let all = [

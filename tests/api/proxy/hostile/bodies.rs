@@ -390,7 +390,7 @@ pub(super) const SILENCES: &[Attack] = &[
     },
 ];
 
-/// What the attacker would like the router to take for the body.
+/// The text that the attacker would like the router to take for the body.
 fn foreign(d: &Draft, who: &Who) -> String {
     let key_of = &who.identity.system_key;
     if d.body.first() == Some(&b'[') {

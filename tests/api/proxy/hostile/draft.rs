@@ -32,7 +32,7 @@ impl Dice {
     }
 }
 
-/// How the end of the body is told.
+/// How the request marks the end of its body.
 #[derive(Clone, Debug)]
 pub(super) enum Framing {
     /// `Content-Length`, right.

@@ -1,4 +1,5 @@
-//! What may reach the router: nothing but what the service itself writes, whoever asked (spec: alerts#request-order).
+//! The requests that may reach the router: only those that the service itself writes, for any caller (spec:
+//! alerts#request-order).
 
 use super::Who;
 use bailiwick_alerting::{
@@ -17,7 +18,7 @@ const BASE: &str = "/alertmanager/api/v2";
 /// Judges recorded requests.
 pub(super) struct Judge<'w> {
     pub(super) systems: &'w [Who],
-    /// Names and values of the headers of a request that nobody tampered with, in their order.
+    /// Names and values of the headers of an untampered request, in their order.
     pub(super) headers: Vec<(String, String)>,
     pub(super) now: Ts,
 }
@@ -35,7 +36,7 @@ pub(super) fn headers(request: &Recorded) -> Vec<(String, String)> {
 }
 
 impl Judge<'_> {
-    /// Whose request this was: the id that each client gives says it.
+    /// The system that sent this request. The id that each client gives names it.
     pub(super) fn who(&self, request: &Recorded) -> &Who {
         let id = request.value("x-request-id").unwrap();
         let (worker, _) = id.split_once('-').unwrap_or_else(|| panic!("{id}"));
@@ -150,7 +151,7 @@ impl Judge<'_> {
     }
 }
 
-/// What the service adds does not count for what a client may send.
+/// The limits of a client's request with room for the service's own additions, which do not count.
 fn judging() -> Limits {
     let given = Limits::default();
     Limits {

@@ -1,6 +1,6 @@
-//! Thousands of hostile requests in front of a router that records what it gets and answers with what is nobody's
-//! business: each request that reaches it is one that the service itself would make, and no answer tells a system
-//! anything of another one or of the router (spec: alerts#tenant, alerts#request-order, alerts#answers,
+//! Thousands of hostile requests in front of a router that records the requests it gets and answers with texts that no
+//! system may see. Each request that reaches it is one that the service itself would make, and no answer reveals
+//! anything of another system or of the router (spec: alerts#tenant, alerts#request-order, alerts#answers,
 //! alert-guarantees#guarantees).
 //!
 //! The requests are made from a seed, the same in every run unless `BAILIWICK_TEST_SEED` says another; a failure names
@@ -35,14 +35,14 @@ use tokio::{
 };
 use uuid::Uuid;
 
-/// In every text that comes from the router and is for nobody.
+/// A mark in every text that comes from the router and that no caller may see.
 const UPSTREAM: &str = "UPSTREAM";
 
 /// A system that attacks, and is attacked.
 struct Who {
     identity: Identity,
     credential: String,
-    /// In everything that the router has of this system, and known to nobody else.
+    /// A mark in everything that the router has of this system. No other system may see it.
     mark: String,
     /// Its only silence.
     silence: Uuid,
@@ -58,7 +58,7 @@ struct World {
     headers: Vec<(String, String)>,
 }
 
-/// What the router has of a system, in the forms in which it tells of it.
+/// The data that the router has of a system, in the forms in which it returns them.
 struct Stored {
     alerts: Vec<Value>,
     silences: Vec<Value>,
@@ -106,12 +106,12 @@ fn stored(who: &Who) -> Stored {
     }
 }
 
-/// Does what it is asked, and tells more than was asked for; now and then it fails in some way.
+/// Does what the request asks, and returns more than it asked for; now and then the router fails in some way.
 fn router(request: &Recorded, all: &[Stored], may_fail: bool) -> Answer {
     let mut hasher = DefaultHasher::new();
     (&request.path, &request.query, &request.body, request.value("x-request-id")).hash(&mut hasher);
     let throw = hasher.finish();
-    // Of whoever asks and of the next one, whatever filter was sent.
+    // The answer holds the data of the system that asks and of the next one, whatever filter was sent.
     let asks = request.value("x-request-id").and_then(|id| id.split('-').next()?.parse().ok());
     let both = |n: usize| [&all[n % all.len()], &all[(n + 1) % all.len()]];
     let list = |of: fn(&Stored) -> &[Value]| {
@@ -195,7 +195,7 @@ impl World {
         self.upstream.answer_by(move |request| router(request, &all, may_fail));
     }
 
-    /// What a plain request looks like behind the service.
+    /// Learns what a plain request looks like behind the service.
     async fn learn(&mut self) {
         for n in 0..self.systems.len() {
             let draft = Draft::new("POST", "/api/v2/alerts", r#"[{"labels":{"alertname":"A"}}]"#);
@@ -235,8 +235,8 @@ impl World {
         Client { address: self.service.url.trim_start_matches("http://").to_owned(), stream: None }
     }
 
-    /// What the router has heard because of the clients. Each minute the service asks it for figures by itself, under
-    /// ids of its own, which are UUIDs and never a client's here.
+    /// The requests that the router got because of the clients. Each minute the service asks it for figures by itself,
+    /// under ids of its own, which are UUIDs and never a client's here.
     fn heard(&self) -> Vec<Recorded> {
         let is_own = |r: &Recorded| r.value("x-request-id").is_some_and(|id| Uuid::parse_str(id).is_ok());
         let (own, heard): (Vec<_>, Vec<_>) = self.upstream.take().into_iter().partition(is_own);
@@ -255,7 +255,7 @@ impl World {
         Judge { systems: &self.systems, headers: self.headers.clone(), now: self.p.app.now() }
     }
 
-    /// What an answer must not say to this system.
+    /// The texts that an answer to this system must not hold.
     fn check_answer(&self, n: usize, answer: &[u8], about: impl Fn() -> String) {
         let text = String::from_utf8_lossy(answer);
         let others =
@@ -348,7 +348,7 @@ fn whole(answer: &[u8], is_head: bool) -> Option<(usize, bool)> {
     (answer.len() >= length).then(|| (length, value("connection:") == Some("close")))
 }
 
-/// Not one JSON value, whoever reads it.
+/// Whether no reader finds one JSON value in it.
 fn is_malformed(body: &[u8]) -> bool {
     std::str::from_utf8(body).is_err() || serde_json::from_slice::<serde::de::IgnoredAny>(body).is_err()
 }
@@ -399,7 +399,7 @@ fn invent(dice: &mut Dice, own: &Who, other: &Who) -> Draft {
     draft
 }
 
-/// What happened to the requests of one system.
+/// The outcomes of the requests of one system.
 #[derive(Default)]
 struct Tally {
     /// By status; "" = the connection ended.
