@@ -141,7 +141,7 @@ api_test!(rebranding_is_turned_on_filled_and_turned_off, |t| async move {
     ];
     let reply = put(&t, &owner, tree.distributor, "ns8", files).await.expect_message(200, UPLOADED);
     assert_eq!(reply.data(), Value::Null);
-    // What is not sent stays.
+    // Fields that are not sent stay.
     let more: &[Field<'_>] = &[("background_image", None, &png(9, 9))];
     put(&t, &owner, tree.distributor, "ns8", more).await.expect_message(200, UPLOADED);
     let stored = product(&t, &owner, tree.distributor, "ns8").await;

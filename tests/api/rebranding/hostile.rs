@@ -1,8 +1,8 @@
-//! Files that are not what they should be (spec: rebranding#serving).
+//! Files that are not of the kind that they should be (spec: rebranding#serving).
 
 use super::*;
 
-/// What an upload of one file is answered, without the keys that every form error has.
+/// The answer to an upload of one file, without the keys that every form error has.
 async fn refused(t: &Test, who: &Persona, org: OrgId, field: Field<'_>, message: &str) -> Value {
     // Whatever is wrong with one field, the other one is not stored either.
     let reply = put(t, who, org, "ns8", &[("product_name", None, b"Never"), field]).await;

@@ -1,4 +1,4 @@
-//! Who shows whose brand (spec: rebranding#system-document, organizations#organization).
+//! The brand that each organization shows (spec: rebranding#system-document, organizations#organization).
 
 use super::*;
 
@@ -54,7 +54,8 @@ api_test!(the_nearest_organization_gives_everything, |t| async move {
     everywhere(d, r, c).await;
     disable(&t, &owner, tree.customer).await;
     everywhere(d, r, r).await;
-    // Nothing is mixed: what the reseller has not, its systems have not, whatever the distributor has.
+    // Brands are not mixed: the systems of a reseller lack everything that the reseller lacks, whatever the distributor
+    // has.
     put(&t, &owner, tree.distributor, "ns8", &[("favicon", None, &png(1, 1))]).await.expect(200);
     let empty = json!({"enabled": true, "inherited_from": format!("reseller:{}", tree.reseller), "system": [], "applications": []});
     assert_eq!(of_system(&t, &system, "").await.expect(200).data(), empty);
@@ -126,7 +127,7 @@ api_test!(a_new_and_a_moved_system_show_the_brand_of_their_organization, |t| asy
         (&moved["rebranding_enabled"], &moved["rebranding_org_id"]),
         (&json!(true), &json!(tree.other_customer))
     );
-    // A promoted reseller keeps it, and what is below goes along.
+    // A promoted reseller keeps the brand, and the organizations below it go along.
     enable(&t, &owner, tree.reseller).await;
     let path = format!("/api/resellers/{}/promote", tree.reseller);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);

@@ -73,7 +73,7 @@ api_test!(an_upload_over_the_limit_is_not_read_whole, |t| async move {
     put().body(endless).send().await.expect_message(413, "request body too large");
     let read = read.load(Ordering::Relaxed);
     assert!((14 * MIB..17 * MIB).contains(&read), "{read}");
-    // Nobody reads what a stranger sends.
+    // The service does not read the body of a stranger.
     let reader = t.user(tree.customer, &["reader"]).await;
     let refused = call(&t, &reader, "PUT", &path)
         .body(Body::from_stream(stream::pending::<Result<Bytes, Infallible>>()));
