@@ -18,10 +18,10 @@ use bailiwick_testkit::{
 };
 use serde_json::Value;
 
-/// The first user of every test database, as the provider knows him.
+/// The first user of every test database, as the provider knows them.
 const OWNER: &str = "o~owner@example.org~true";
 
-/// Settings for an issuer whose client `bailiwick` may introspect, with a third-party application `wiki`.
+/// Settings for an issuer that lets the client `bailiwick` introspect, with a third-party application `wiki`.
 fn settings(url: &str, change: impl FnOnce(&mut Issuer)) -> Settings {
     let mut settings = engine::settings();
     let mut issuer = Issuer::new(url, "bailiwick");
@@ -71,10 +71,10 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// A service whose clock shows what the provider's does.
+/// A service with a clock that shows the provider's time.
 async fn service(engine: Engine, settings: Settings) -> Test {
     let t = Test::with(engine, settings).await;
-    // What the start has asked the provider is answered before the clock moves and the test counts requests.
+    // The provider answers the questions of the start before the clock moves and the test counts requests.
     profile(&t, "nobody").await.expect(401);
     t.clock.set(Ts::from_secs(jiff::Timestamp::now().as_second()));
     t

@@ -1,5 +1,5 @@
-//! Tokens somebody has made himself: every one is refused, whatever it says. The issuer here is a script with a key of
-//! ours, so that the tokens can be anything.
+//! Forged tokens: every one is refused, whatever it says. The issuer here is a script with a key of ours, so that the
+//! tokens can be anything.
 
 use super::*;
 use bailiwick_testkit::parts::recorder::{Answer, Recorded, Recorder};
@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::json;
 
-/// An issuer whose keys the test has.
+/// An issuer with keys that the test has.
 pub struct Forge {
     pub upstream: Recorder,
     key: rcgen::KeyPair,
@@ -110,7 +110,7 @@ macro_rules! forge_test {
 }
 pub(crate) use forge_test;
 
-/// What is done to the claims of a good token.
+/// A change to the claims of a good token.
 type Change<'a> = &'a dyn Fn(&mut Value);
 
 /// A token of these parts as they are.
@@ -253,13 +253,13 @@ forge_test!(what_is_no_token_is_refused_and_shown_to_nobody, |_issuer| {}, |t, f
     for token in [long, crit, twice, foreign, key, owners, "myk_".to_owned()].into_iter().chain(no_text) {
         exchange(&t, &token).await.expect_message(401, "invalid access token");
     }
-    // Our own tokens are nobody else's business.
+    // The service does not ask the issuer about its own tokens.
     for token in [&session.token, &session.refresh_token] {
         exchange(&t, token).await.expect_message(401, "invalid access token");
     }
     profile(&t, &session.refresh_token).await.expect_message(401, "invalid token");
     assert_eq!(f.upstream.take(), []);
-    // What only looks like a JWT is opaque: the issuer is asked.
+    // A text that only looks like a JWT is opaque: the service asks the issuer.
     for token in ["a.b.c", "e30.W10.", "a.b.c.d.e"] {
         refused(&t, token, token).await;
     }

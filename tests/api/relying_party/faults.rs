@@ -45,7 +45,7 @@ forge_test!(a_provider_that_is_gone_and_comes_back, |_issuer| {}, |t, f| async m
     fails(&t, &token, GONE).await;
     t.advance(Duration::from_secs(1));
     exchange(&t, &token).await.expect(200);
-    // What is known of the keys lasts; an opaque token needs the provider each time.
+    // The known keys last; an opaque token needs the provider each time.
     f.upstream.answer_by(|_| Answer::dropped());
     exchange(&t, &token).await.expect(200);
     fails(&t, "opaque", GONE).await;
@@ -189,7 +189,7 @@ forge_test!(answers_that_are_none, |_issuer| {}, |t, f| async move {
             fails(&t, &token, GONE).await;
         }
     }
-    // Our own credentials are wrong there: nobody's token is to blame.
+    // The service's own credentials are wrong there: the tokens are not to blame.
     for status in [401, 403] {
         let (url, keys) = (url.clone(), keys.clone());
         f.upstream.answer_by(move |request| match request.path.as_str() {
@@ -216,7 +216,7 @@ forge_test!(many_who_come_at_once_have_the_keys_fetched_once, |_issuer| {}, |t, 
         all.into_iter().map(|request| request.path).collect()
     };
     assert_eq!(asked(f.upstream.take()), ["/.well-known/openid-configuration", "/jwks"]);
-    // A key nobody knows: once in 10 s, for all.
+    // An unknown key: the service asks for the keys once in 10 s, for all requests.
     let mut claims = f.claims();
     claims["exp"] = json!(t.app.now().secs() + 600);
     let header = jsonwebtoken::Header { kid: Some("other".to_owned()), ..Forge::header() };

@@ -1,4 +1,4 @@
-//! Which user somebody is who comes for the first time (spec: authentication#identity-modes).
+//! The user whom a person becomes at the first sign-in (spec: authentication#identity-modes).
 
 use super::*;
 use crate::mail;
@@ -32,7 +32,7 @@ external_test!(a_verified_address_links_once, |t, p| async move {
     let first = format!("a~{}~true", email.to_uppercase());
     let data = opened(&t, p, &first).await.expect(200).data();
     assert_eq!(data["user"]["id"], person.id.to_string());
-    // Another account with the same address is somebody else.
+    // Another account with the same address is another person.
     out(&t, p, &format!("b~{email}~true")).await;
     opened(&t, p, &first).await.expect(200);
     let stored = account_links::user(&t.app.db, &p.url(), &first).await.unwrap();
@@ -53,7 +53,7 @@ external_test!(a_verified_address_links_once, |t, p| async move {
     t.put(&format!("/api/users/{}", person.id)).bearer(&owner.token).json(body).send().await.expect(200);
     opened(&t, p, &first).await.expect(200);
 
-    // An operator may let him come anew.
+    // An operator may remove the link, so that the user can come with another account.
     let session = opened(&t, p, &first).await.data()["token"].as_str().unwrap().to_owned();
     t.get("/api/me").bearer(&session).send().await.expect(200);
     assert!(relying_party::unlink(&t.app, "other@example.org").await.unwrap());
@@ -137,7 +137,7 @@ external_test!(who_is_deleted_leaves_his_subject_to_who_comes_after_him, |t, p| 
         "while there is no other"
     );
     let second = mail::create(&t, &owner, "m.rossi@example.org", home).await;
-    // The same rules as for everybody.
+    // The rules are the same as for every user.
     let token = p.token("bailiwick", "m~m.rossi@example.org~false", None).await.unwrap();
     exchange(&t, &token).await.expect(401);
     t.suspend_user(second).await;
@@ -161,7 +161,7 @@ external_test!(who_is_deleted_leaves_his_subject_to_who_comes_after_him, |t, p| 
         .unwrap();
         assert!(actions.iter().any(|done| done == action), "{actions:?}");
     }
-    // Who has an account of his own keeps it.
+    // A user with an account of their own keeps it.
     opened(&t, p, "n~m.rossi@example.org~true").await.expect(401);
 });
 

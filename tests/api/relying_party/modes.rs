@@ -1,4 +1,4 @@
-//! What the service does otherwise when people sign in elsewhere.
+//! Differences of the service when people sign in elsewhere.
 
 use super::*;
 use crate::mail;
@@ -7,7 +7,7 @@ use bailiwick_store::identities;
 use bailiwick_testkit::{api_test, parts::smtp::SmtpSink};
 use serde_json::json;
 
-/// An issuer nobody needs to reach.
+/// An issuer that no request needs to reach.
 fn elsewhere(settings: &mut Settings) {
     settings.identity = IdentityMode::Oidc(Box::new(Issuer::new("http://127.0.0.1:1", "bailiwick")));
 }
@@ -24,7 +24,7 @@ api_test!(there_are_no_passwords, |settings| elsewhere(settings), |t| async move
         let path = format!("/api/users/{}/password", person.id);
         let reply = t.patch(&path).bearer(&owner.token).json(body.clone()).send().await;
         reply.expect_message(400, text);
-        // Who may not do it at all learns nothing.
+        // A caller who may not do it at all learns nothing.
         let reply = t.patch(&path).bearer(&person.token).json(body).send().await;
         reply.expect_message(403, "insufficient permissions");
     }
@@ -79,7 +79,7 @@ async fn told(engine: Engine) {
     insta::assert_snapshot!("welcome_elsewhere", welcome.body());
     assert_eq!(identities::password(&t.app.db, user).await.unwrap().unwrap().hash, None);
 
-    // Nobody confirms an address here: both are told.
+    // The service asks for no confirmation of an address here: both addresses get a mail.
     let person = t.session(user).await;
     let body = json!({"email": "n@example.org"});
     t.post("/api/me/change-info").bearer(&person.token).json(body).send().await.expect(200);

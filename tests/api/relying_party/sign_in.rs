@@ -76,7 +76,7 @@ external_test!(
         issuer.accept_any_client = true;
     },
     |t, p| async move {
-        // Userinfo tells the subject and the address.
+        // Userinfo names the subject and the address.
         let token = p.token("bailiwick", OWNER, None).await.unwrap();
         exchange(&t, &token).await.expect(200);
         profile(&t, &token).await.expect(200);
@@ -146,7 +146,7 @@ external_test!(what_a_token_must_say, |issuer| for_us(issuer), |t, p| async move
     refused(&t, &good, "expired meanwhile").await;
 });
 
-/// A service and a provider of its own, whose keys change.
+/// A service and a provider of its own that changes its keys.
 async fn keys_change(engine: Engine) {
     let p = IdentityProvider::start().await.unwrap();
     let t = service(engine, settings(&p.url(), |_| {})).await;

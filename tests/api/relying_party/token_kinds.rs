@@ -1,4 +1,5 @@
-//! What nothing but a second look tells from an access token of one's own (spec: authentication#identity-modes).
+//! Tokens that only a second look distinguishes from the service's own access tokens (spec:
+//! authentication#identity-modes).
 
 use super::{
     attacks::{Forge, answer, forge_test},
@@ -105,7 +106,7 @@ forge_test!(an_address_nobody_vouches_for_is_asked_for, |_issuer| {}, |t, f| asy
     exchange(&t, &token).await.expect(200);
 });
 
-/// Strangers who make the provider be asked.
+/// Strangers make the service ask the provider.
 async fn asked_in_vain(engine: Engine) {
     let f = Forge::start().await;
     let mut settings = settings(&f.upstream.url(), |_| {});
@@ -124,7 +125,7 @@ async fn asked_in_vain(engine: Engine) {
     }
     assert_eq!(f.upstream.requests().len(), asked);
     exchange(&t, "nobody").await.expect(429);
-    // Who has a session asks nobody.
+    // A session's token needs no question to the provider.
     profile(&t, &owner.token).await.expect(200);
     t.advance(Duration::from_secs(1));
     profile(&t, "nobody").await.expect(401);
