@@ -47,7 +47,7 @@ fn call(t: &Test, who: &Persona, method: &str, path: &str, body: Value) -> Call 
     t.call(method.parse().unwrap(), &format!("/api{path}")).bearer(&who.token).json(body)
 }
 
-/// Everything that a move or a change could leave behind, as the owner's lists and the sessions tell it.
+/// Everything that a move or a change could leave behind, as the owner's lists and the sessions show it.
 async fn everything(t: &Test, owner: &Persona) -> Vec<Value> {
     let mut all = Vec::new();
     for what in ["distributors", "resellers", "customers", "users", "systems"] {
@@ -227,7 +227,7 @@ api_test!(without_a_scope_there_is_no_answer, |t| async move {
         .flat_map(|table| ["p2", "p3"].map(|c| format!("ALTER TABLE {table} RENAME COLUMN {c} TO gone_{c}")))
         .collect();
     alter(&t, &columns.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    // What it has answered before would be answered again.
+    // Without this, the service would repeat earlier answers.
     t.app.answers.forget();
     for who in [&d, &r] {
         for (path, message) in scoped(&tree, &user, &system) {

@@ -69,7 +69,7 @@ api_test!(a_read_only_role_takes_every_change_of_organizations_away, |t| async m
         }
         let read = t.get(&format!("/api{path}")).bearer(&both.token).send().await.expect(200).data();
         assert_ne!(read["name"], "Taken over");
-        // What his other roles give him on users is not masked.
+        // The permissions on users that come from the user's other roles stay.
         let me = t.get("/api/me").bearer(&both.token).send().await.expect(200).data();
         assert!(me["user_permissions"].as_array().unwrap().contains(&json!("manage:users")));
         let org_permissions = me["org_permissions"].as_array().unwrap();
@@ -88,7 +88,7 @@ api_test!(destroying_organizations_takes_both_halves, |t| async move {
     let destroy = async |who: &Persona, family: &str, id| {
         t.delete(&format!("/api/{family}/{id}/destroy")).bearer(&who.token).send().await
     };
-    // The organization's half without a role that keeps it, also for what is deleted already.
+    // The organization's half without a role that keeps it, also for an organization that is deleted already.
     let gone = t.organization(tree.reseller, OrgType::Customer, "Gone").await;
     t.delete_organization(gone).await;
     for role in ["admin", "backoffice", "support", "reader"] {

@@ -307,5 +307,5 @@ const SCENARIOS: [&str; 36] = [
     "dashboard",
 ];
 
-/// List, rows, and what is missing for them.
+/// A list, its rows, and the part that they still lack.
 pub(super) const NOT_YET: &[(&str, &[u8], &str)] = &[];

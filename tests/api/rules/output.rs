@@ -1,4 +1,4 @@
-//! What every answer about the same thing says alike (spec: guarantees#organizations rules 14, 24, 29, 32).
+//! The fields that every answer about the same thing has alike (spec: guarantees#organizations rules 14, 24, 29, 32).
 
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_testkit::{Persona, Test, api_test};

@@ -1,5 +1,5 @@
-//! What only the server sets cannot be set by a client (spec: guarantees#identity rule 5, guarantees#organizations rule
-//! 1, authorization#guarantees rule 5).
+//! A client cannot set the fields that only the server sets (spec: guarantees#identity rule 5, guarantees#organizations
+//! rule 1, authorization#guarantees rule 5).
 
 use bailiwick_testkit::{Persona, Test, api_test, seed::Tree};
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ fn forged(tree: &Tree) -> Map<String, Value> {
     forged
 }
 
-/// What a body adds inside `custom_data`.
+/// The fields that a body adds inside `custom_data`.
 fn forged_data(tree: &Tree) -> Value {
     let other = json!(tree.other_distributor);
     json!({"type": "distributor", "createdBy": other, "createdByUser": {"name": "Forged"}, "createdAt": "2020",
@@ -43,7 +43,7 @@ fn with(mut body: Value, forged: Map<String, Value>, data: &Value) -> Value {
     body
 }
 
-/// An answer without what differs between two equal creations.
+/// An answer without the fields that differ between two equal creations.
 fn comparable(mut data: Value) -> Value {
     for key in ["id", "logto_id", "username", "email", "system_key", "system_secret"] {
         data.as_object_mut().unwrap().remove(key);

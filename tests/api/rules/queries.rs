@@ -8,7 +8,7 @@ use std::sync::{
 };
 use tracing::{Event, Metadata, Subscriber, span};
 
-/// Counts what the driver says it has sent.
+/// Counts the statements that the driver says it has sent.
 struct Statements(Arc<AtomicU64>);
 
 impl Subscriber for Statements {
@@ -27,7 +27,7 @@ impl Subscriber for Statements {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Rows and statements of a list, at its cheapest: what the service does in the background is counted as well.
+/// Rows and statements of a list, at its cheapest: the count includes the service's work in the background.
 async fn cost(t: &Test, who: &Persona, path: &str, sent: &AtomicU64) -> (usize, u64) {
     let mut cheapest = (0, u64::MAX);
     for _ in 0..15 {
@@ -39,8 +39,8 @@ async fn cost(t: &Test, who: &Persona, path: &str, sent: &AtomicU64) -> (usize, 
     cheapest
 }
 
-// One thread, so that what is counted is what this test asked for; the statements are the same text on both engines,
-// but SQLite runs them elsewhere.
+// One thread, so that the count holds the statements of this test only. The statements are the same text on both
+// engines, but SQLite runs them elsewhere.
 // Proves spec: guarantees#organizations 29.
 #[tokio::test]
 async fn a_page_of_any_length_costs_the_same_statements() {
@@ -48,7 +48,7 @@ async fn a_page_of_any_length_costs_the_same_statements() {
     let owner = t.owner().await;
     let sent = Arc::new(AtomicU64::new(0));
     let counting = tracing::Dispatch::new(Statements(sent.clone()));
-    // While there is only one, what another test's thread comes by first is never asked about again.
+    // With a single subscriber, tracing would decide once, on the first thread that comes by, and never ask again.
     let _second = tracing::Dispatch::new(Statements(Arc::default()));
     let _counting = tracing::dispatcher::set_default(&counting);
     let tree = t.tree().await;

@@ -1,5 +1,5 @@
-//! Requests at the same moment: one wins, the others get the words of the specification, nobody gets a fault
-//! (spec: guarantees#identity rule 33; guarantees#organizations rules 11, 19, 23).
+//! Requests at the same moment: one wins, the others get the words of the specification, and none gets a fault (spec:
+//! guarantees#identity rule 33; guarantees#organizations rules 11, 19, 23).
 
 use bailiwick_domain::OrgType;
 use bailiwick_store::sql::Q;

@@ -34,7 +34,7 @@ fn modules(file: &Path, text: &str, is_root: bool) -> Vec<PathBuf> {
     found
 }
 
-/// What cargo compiles of a folder of tests by itself: its files and the `main.rs` of its folders.
+/// The files of a folder of tests that cargo compiles by itself: its files and the `main.rs` of its folders.
 fn roots(dir: &Path) -> Vec<PathBuf> {
     let all = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let root = |path: PathBuf| match path.is_dir() {

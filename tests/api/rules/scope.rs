@@ -121,7 +121,7 @@ async fn rows_agree(t: &Test, nodes: &[Node], top: usize, who: &Persona) {
             let status = get(t, who, &format!("/{table}/{id}")).await.status.as_u16();
             assert_eq!(status, if expected.contains(id) { 200 } else { 404 }, "{table}/{id} of {top}");
         }
-        // What a filter names outside the scope adds nothing.
+        // A filter that names organizations outside the scope adds nothing.
         let foreign: Vec<String> = nodes.iter().map(|n| format!("organization_id={}", n.id)).collect();
         let data =
             get(t, who, &format!("/{table}?page_size=100&{}", foreign.join("&"))).await.expect(200).data();
@@ -139,7 +139,7 @@ api_test!(lists_and_details_agree_for_every_level, |t| async move {
     for (i, node) in nodes.iter().enumerate() {
         let who = t.user(node.id, &["super"]).await;
         t.system(node.id).await;
-        // A suspended branch (8) and a deleted one (11) have nobody who asks.
+        // No user of a suspended branch (8) or of a deleted one (11) can ask.
         if !reaches(&nodes, 8, i) && !reaches(&nodes, 11, i) {
             personas.push((i, who));
         }
@@ -196,7 +196,7 @@ api_test!(every_process_sees_the_present_tree, |t| async move {
     };
     move_to(tree.other_customer).await.expect(200);
     assert!(!sees(&r, "users", &user.id.to_string()).await && !sees(&d, "users", &user.id.to_string()).await);
-    // The moved one sees with the eyes of where he is now, with the token he had.
+    // The moved user sees what users of their new organization see, with the token that they had.
     let seen = ids(other, &user, "users").await;
     assert!(seen.contains(&user.id.to_string()) && !seen.contains(&r.id.to_string()));
     move_to(tree.distributor).await.expect(200);
