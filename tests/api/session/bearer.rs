@@ -1,4 +1,4 @@
-//! What a bearer token must be (spec: authentication#bearer-errors, authentication#service-tokens,
+//! The required form of a bearer token (spec: authentication#bearer-errors, authentication#service-tokens,
 //! authentication#provider-token-reads).
 
 use super::*;

@@ -37,7 +37,7 @@ mod state;
 
 const PASSWORD: &str = "Quiet-Harbour-58-Lamps";
 
-/// A second user of the owner organization, so that the tests may suspend and delete somebody.
+/// A second user of the owner organization, so that the tests may suspend and delete a user.
 pub async fn user(t: &Test) -> UserId {
     let new = bootstrap::NewOwnerUser {
         email: "second@example.org".to_owned(),
@@ -78,7 +78,7 @@ fn part(token: &str, index: usize) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
 }
 
-/// Another process on the same database whose settings or clock differ.
+/// Another process on the same database, with other settings or another clock.
 fn other(t: &Test, change: impl FnOnce(&mut Settings), ahead: Duration) -> App {
     let mut settings = (*t.app.settings).clone();
     change(&mut settings);

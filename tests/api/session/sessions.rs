@@ -79,7 +79,7 @@ api_test!(parallel_refreshes_leave_one_current_token, |t| async move {
     refresh(&t, token).await.expect_message(401, "invalid refresh token");
 });
 
-// What waits at the same moment is written together; each is answered as if it had been alone.
+// Refreshes that wait at the same moment are written together; each is answered as if it had been alone.
 api_test!(refreshes_of_many_at_once_are_answered_one_by_one, |t| async move {
     let user = user(&t).await;
     let mut good = Vec::new();
