@@ -81,7 +81,7 @@ api_test!(a_credential_of_the_other_kind_is_no_credential, |settings| all(settin
     }
 });
 
-/// What the gate of a row must answer a holder of these permissions, from the specification's words alone.
+/// The answer of a row's gate to a holder of these permissions, from the specification's words alone.
 fn refusal(gate: Gate, set: PermissionSet, org_type: OrgType) -> Option<String> {
     let refused = match gate {
         Gate::Open => false,
@@ -135,7 +135,7 @@ api_test!(every_role_at_every_level_meets_exactly_its_gates, |t| async move {
     }
 });
 
-/// What an API key meets before any use case, by path and method alone (spec: authorization#credentials,
+/// The refusal of an API key before any use case, by path and method alone (spec: authorization#credentials,
 /// account#api-keys).
 fn key_refusal(route: &Route, mode: KeyMode, set: PermissionSet, org_type: OrgType) -> Option<(u16, String)> {
     let path = route.path.as_str();

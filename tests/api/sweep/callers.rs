@@ -1,5 +1,5 @@
-//! Every route against callers who are none, or none any more (spec: authorization#credentials,
-//! authorization#guarantees rules 16, 17, 38).
+//! Every route against callers without a credential, or with one that is no longer valid (spec:
+//! authorization#credentials, authorization#guarantees rules 16, 17, 38).
 
 use super::*;
 use serde_json::{Value, json};

@@ -1,12 +1,12 @@
-//! Every route with an object, on real ones: what is in reach is served, what is not looks like what does not exist
-//! (spec: guarantees#identity rule 4, authorization#guarantees rules 26 and 38).
+//! Every route with an object, on real ones: an object in reach is served, and one out of reach looks as if it did not
+//! exist (spec: guarantees#identity rule 4, authorization#guarantees rules 26 and 38).
 
 use super::*;
 use bailiwick_domain::OrgId;
 use bailiwick_testkit::seed::Tree;
 use serde_json::{Value, json};
 
-/// Status and body without what differs by request.
+/// Status and body without the parts that differ by request.
 fn bytes(reply: &Reply) -> (u16, String) {
     (reply.status.as_u16(), reply.text())
 }
@@ -183,7 +183,7 @@ api_test!(references_in_bodies_and_filters_tell_nothing_of_other_branches, |t| a
     assert_eq!(touched["pagination"]["total_count"], 0);
 });
 
-/// What a reader of a real object must get, from the specification's words alone.
+/// The status that a reader of a real object must get, from the specification's words alone.
 fn expected(route: &Route, set: PermissionSet, org: (OrgType, OrgId), tree: &Tree, id: &str) -> u16 {
     let is_own = org.1.to_string() == id;
     match route.gate {
