@@ -229,7 +229,7 @@ api_test!(a_change_keeps_what_it_does_not_name, |t| async move {
     let made = post(&t, &c, sent).await.expect(201).data();
     let id = text(&made, "id").to_owned();
     t.advance(Duration::from_secs(60));
-    // Rule 6, and what clients send back without wanting to change it.
+    // Rule 6, and fields that clients send back without wanting to change them.
     let form = json!({"id": id, "name": "", "type": "x", "fqdn": "y", "system_key": "z", "organization_id": tree.customer,
         "notes": null, "custom_data": null, "version": 3});
     let kept = put(&t, &c, &id, form).await.expect_message(200, "system updated successfully").data();

@@ -279,7 +279,7 @@ api_test!(destroyed_systems_leave_no_backups, |t| async move {
 api_test!(what_a_crash_leaves_is_removed, |t| async move {
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
-    // The body never ends, and nobody waits for the answer.
+    // The body never ends, and the test does not wait for the answer.
     let endless =
         futures_util::stream::iter([Ok::<_, std::io::Error>(axum::body::Bytes::from_static(b"begun"))]);
     let endless = futures_util::StreamExt::chain(endless, futures_util::stream::pending());
@@ -346,7 +346,7 @@ api_test!(an_upload_whose_object_may_be_gone_is_not_listed, |t| async move {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     bailiwick_testkit::eventually("the upload has begun", async || waiting(&t).await > 0).await;
-    // Another process, whose clock is ahead, has begun to delete what the upload may leave.
+    // Another process, with a clock that is ahead, has begun to delete what the upload may leave.
     let late = t.app.now().plus(Duration::from_secs(3 * 3600));
     let until = late.plus(Duration::from_secs(600));
     let begun = jobs::claim(&t.app.db, "asset.delete", late, until, 1).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a search or a total found before hides no change: answers are those of the rows after every write.
+//! The results kept from an earlier search or total hide no change: answers are those of the rows after every write.
 
 use super::*;
 use bailiwick_fleet::inventory;
@@ -14,7 +14,7 @@ fn holds(reply: &Reply, expected: &[&str]) {
 async fn found(t: &Test, who: &[&Persona], expected: &[&str]) {
     for who in who {
         holds(&get(t, who, SEARCH).await, expected);
-        // In other orders and on other pages, what was found is used again.
+        // Requests for other orders and other pages use the systems found before.
         let page = get(t, who, "?search=Marker&sort_by=status&page_size=1&page=1").await;
         assert_eq!(page.data()["pagination"]["total_count"], expected.len());
     }

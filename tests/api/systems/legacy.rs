@@ -212,12 +212,12 @@ api_test!(
         with(OLD_ID, OLD_SECRET, "192.0.2.2").await.expect(200);
         t.advance(Duration::from_secs(60));
         with(OLD_ID, OLD_SECRET, "192.0.2.1").await.expect(200);
-        // What no header may hold, what no id can be, and ids nobody has look alike.
+        // Text that no header may hold, text that can be no id, and unknown ids look alike.
         for id in ["nobody", "a\u{7f}b", &"x".repeat(300), &OLD_ID.to_uppercase(), ""] {
             let reply = with(id, OLD_SECRET, "192.0.2.3").await.expect_message(401, WRONG);
             assert_eq!(reply.header("www-authenticate"), Some("Basic realm=\"System Authentication\""));
         }
-        // An unknown id is answered from memory: what is imported meanwhile counts a minute later.
+        // An unknown id is answered from memory: a pair that is imported meanwhile counts a minute later.
         let second = t.system(tree.customer).await;
         let row = format!("{},nobody,{OLD_SECRET},,,,", second.id);
         import(&t, &row).await.unwrap();

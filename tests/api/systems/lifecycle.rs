@@ -128,7 +128,7 @@ api_test!(states_of_a_system, |t| async move {
     let shown = show().await;
     assert_eq!((text(&shown, "status"), text(&shown, "system_key")), ("suspended", system.key.as_str()));
     assert_eq!((&shown["registered_at"], &shown["deleted_at"]), (&before["registered_at"], &Value::Null));
-    // Rules 3 and 4: liveness is what the heartbeat says, the moment the marks are gone.
+    // Rules 3 and 4: liveness follows from the heartbeat as soon as the marks are gone.
     done(&t, &c, "reactivate", system.id).await;
     assert_eq!(text(&show().await, "status"), "active");
     done(&t, &c, "delete", system.id).await;
@@ -210,7 +210,8 @@ api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| asy
     t.advance(Duration::from_secs(20 * 60 - 1));
     assert!(bailiwick_alerts::liveness_monitor::check(&t.app).await.unwrap().is_leader);
     assert_eq!(kept().await, before);
-    // The moment they are reactivated they are what their heartbeat says, and a second later no longer.
+    // As soon as the systems are reactivated, their status follows from their heartbeats, and a second later it has
+    // changed.
     let path = format!("/api/distributors/{}/reactivate", tree.distributor);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
     for system in [&own, &unheard] {
@@ -346,7 +347,7 @@ async fn a_revocation_counts_after_the_database_has_gone_back() {
     let mut tx = t.app.db.begin_relaxed().await.unwrap();
     let before = number(&mut tx).await;
     tx.note_auth_epoch().await.unwrap();
-    // Even where others may be lost: nobody reads a number that is not on the disk.
+    // The commit is durable even where others may be lost: no process reads a number that is not on the disk.
     let (commits,): (String,) = Q::new("SHOW synchronous_commit").one(&mut tx).await.unwrap();
     assert_eq!(commits, "on");
     tx.commit().await.unwrap();

@@ -97,7 +97,7 @@ api_test!(inherited_marks_name_where_they_come_from, |t| async move {
         (&json!("suspended"), &json!(tree.reseller))
     );
     assert_eq!((count(&t, &d, "?status=suspended").await, count(&t, &d, "?status=unknown").await), (1, 0));
-    // The own mark is what is shown, whatever is above.
+    // The system's own mark is shown, whatever marks are above.
     let reactivate = format!("/api/resellers/{}/reactivate", tree.reseller);
     t.patch(&reactivate).bearer(&owner.token).send().await.expect(200);
     t.suspend_system(text(&made, "id").parse().unwrap()).await;

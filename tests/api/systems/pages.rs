@@ -1,4 +1,4 @@
-//! Pages far behind, and what a search finds, say what one long statement over the rows says.
+//! Pages far behind, and the results of searches, equal those of one long statement over the rows.
 
 use super::*;
 use bailiwick_demo::{self as demo, Plan};

@@ -65,7 +65,7 @@ pub async fn compare(t: &Test, scope: &Scope, n: usize, cutoff: Ts, what: &str) 
     }
 }
 
-/// Compares what the service tells with the rows; it keeps what it has found before.
+/// Compares the service's answers with the rows; the service keeps the results that it has found before.
 pub async fn is_told(t: &Test, owner: &Persona, what: &str) {
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
     for (n, (statuses, word)) in ASKED.into_iter().enumerate() {

@@ -25,7 +25,7 @@ fn laboratory(settings: &mut Settings) {
     settings.systems.reachability_networks = vec![Network { address: "127.0.0.0".parse().unwrap(), bits: 8 }];
 }
 
-/// An address nobody else of this run uses.
+/// An address that no other test of this run uses.
 async fn appliance_address() -> (Ipv4Addr, TcpListener) {
     for _ in 0..100 {
         let [a, b, c, ..] = uuid::Uuid::new_v4().into_bytes();
@@ -215,8 +215,8 @@ api_test!(neither_a_redirect_nor_a_second_look_at_the_name_leads_inside, |t| asy
     let found = check(&p, &id).await.expect(200).data();
     assert_eq!(found, json!({"reachable": true, "url": format!("https://{appliance}:9090")}));
     assert_eq!(seen.load(Ordering::SeqCst), 0);
-    // The connection goes to what was judged, whatever the name means by then: localhost is where nobody may be asked,
-    // and a name that does not exist any more is no obstacle.
+    // The connection goes to the address that was checked, whatever the name means by then. `localhost` means an
+    // address that may not be asked, and a name that does not exist any more is no obstacle.
     let candidate = Candidate { url: String::new(), port: 9090, path: "/" };
     for name in ["localhost", "gone.invalid", &inside.to_string()] {
         assert!(p.app.reach.answers(name, &[appliance.into()], &candidate).await, "{name}");

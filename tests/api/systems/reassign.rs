@@ -24,7 +24,7 @@ async fn cleared(t: &Test) {
     bailiwick_alerts::transfer_cleanup::run_until_idle(&t.app).await.unwrap();
 }
 
-/// What is kept about the moves, by time: from, to, the five numbers.
+/// The records of the moves, by time: from, to, the five numbers.
 async fn kept(t: &Test) -> Vec<(OrgId, OrgId, [i64; 5])> {
     let rows: Vec<(uuid::Uuid, uuid::Uuid, i64, i64, i64, i64, i64)> = Q::new(
         "SELECT from_org_id, to_org_id, backups_copied, backups_deleted, silences_cleared, history_rows_reassigned, \
@@ -83,7 +83,7 @@ api_test!(a_move_is_checked_in_order, |t| async move {
     let rival = put(&t, &d, id, json!({"organization_id": tree.reseller})).await;
     let rival = rival.expect_message(409, RIVAL);
     assert_eq!(rival.data(), json!({"type": "validation_error", "errors": []}));
-    // What is no move needs no lock; the same organization is none, however it is written.
+    // A change that is no move needs no lock. The same organization is no move, however it is written.
     let upper = tree.customer.to_string().to_uppercase();
     for same in [json!(upper), json!(""), Value::Null, json!(tree.customer)] {
         put(&t, &d, id, json!({"organization_id": same})).await.expect(200);
@@ -136,7 +136,7 @@ api_test!(what_the_new_organization_is_the_system_becomes, |t| async move {
         (&json!("suspended"), &json!(tree.other_reseller))
     );
     beat().await.expect_message(401, "invalid system credentials");
-    // Back: it is what its heartbeat says, which has not moved.
+    // Back: its status follows from its heartbeat, which has not moved.
     let back = shift(&t, &owner, &system, tree.customer).await.expect(200).data();
     assert_eq!((&back["status"], &back["last_heartbeat"]), (&json!("active"), &json!(t.app.now())));
     beat().await.expect(200);
@@ -198,7 +198,7 @@ async fn furnished(t: &Test, tree: &Tree) -> Seeded {
 api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    // Before: what the old side sees without the system, and the new side with it.
+    // Before: the view of the old side without the system, and of the new side with it.
     let empty = seen(&t, &t.user(tree.other_reseller, &["admin"]).await).await;
     let system = furnished(&t, &tree).await;
     stored(&t, &system, "ciphertext").await;
@@ -252,7 +252,7 @@ api_test!(everything_of_a_system_goes_along_with_it, |t| async move {
     }
     let info = t.get("/systems/info").basic(&system.key, &system.secret).send().await.expect(200).data();
     assert_eq!(info["organization"]["id"], json!(tree.other_customer));
-    // What had disappeared comes back without its assignment.
+    // An application that had disappeared comes back without its assignment.
     document(&t, &system, json!([module("mail1"), module("mail2"), module("mail3")])).await;
     let back = t.get(&format!("/api/applications/{}-mail2", system.id)).bearer(&new.token).send().await;
     assert_eq!(back.expect(200).data()["status"], "unassigned");
@@ -365,7 +365,7 @@ api_test!(alerts_and_silences_end_in_the_tenant_that_was_left, |t| async move {
     );
     let (jobs,): (i64,) = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM jobs").one(&t.app.db).await.unwrap();
     assert_eq!(jobs, 0);
-    // Back within the time in which the old tenant is looked at: what fires there now is right.
+    // The system comes back while the service still looks at the old tenant: an alert that fires there now is right.
     let owner = t.owner().await;
     shift(&t, &owner, &system, tree.customer).await.expect(200);
     cleared(&t).await;

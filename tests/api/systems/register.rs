@@ -196,7 +196,7 @@ api_test!(unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| as
     let mut tx = t.app.db.begin().await.unwrap();
     Q::new("ALTER TABLE systems_away RENAME TO systems").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
-    // Known or not, the twenty-first failure of a pair within a minute is refused, and so is what is right then.
+    // Known or not, the twenty-first failure of a pair within a minute is refused, and so is the right secret then.
     for key in [system.key.as_str(), "SYS-UNKNOWN"] {
         for _ in 0..20 {
             call(key, "192.0.2.7").await.expect_message(401, WRONG);
@@ -207,7 +207,7 @@ api_test!(unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| as
     let right = |from: &str| t.get("/systems/info").basic(&system.key, &system.secret).from(from).send();
     right("192.0.2.7").await.expect(429);
     right("192.0.2.8").await.expect(200);
-    // Whoever has one address of an IPv6 network has all of them.
+    // A caller with one address of an IPv6 network has all of them.
     for n in 1..=20 {
         call(&system.key, &format!("2001:db8:0:1::{n:x}")).await.expect_message(401, WRONG);
     }
@@ -216,7 +216,7 @@ api_test!(unknown_keys_are_answered_from_memory_and_failures_are_limited, |t| as
     right("2001:db8:0:2::1").await.expect(200);
     t.advance(Duration::from_secs(60));
     right("192.0.2.7").await.expect(200);
-    // What is right does not count.
+    // A right secret does not count.
     for _ in 0..40 {
         right("192.0.2.9").await.expect(200);
     }
@@ -287,7 +287,7 @@ api_test!(
                 }
             }
         }
-        // Neither do the records of what was done.
+        // Neither do the records in the audit log.
         let logged: Vec<(String,)> =
             Q::new("SELECT CAST(after AS text) FROM audit_log WHERE after IS NOT NULL")
                 .all(&t.app.db)

@@ -263,7 +263,7 @@ api_test!(filters_offer_what_the_caller_sees, |t| async move {
     let owner = filters(&t.owner().await).await;
     assert_eq!(owner["products"], json!(["ns8", "nsec", "secret"]));
     assert_eq!(owner["created_by"].as_array().unwrap().len(), 3);
-    // What is deleted offers nothing.
+    // A deleted organization offers nothing.
     t.delete_organization(tree.customer).await;
     let shown = filters(&d).await;
     assert_eq!((&shown["products"], &shown["organizations"]), (&json!(["nsec"]), &json!([reseller])));

@@ -1,4 +1,4 @@
-//! Systems by status are counted as they change: the counters say what the rows do, whatever happened.
+//! Systems by status are counted as they change: the counters equal the rows, whatever happened.
 
 use super::*;
 use bailiwick_alerts::liveness_monitor;
@@ -49,7 +49,7 @@ fn scopes(tree: &bailiwick_testkit::seed::Tree) -> Vec<Scope> {
     ]
 }
 
-/// Compares what is kept with the rows, for every scope; whether the counters were good for this moment.
+/// Compares the kept counters with the rows, for every scope; returns whether the counters were good for this moment.
 async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
     let wrong = Q::new(COUNTERS).count(&t.app.db).await.unwrap();
     assert_eq!(wrong, 0, "organizations with wrong counters after {what}");
@@ -197,7 +197,7 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
         ranked::is_told(&t, &owner, &what).await;
     }
     assert!(good > 100, "the counters were good {good} times");
-    // Counting anew changes nothing but what is silent, which the next check finds.
+    // A recount changes nothing but the silent systems, which the next check finds.
     let mut tx = t.app.db.begin().await.unwrap();
     status_counts::recount(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
@@ -227,7 +227,7 @@ api_test!(a_check_settles_what_was_heard_and_what_fell_silent, |t| async move {
     t.advance(Duration::from_secs(600));
     beat(&t, &systems[0]).await;
     assert_eq!(unsettled().await, 0);
-    // Three minutes before the others fall silent a check knows of them; nobody else is looked at.
+    // A check finds the other systems three minutes before they fall silent, and looks at no further system.
     t.advance(Duration::from_secs(480));
     liveness_monitor::check(&t.app).await.unwrap();
     assert_eq!(unsettled().await, 2);
@@ -242,7 +242,7 @@ api_test!(a_check_settles_what_was_heard_and_what_fell_silent, |t| async move {
     beat(&t, &systems[1]).await;
     assert_eq!(unsettled().await, 1);
     assert!(compare(&t, &scopes, "one that came back").await);
-    // Nobody looks for longer than the last check has looked ahead: the rows are counted.
+    // The counters hold only as long as the last check has looked ahead; after that the service counts the rows.
     t.advance(Duration::from_secs(181));
     assert!(!compare(&t, &scopes, "an outage of the monitor").await);
 });

@@ -44,7 +44,7 @@ api_test!(backups_go_along_and_the_originals_go, |t| async move {
     expected.sort();
     assert_eq!(files(&t), expected);
     assert_eq!(kept(&t).await, [(tree.customer, tree.other_customer, [2, 2, 0, 0, 0])]);
-    // There and back at once: what the first move has left to remove is what the second one needs.
+    // There and back at once: the second move needs the objects that the first move has left for removal.
     let owner = t.owner().await;
     for to in [tree.customer, tree.other_customer, tree.customer] {
         shift(&t, &owner, &system, to).await.expect(200);
@@ -104,7 +104,7 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
         (ObjectLocation::Nowhere, 503, "backup storage is not configured"),
     ] {
         let away = t.replica_with(|settings| settings.assets.place = place).await;
-        // What it leaves is removed by the process that can.
+        // A process that can reach the storage removes the objects that this one leaves.
         away.app.stop.cancel();
         away.app.tasks.close();
         away.app.tasks.wait().await;
@@ -121,7 +121,7 @@ api_test!(what_cannot_be_copied_stays_with_everything_else, |t| async move {
     assert_eq!(read.expect(200).text(), "ciphertext");
 });
 
-/// A bucket in which every object is `ciphertext`, until told otherwise.
+/// A bucket in which every object is `ciphertext`, unless the test changes it.
 fn bucket(request: &Recorded) -> Answer {
     let ok =
         Answer::status(200).header("etag", "\"x\"").header("last-modified", "Wed, 04 Mar 2026 10:00:00 GMT");
@@ -152,7 +152,7 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
             });
         })
         .await;
-    // Only the process with the bucket works on what is left behind.
+    // Only the process with the bucket works on the objects that are left behind.
     t.app.stop.cancel();
     let system = p.system(tree.customer).await;
     let id = format!("{}.bin", p.app.fresh::<uuid::Uuid>());
@@ -247,7 +247,7 @@ api_test!(a_crash_in_the_middle_leaves_the_system_wholly_where_it_was, |t| async
     };
     whole(tree.customer).await;
     shift(&p, &owner, &system, tree.other_customer).await.expect_message(409, RIVAL);
-    // When the lock has ended, what the dead one may have copied is removed, and the system can be moved.
+    // When the lock has ended, the copies of the dead process are removed, and the system can be moved.
     p.advance(Duration::from_secs(300));
     cleared(&p).await;
     assert_eq!(deleted(&upstream), [format!("{}/{}/{id}", tree.other_customer, system.key)]);

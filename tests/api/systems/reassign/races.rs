@@ -1,4 +1,4 @@
-//! Moves beside everything else that happens at the same moment: nobody gets a fault, and all figures stay true.
+//! Moves beside everything else that happens at the same moment: no request gets a fault, and all figures stay true.
 
 use super::*;
 use bailiwick_testkit::Call;
@@ -15,7 +15,8 @@ fn moving(t: &Test, who: &Persona, system: &Seeded, to: OrgId) -> Call {
     call.json(json!({"organization_id": to}))
 }
 
-/// Applications and hosts are where their systems are, and assigned to nobody who did not assign them there.
+/// Checks that applications and hosts are where their systems are, and that the figures of assignments and all other
+/// figures and counters are true.
 async fn places_are_true(t: &Test) {
     for table in ["applications", "application_hosts"] {
         let sql = format!(
@@ -147,7 +148,7 @@ api_test!(an_organization_that_goes_while_a_system_comes, |t| async move {
         assert_eq!(ended.status, 200, "{}", ended.text());
         let shown = get(&t, &owner, &format!("/{}", system.id)).await;
         match (moved.status.as_u16(), round % 3) {
-            // It went along into what was destroyed or deleted right after.
+            // The system went along into the organization that was destroyed or deleted right after.
             (200, 0 | 1) => drop(shown.expect(404)),
             (200, _) => assert_eq!(shown.expect(200).data()["status"], "suspended"),
             (403, 0 | 1) => {
