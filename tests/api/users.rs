@@ -191,7 +191,7 @@ api_test!(unique_values_are_reported_together, |t| async move {
     let taken = [("email", "already_exists"), ("username", "already_exists"), ("phone", "already_exists")];
     let reply = post(&t, &d, again.clone()).await.expect_fields(&taken);
     assert_eq!(reply.data()["errors"][0]["value"], "A@Example.ORG");
-    // A user deleted on his own keeps only his user name.
+    // A user who is deleted directly keeps only their user name.
     t.delete_user(first["id"].as_str().unwrap().parse().unwrap()).await;
     post(&t, &d, again).await.expect_fields(&taken[1..2]);
     let race =
@@ -223,7 +223,7 @@ api_test!(nobody_goes_beyond_himself, |t| async move {
     let data = reply.expect_message(403, assign).data();
     assert_eq!((&data["role_id"], &data["required_org_role"]), (&json!("admin"), &Value::Null));
     assert_eq!(data["missing_permissions"], json!(["manage:systems", "read:alerts", "manage:alerts"]));
-    // Below the owner nobody holds the restricted role's permissions to pass on, and a higher user is out of hand.
+    // Below the owner no user holds the restricted role's permissions to pass on, and no user may act on a higher one.
     let reader = t.user(tree.customer, &["reader"]).await;
     put(&t, &boss, reader.id, json!({"user_role_ids": ["super"]})).await.expect_message(403, assign);
     put(&t, &backoffice, reader.id, json!({"user_role_ids": ["admin"]})).await.expect_message(403, assign);
@@ -235,7 +235,7 @@ api_test!(nobody_goes_beyond_himself, |t| async move {
     put(&t, &owner, reader.id, json!({"user_role_ids": ["super"]})).await.expect(200);
     let data = get(&t, &owner, &format!("/api/users/{}", reader.id)).await.expect(200).data();
     assert_eq!(data["roles"], json!([{"id": "super", "name": "Super Admin"}]));
-    // The new role counts on the next request of the token he already has.
+    // The new role counts on the next request of the token that the user already has.
     get(&t, &reader, "/api/users").await.expect(200);
     put(&t, &owner, reader.id, json!({"user_role_ids": ["support"]})).await.expect(200);
     get(&t, &reader, "/api/users").await.expect_message(403, "insufficient permissions");
@@ -295,7 +295,7 @@ api_test!(a_put_changes_what_is_sent, |t| async move {
     let mut expected = before.clone();
     expected["updated_at"] = json!(t.app.now());
     assert_eq!(same, expected);
-    // What clients always send passes unchanged.
+    // A field that clients always send passes unchanged.
     let echo = json!({"email": "a@example.org", "name": "A", "phone": "0123456789", "user_role_ids": ["reader"],
         "organization_id": tree.reseller.to_string().to_uppercase(), "logto_id": id});
     assert_eq!(put(&t, &d, &id, echo).await.expect(200).data(), expected);
@@ -383,7 +383,7 @@ api_test!(the_owners_users_have_ordinary_rows, |t| async move {
     assert_eq!(changed["created_by"], Value::Null);
     let reserved = [("username", "username 'owner' is reserved and cannot be used")];
     put(&t, &owner, second.id, json!({"username": "Owner"})).await.expect_fields(&reserved);
-    // Listed, suspended, deleted and restored as everybody else.
+    // The owner can be listed, suspended, deleted and restored as any other user.
     let listed = emails(get(&t, &second, "/api/users?sort_by=created_at").await);
     assert_eq!(listed.len(), 2);
     for (verb, message) in

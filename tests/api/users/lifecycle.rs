@@ -162,11 +162,11 @@ api_test!(a_destroyed_user_is_gone_for_good, |t| async move {
         act(&t, &owner, "restore", user.id).await.expect_message(404, NOT_FOUND);
     }
     counters_are_true(&t).await;
-    // His user name is free, which a deletion does not do.
+    // The user name is free, which a deletion does not achieve.
     let mut new = body("new@example.org", &["reader"], tree.customer);
     new["username"] = username;
     post(&t, &d, new).await.expect(201);
-    // The audit keeps what he was, and no row points to him.
+    // The audit log keeps the user's data, and no row points to the user.
     let rows: Vec<(String, Option<Value>)> =
         Q::new("SELECT action, after FROM audit_log WHERE object_id = ? ORDER BY id")
             .bind(gone.id)
@@ -191,7 +191,7 @@ api_test!(what_the_organization_decides_a_user_cannot_be_freed_of, |t| async mov
     let cascade = "user was suspended by organization cascade, the organization must be reactivated first";
     act(&t, &owner, "reactivate", a.id).await.expect_message(403, cascade);
     assert_eq!(state(&t, &owner, a.id).await.1, json!(tree.reseller));
-    // Possible on top of what is inherited; the own mark is what is shown then.
+    // A suspension is possible on top of an inherited one; the user's own mark is shown then.
     done(&t, &owner, "suspend", a.id).await;
     assert_eq!(state(&t, &owner, a.id).await.1, Value::Null);
     act(&t, &owner, "reactivate", a.id).await.expect_message(403, cascade);
@@ -229,7 +229,7 @@ api_test!(a_restored_user_needs_his_address_and_phone, |t| async move {
     act(&t, &d, "restore", id).await.expect_fields(&[("phone", "already_exists")]);
     put(&t, &d, second, json!({"phone": ""})).await.expect(200);
     done(&t, &d, "restore", id).await;
-    // Of two who are restored at once with the same address one stays deleted.
+    // Of two users who are restored at once with the same address, one stays deleted.
     let third = post(&t, &d, with("c@example.org", "")).await.expect(201).data();
     let third: UserId = third["id"].as_str().unwrap().parse().unwrap();
     done(&t, &d, "delete", third).await;
@@ -277,7 +277,8 @@ api_test!(
                 json!(["manage:systems", "read:alerts", "manage:alerts"])
             );
         }
-        // Rank is asked before the state, and a role restricted to owners outranks whoever has the same permissions.
+        // The rank is checked before the state. A role restricted to owners outranks a caller with the same
+        // permissions.
         let boss = t.user(tree.customer, &["super"]).await;
         for what in ["suspend", "reactivate", "delete", "restore", "destroy"] {
             let reply = act(&t, &d, what, boss.id).await.expect_message(403, outranked);

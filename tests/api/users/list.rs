@@ -30,7 +30,7 @@ api_test!(lists_of_users, |t| async move {
     assert_eq!(list("sort_by=name").await[..2], ["z1@example.org", "z2@example.org"]);
     assert_eq!(list("sort_by=email&sort_direction=desc").await[0], "z3@example.org");
     assert_eq!(list("sort_by=organization").await[0], "z1@example.org");
-    // Who has never signed in is the greatest.
+    // A user who has never signed in is the greatest.
     let mut tx = t.app.db.begin().await.unwrap();
     identities::stamp_login(&mut tx, d.id, t.app.now()).await.unwrap();
     tx.commit().await.unwrap();
@@ -45,7 +45,7 @@ api_test!(lists_of_users, |t| async move {
             );
         }
     }
-    // By what is shown of each, without regard to case.
+    // Each column sorts by the value that it shows, without regard to case.
     let found = get(&t, &d, "/api/users?search=z1").await.expect(200).data();
     let path = format!("/api/users/{}", found["users"][0]["id"].as_str().unwrap());
     t.advance(Duration::from_secs(1));
@@ -54,7 +54,7 @@ api_test!(lists_of_users, |t| async move {
     let of: [(&str, Pick); 3] = [
         ("username", |u| u["username"].as_str().unwrap().to_lowercase()),
         ("updated_at", |u| u["updated_at"].as_str().unwrap().to_owned()),
-        // Who was made by nobody of whom is known comes last.
+        // A user without a known creator comes last.
         ("creator_name", |u| {
             u["created_by"]["name"].as_str().map_or("\u{10ffff}".to_owned(), str::to_lowercase)
         }),
@@ -105,7 +105,7 @@ api_test!(lists_of_users, |t| async move {
     assert_eq!(list("status=deleted").await.len(), 3);
     let all = get(&t, &owner, "/api/users?page_size=1").await.expect(200).data();
     assert_eq!(all["pagination"]["total_count"], 2);
-    // The owner may impersonate, but nobody has consented.
+    // The owner may impersonate, but no user has consented.
     assert_eq!(all["users"][0]["can_be_impersonated"], false);
     let data = get(&t, &owner, "/api/users?status=deleted&search=z3&sort_by=name").await.expect(200).data();
     let row = &data["users"][0];

@@ -1,5 +1,5 @@
-//! Totals, trend, filters, roles, and what a user changes of himself (spec: account#change-info, conventions#trends,
-//! users#roles; guarantees#identity rules 8, 32, 33).
+//! Totals, trend, filters, roles, and the fields that users change about themselves (spec: account#change-info,
+//! conventions#trends, users#roles; guarantees#identity rules 8, 32, 33).
 
 use super::{body, get, post, users_row};
 use bailiwick_domain::UserId;
@@ -68,7 +68,7 @@ api_test!(a_trend_ends_today_with_the_total, |t| async move {
         assert_eq!((list.len(), &list[points - 1]["date"]), (points, &json!(today)));
         assert_eq!((&data["current_total"], &data["period"].to_string()), (&json!(3), &period.to_owned()));
     }
-    // Who is deleted now was never there.
+    // A user who is deleted now was never there.
     t.delete(&format!("/api/users/{}", a.id)).bearer(&d.token).send().await.expect(200);
     let data = trend(&d, "?period=7").await.expect(200).data();
     assert_eq!((&data["current_total"], &totals(&t, &d).await["total"]), (&json!(2), &json!(2)));
@@ -145,7 +145,7 @@ api_test!(role_lists, |t| async move {
     assert_eq!(ids(get(&t, &admin, "/api/roles").await), ["admin", "backoffice", "support", "reader"]);
     let backoffice = t.user(tree.customer, &["backoffice"]).await;
     assert_eq!(ids(get(&t, &backoffice, "/api/roles").await), ["backoffice", "reader"]);
-    // Who cannot give roles sees all that are not restricted.
+    // A user who cannot give roles sees all roles that are not restricted.
     let reader = t.user(tree.customer, &["reader"]).await;
     assert_eq!(ids(get(&t, &reader, "/api/roles").await), ["admin", "backoffice", "support", "reader"]);
     let reply = get(&t, &reader, "/api/organization-roles").await;
@@ -245,7 +245,7 @@ api_test!(a_short_number_is_taken_back_as_it_is_answered, |t| async move {
     let put = async |phone: &str| {
         t.put(&path).bearer(&owner.token).json(json!({"name": "A", "phone": phone})).send().await
     };
-    // Signs count for the least length of what is sent, and are not stored.
+    // Signs count for the least length of the sent number, and are not stored.
     assert_eq!(put("+390-212").await.expect(200).data()["phone"], "390212");
     assert_eq!(put("390212").await.expect(200).data()["phone"], "390212");
     change(&t, &user, json!({"phone": "390212"})).await.expect(200);
