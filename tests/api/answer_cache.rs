@@ -43,7 +43,7 @@ async fn ask(t: &Test, who: &Persona) -> Vec<Value> {
     answers
 }
 
-/// What the processes answer is what each answers once it has forgotten everything.
+/// Checks that each process answers the same as it does after it has forgotten its whole answer cache.
 pub async fn is_true(processes: &[&Test], who: &Persona, after: &str) {
     for t in processes {
         let kept = ask(t, who).await;

@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 /// Sign-out ends sessions and changes nothing that is managed.
 const UNRECORDED: &[&str] = &["logout"];
 
-/// Rows whose tests are elsewhere: not served when this test was written. Whoever serves one proves its audit row in
-/// a step here, or with its own tests.
+/// Rows with tests elsewhere, because they were not served when this test was written. A change that serves one proves
+/// its audit row in a step here, or with its own tests.
 const ELSEWHERE: &[&str] = &[
     "validateImport",
     "confirmImport",
@@ -31,7 +31,7 @@ const ELSEWHERE: &[&str] = &[
     "Application",
 ];
 
-/// What one run has done.
+/// A run, and the operations that it has done.
 struct Run<'a> {
     t: &'a Test,
     who: &'a Persona,
@@ -55,7 +55,7 @@ impl Run<'_> {
         assert_eq!(row.acting_for_user_id, None, "{operation}");
         assert_eq!(row.at, self.t.app.now(), "{operation}");
         let data = reply.data();
-        // What a test message answers with is the id of the message.
+        // The id in the answer to a test message is the id of the message.
         let own_id = data["id"].as_str().filter(|_| operation != "testEventSubscription");
         if let Some(id) = own_id {
             assert_eq!(row.object_id.map(|id| id.to_string()).as_deref(), Some(id), "{operation}");

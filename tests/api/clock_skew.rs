@@ -1,4 +1,5 @@
-//! What a clock has put off that was ahead and has been set back since is done soon, not when that clock meant it.
+//! Work that a clock has put off while it was ahead is done soon after the clock is set back, not at the time that the
+//! clock meant.
 
 use crate::ingest::changes::firewall;
 use bailiwick_domain::{JobId, Ts};

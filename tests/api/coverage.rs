@@ -1,4 +1,4 @@
-//! The route table, the OpenAPI document and the list of what is not there yet agree, and change only on purpose.
+//! The route table, the OpenAPI document and the list of missing rows agree, and change only on purpose.
 
 use bailiwick_api::{
     openapi,
@@ -43,7 +43,7 @@ fn line(route: &Route) -> String {
     format!("{} {} [{:?}] {:?} {gate}{not_self}", route.method, route.path, route.class, route.credential)
 }
 
-/// Reviewed against spec: operations#route-table; a change here is a change of who may call what.
+/// Reviewed against spec: operations#route-table; a change here changes which callers may use which route.
 #[test]
 fn the_table_is_the_reviewed_one() {
     let lines: Vec<String> = table().iter().map(line).collect();

@@ -1,4 +1,4 @@
-//! The synthetic tree: what it promises to hold.
+//! The synthetic tree, and the promises about it.
 
 use bailiwick_demo::{self as demo, Plan, Progress, Stage, Summary};
 use bailiwick_domain::{Error, PageRequest, SortDirection, SystemStatus};

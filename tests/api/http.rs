@@ -1,4 +1,4 @@
-//! What holds for every answer (spec: conventions#addresses).
+//! The properties of every answer (spec: conventions#addresses).
 
 use bailiwick_settings::{IdentityMode, Issuer, Logto};
 use bailiwick_testkit::{Reply, Test, api_test};
@@ -226,7 +226,7 @@ api_test!(
             ask("10.0.0.1", &[line]).await.expect(429);
         }
         ask("10.0.0.1", &["198.51.100.9", "192.0.2.1, 10.0.0.9"]).await.expect(429);
-        // Nobody behind something that is no address can choose whom he is taken for.
+        // A caller behind an entry that is no address cannot choose the address that the service takes it for.
         ask("10.0.0.1", &["198.51.100.1, unknown"]).await.expect(401);
         ask("10.0.0.1", &["198.51.100.2, 192.0.2.7:4711"]).await.expect(429);
         // From anywhere else the header means nothing.
@@ -262,7 +262,7 @@ api_test!(what_is_wrong_with_a_body_is_a_code, |t| async move {
         }
         assert_eq!(errors, wanted, "{path} {body}");
     }
-    // Where the message itself tells people, it goes on doing so in words.
+    // Where people read the message itself, it stays in words.
     for (body, told, code) in [
         ("[]", "must be a JSON object", "not_an_object"),
         (r#"{"duration_hours": "x"}"#, "wrong type", "wrong_type"),

@@ -1,5 +1,5 @@
 //! The words that the interface document lists for keys of queries and parts of paths: each is understood, and another
-//! one does what spec: conventions#lists says of it.
+//! word has the effect that spec: conventions#lists describes.
 
 use bailiwick_api::openapi;
 use bailiwick_domain::OrgType;
@@ -10,7 +10,7 @@ use bailiwick_testkit::{
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
-/// Keys whose words are known beforehand, wherever they stand.
+/// Keys with words that are known beforehand, wherever the keys stand.
 const LISTED: [&str; 12] = [
     "sort_by",
     "sort_direction",
@@ -73,7 +73,7 @@ fn words_that_are_known_beforehand_are_listed() {
             || (one.name == "severity" && one.path.contains("/inventory/"))
             || (one.name == "type" && one.path == "/organizations")
             || ["entity_type", "asset"].contains(&one.name.as_str());
-        // What has no effect has no words either; `state` says the same as `status`.
+        // A key without effect has no words either; `state` says the same as `status`.
         let wanted = is_known && (!one.is_deprecated || one.name == "state");
         assert_eq!(!one.words.is_empty(), wanted, "{} {} {}", one.method, one.path, one.name);
     }
@@ -100,7 +100,7 @@ fn pages_have_a_largest_size() {
     assert!(found > 20);
 }
 
-/// Every key that handlers read is in the document, so whoever writes a client finds it.
+/// Every key that handlers read is in the document, so that the author of a client finds it.
 #[test]
 fn keys_that_are_read_are_told() {
     for (operation, keys) in [
@@ -192,7 +192,7 @@ async fn world(t: &Test) -> (Persona, Seeded, Tree) {
     (owner, system, tree)
 }
 
-/// What the rows of a list are, in its order: ids, or what takes their place. A file has lines.
+/// The rows of a list, in its order: their ids, or the values that take the place of ids. A file has lines.
 async fn rows(t: &Test, who: &Persona, path: &str, query: &str) -> Vec<String> {
     let reply = t.get(&format!("/api{path}?page_size=100&{query}")).bearer(&who.token).send().await;
     let reply = reply.expect(200);

@@ -1,5 +1,5 @@
-//! Random trees: whatever is asked by whomever, no name, id or count of another branch is in the answer (spec:
-//! guarantees#organizations, rules 2, 3, 5, 6 and 25). Every GET of the route table takes part, so what is added
+//! Random trees: no answer to any caller holds a name, an id or a count of another branch (spec:
+//! guarantees#organizations, rules 2, 3, 5, 6 and 25). Every GET of the route table takes part, so one that is added
 //! later does too.
 
 use bailiwick_api::routes::{Credential, Route, table};
@@ -8,7 +8,7 @@ use bailiwick_testkit::{Persona, Reply, Test, api_test, seed::Seeded};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// An organization with what is in it.
+/// An organization with its users and systems.
 struct Node {
     id: OrgId,
     org_type: OrgType,
@@ -58,7 +58,7 @@ impl Tree {
         (0..self.0.len()).filter(move |i| self.contains(root, *i) && !self.is_deleted(*i)).map(|i| &self.0[i])
     }
 
-    /// What must not be in any answer: everything that is neither in the scope nor above it.
+    /// The texts that must not be in any answer: everything that is neither in the scope nor above it.
     fn foreign(&self, root: Option<usize>) -> Vec<(usize, Vec<String>)> {
         let above = |i: usize| root.is_some_and(|root| self.path(root).any(|n| n == i));
         let others = (0..self.0.len()).filter(|i| !self.contains(root, *i) && !above(*i));
@@ -122,7 +122,7 @@ async fn grow(t: &Test, dice: &mut Dice) -> Tree {
         }
         tree.0.push(Node { id, org_type, above, name, deleted: false, suspended: false, users, systems });
     }
-    // Whoever is above creates something below, so that there are creators.
+    // A user of the organization above creates a user below, so that there are creators.
     for i in 2..tree.0.len() {
         let creator = tree.0[i].above.and_then(|a| tree.0[a].users.first()).cloned();
         let body = serde_json::json!({"email": format!("made{i}@example.org"), "name": "Made",
@@ -188,7 +188,7 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
                 ));
             }
         }
-        // Each time the plain one and some of the others; over all who ask it is every one many times.
+        // Each time the plain query and some of the others. Over all callers, every query runs many times.
         while queries.len() > 4 {
             queries.remove(1 + dice.next(queries.len() - 1));
         }
@@ -301,7 +301,7 @@ api_test!(no_answer_tells_of_another_branch, |t| async move {
     for _ in 0..2 {
         let tree = grow(&t, &mut dice).await;
         for i in (0..tree.0.len()).filter(|i| tree.can_sign_in(*i)) {
-            // Whoever may read most, and for the counts whoever may only read.
+            // The user with the most rights asks for everything; a user who may only read asks for the counts.
             ask(&t, &tree, Some(i), &tree.0[i].users[0], &mut dice).await;
             count(&t, &tree, Some(i), &tree.0[i].users[1]).await;
         }

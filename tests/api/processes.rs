@@ -1,4 +1,4 @@
-//! Processes that serve one database, and whose secret is the database's.
+//! Processes that serve one database, and the secret that they must share.
 
 use bailiwick_platform::{
     processes::{self, TokensTaken},
@@ -58,7 +58,7 @@ api_test!(a_process_counts_while_it_gives_signs_of_life, |t| async move {
     assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::ByAll);
     bailiwick_store::processes::leave(&t.app.db, Uuid::from_u128(7)).await.unwrap();
     assert_eq!(processes::are_tokens_taken(&t.app).await.unwrap(), TokensTaken::NobodyServes);
-    // What was killed does not stay for ever.
+    // The row of a killed process does not stay for ever.
     other(&t, "a", &given(1, None)).await;
     t.advance(25 * 3600 * SECOND);
     processes::start(&t.app, "process 8 on this".to_owned()).await.unwrap();

@@ -113,7 +113,8 @@ fn every_operation_is_described() {
         assert!((8..80).contains(&summary.len()), "{what} has no summary: {summary:?}");
         let description = operation["description"].as_str().unwrap();
         let route = routes.iter().find(|r| operation["operationId"] == r.operation.as_str()).unwrap();
-        // Who calls with a credential of his own kind only is told by its name; people hold permissions.
+        // The description of an operation for programs names their credential; that of an operation for people names
+        // permissions.
         let is_a_persons = !matches!(route.credential, Credential::Public | Credential::HistoryWebhook)
             && !route.credential.is_of_system();
         assert!(description.len() >= 8, "{what}: {description}");
@@ -157,7 +158,7 @@ fn every_tag_is_described_once_and_used() {
     }
 }
 
-/// Of two spellings of one thing new clients are told to use the other one; both go on working.
+/// Of two spellings of one operation, the document asks new clients to use the newer one; both go on working.
 #[test]
 fn the_older_of_two_spellings_is_deprecated() {
     for (what, operation) in operations() {
@@ -184,8 +185,8 @@ fn the_older_of_two_spellings_is_deprecated() {
     }
 }
 
-/// See spec: acceptance#guarantees rule 14: whoever may choose an order or turn pages is told of the one that he gets
-/// without. The order itself is looked at in each answer that any test gets.
+/// See spec: acceptance#guarantees rule 14: a list with a choice of order or with pages states its usual order. The
+/// order itself is checked in each answer that any test gets.
 // Proves spec: acceptance#guarantees 14.
 #[test]
 fn every_list_tells_its_usual_order() {
@@ -211,7 +212,8 @@ fn every_list_tells_its_usual_order() {
     assert!(told > 35, "{told}");
 }
 
-/// What happens at few operations, or seldom, is named like the rest: no client should find it under `default` only.
+/// Answers of few operations, and rare answers, are named like the rest: no client should find them under `default`
+/// only.
 #[test]
 fn operations_name_conflicts_slow_bodies_and_what_they_rely_on() {
     let named = |what: &Value, status: &str| what["responses"].get(status).is_some();

@@ -4,7 +4,7 @@ use bailiwick_store::{Db, catalogue::STATEMENTS, sql::Q};
 use bailiwick_testkit::{Engine, Test, api_test};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one engine says of a table, in words that mean the same on both.
+/// The definition of a table by one engine, in words that mean the same on both.
 #[derive(Debug, Default, PartialEq)]
 struct Table {
     /// `name type null|not null`, in order.
@@ -45,7 +45,7 @@ async fn sqlite(db: &Db) -> BTreeMap<String, Table> {
             entry.primary_key.push(column);
         }
     }
-    // What a search reads on SQLite alone (migration 0071): a key of PostgreSQL's would be too long for it.
+    // The index that a search reads on SQLite alone (migration 0071): a key of PostgreSQL's would be too long for it.
     let indexes = "JOIN pragma_index_list(t.name) i ON i.name <> 'systems_search' WHERE";
     let from = SQLITE_TABLES.replacen("WHERE", indexes, 1);
     let columns =

@@ -99,7 +99,7 @@ api_test!(an_outage_is_raised_refreshed_and_resolved, |t| async move {
     t.advance(Duration::from_secs(1));
     assert_eq!(firing(&t, &s).await, Vec::<Value>::new());
     assert_eq!(check(&t).await, (0, 0));
-    // Another outage has another start; who was never heard of has none.
+    // Another outage has another start. A system that never sent anything has none.
     t.advance(20 * MINUTE);
     assert_eq!(check(&t).await, (1, 0));
     assert_eq!(firing(&t, &s).await[0]["startsAt"], heard.plus(20 * MINUTE).rfc3339(3));
@@ -161,7 +161,7 @@ api_test!(an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_system, |t|
         let text = alert.to_string();
         assert!(text.contains(&tree.customer.to_string()), "{text}");
     }
-    // With their organization; what comes back is raised again.
+    // The alerts end with their organization. An alert that comes back is raised again.
     act(&t, &owner, "PATCH", &format!("/resellers/{}/suspend", tree.reseller)).await;
     assert_eq!(check(&t).await, (0, 1));
     act(&t, &owner, "PATCH", &format!("/resellers/{}/reactivate", tree.reseller)).await;

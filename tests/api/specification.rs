@@ -1,5 +1,5 @@
-//! Comments cite the specification (`spec: users#email-uniqueness`); every page and section that one names is there, and
-//! so is what the specification's links lead to.
+//! Comments cite the specification (`spec: users#email-uniqueness`). Every page and section that a comment names is
+//! there, and so is every target of the specification's links.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ fn texts(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
         if entry.file_type().unwrap().is_dir() {
-            // What a migration says is part of its checksum.
+            // The text of a migration is part of its checksum.
             if !["target", "node_modules", "migrations"].contains(&name.as_str()) {
                 texts(&path, found);
             }
@@ -44,7 +44,7 @@ fn pages() -> Pages {
     pages
 }
 
-/// What a line cites after `spec: `, up to the first word that is no page.
+/// The pages that a line cites after `spec: `, up to the first word that is no page.
 fn cited<'l>(line: &'l str, pages: &Pages) -> Vec<&'l str> {
     let of = |rest: &'l str| {
         let items = rest.split(", ").map(|item| {
