@@ -279,11 +279,8 @@ async fn stored_alert(
         return Err(Error::NotFound(ObjectKind::Alert));
     }
     let silences = rows::silences_of_system(&mut *tx, found.tenant, &key, at).await?;
-    let listed: Vec<ListedSilence> = silences
-        .iter()
-        .filter_map(|payload| embedded::read::<StoredSilence>(payload))
-        .map(|s| s.listed(Nanos::from_ts(at)))
-        .collect();
+    let read = silences.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
+    let listed: Vec<ListedSilence> = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
     if active_silences(&listed).iter().any(|s| s.silences(&labels)) {
         return Err(Error::bad_request("alert is already silenced"));
     }
@@ -303,18 +300,14 @@ async fn told_alert(
     let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
     let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
     let key = owner(found, &alert.labels)?;
-    if active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)])
-        .await?
-        .iter()
-        .all(|(_, shown)| shown.system.is_none())
-    {
+    let shown = active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
+    if shown.iter().all(|(_, shown)| shown.system.is_none()) {
         return Err(Error::NotFound(ObjectKind::Alert));
     }
-    if alert.status.silenced_by.is_empty() {
-        Ok(alert)
-    } else {
-        Err(Error::bad_request("alert is already silenced"))
+    if !alert.status.silenced_by.is_empty() {
+        return Err(Error::bad_request("alert is already silenced"));
     }
+    Ok(alert)
 }
 
 /// The key of the alert's system, which is the one that is named, if one is.

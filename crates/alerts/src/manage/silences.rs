@@ -5,7 +5,7 @@ use super::{
     silence_lists::{key_of, of_their_systems},
     tenant, told,
 };
-use crate::{AlertRouter, Alerts, Sender, embedded, remote as at_remote};
+use crate::{Alerts, Sender};
 use bailiwick_alerting::{Identity, ListedSilence, silence::is_owned};
 use bailiwick_domain::{Error, ObjectKind, OrgId, Result, SystemId};
 use bailiwick_platform::RequestContext;
@@ -80,11 +80,7 @@ pub(super) async fn look_up(
     let missing = || Error::NotFound(ObjectKind::Silence);
     let id = Uuid::try_parse(id).ok().filter(|_| id.len() == 36).ok_or_else(missing)?;
     let who = sender(found.tenant, found.system_key.as_deref().unwrap_or_default(), &ctx.request_id);
-    let silence = match service.alerting().for_people() {
-        AlertRouter::Embedded => embedded::silence(service, &who, id).await,
-        AlertRouter::Remote(client) => at_remote::silence(client, &who, id).await,
-    };
-    let silence = match silence {
+    let silence = match service.alerting().for_people().silence(service, &who, id).await {
         Err(crate::Fault::UnknownTenant) => None,
         read => read.map_err(told)?,
     };
