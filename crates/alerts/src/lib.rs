@@ -21,6 +21,7 @@ mod outage_detector;
 mod push_queue;
 mod remote;
 mod request_limit;
+mod router;
 mod service_alerts;
 mod time_zone;
 pub mod transfer_cleanup;
@@ -34,6 +35,7 @@ pub use history::{
 pub use maintenance::{deliver_queued, purge_ended, start_background};
 pub use push_queue::LONGEST as LONGEST_HELD;
 pub use request_limit::{InFlight, RequestLimit};
+pub use router::AlertRouter;
 pub use service_alerts::raise;
 pub use time_zone::zone_named;
 
@@ -46,9 +48,9 @@ use bailiwick_alerting::{
 use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
 use bailiwick_fleet::Fleet;
 use bailiwick_identity::credentials::SystemIdentity;
-use bailiwick_outbound::{RouterClient, RouterConfig, RouterKind, router_client};
+use bailiwick_outbound::{RouterClient, RouterConfig, router_client};
 use bailiwick_platform::fair_semaphore::FairSemaphore;
-use bailiwick_settings::{Router, RouterKind as Kind, Settings};
+use bailiwick_settings::{Router, Settings};
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -122,15 +124,6 @@ pub struct Alerting {
     delivery: notify::Delivery,
 }
 
-/// Where alerts and silences are.
-#[derive(Clone, Debug)]
-pub enum AlertRouter {
-    /// In the service's own database.
-    Embedded,
-    /// At a router elsewhere.
-    Remote(Box<RouterClient>),
-}
-
 impl Alerting {
     /// From the settings.
     ///
@@ -145,11 +138,7 @@ impl Alerting {
                 let config = RouterConfig {
                     url: remote.url.clone(),
                     prefix: remote.prefix.clone(),
-                    kind: match remote.kind {
-                        Kind::Mimir => RouterKind::Mimir,
-                        Kind::Cortex => RouterKind::Cortex,
-                        Kind::Plain => RouterKind::Plain,
-                    },
+                    kind: remote.kind,
                     in_flight: limits.in_flight,
                     pushes_together: limits.pushes_together,
                     read_timeout: limits.read_timeout,
@@ -184,7 +173,7 @@ impl Alerting {
 
     /// Whether alerts are in the service's own database.
     pub const fn is_embedded(&self) -> bool {
-        matches!(self.router, AlertRouter::Embedded)
+        self.router.is_embedded()
     }
 
     /// The router for requests of people. Its connections live with the runtime that opened them; when that runtime
@@ -195,10 +184,7 @@ impl Alerting {
 
     /// The health of a remote router, for each of its clients by name; none for the embedded one.
     pub fn router_health(&self) -> Vec<(&'static str, router_client::Health)> {
-        let health = |name, router: &AlertRouter| match router {
-            AlertRouter::Embedded => None,
-            AlertRouter::Remote(client) => Some((name, client.health())),
-        };
+        let health = |name, router: &AlertRouter| router.health().map(|health| (name, health));
         let proxy = health("requests", &self.router).into_iter().chain(health("people", &self.for_people));
         let configurations = self.provisioning.client().map(|client| ("configurations", client.health()));
         proxy.chain(configurations).collect()
@@ -220,14 +206,7 @@ impl Alerting {
 
     /// The router for one worker: connections to a remote one belong to the runtime that uses them.
     pub fn router_for_worker(&self) -> AlertRouter {
-        match &self.router {
-            AlertRouter::Embedded => AlertRouter::Embedded,
-            // The same settings have made a client before.
-            AlertRouter::Remote(client) => {
-                let own = client.with_own_connections().unwrap_or_else(|_| RouterClient::clone(client));
-                AlertRouter::Remote(Box::new(own))
-            }
-        }
+        self.router.for_worker()
     }
 }
 
@@ -302,14 +281,7 @@ pub async fn push_alerts(
         },
     )?;
     let alerts = std::mem::take(&mut batch.alerts);
-    let stored = if alerts.is_empty() {
-        Ok(())
-    } else {
-        match router {
-            AlertRouter::Embedded => embedded::push(service, who, now, alerts).await,
-            AlertRouter::Remote(client) => remote::push(service, client, who, now, alerts).await,
-        }
-    };
+    let stored = if alerts.is_empty() { Ok(()) } else { router.push(service, who, now, alerts).await };
     refused_first(&batch, stored)
 }
 
@@ -328,10 +300,7 @@ pub async fn list_alerts(
     who: &Sender<'_>,
     query: &AlertsQuery,
 ) -> Result<Vec<ListedAlert>, Fault> {
-    let read = match router {
-        AlertRouter::Embedded => embedded::alerts(service, who).await,
-        AlertRouter::Remote(client) => remote::alerts(service, client, who, query).await,
-    };
+    let read = router.alerts(service, who, query).await;
     let (alerts, silences) = match read {
         Err(Fault::UnknownTenant) => {
             config::provision::lost(service, who.tenant).await;
@@ -349,10 +318,7 @@ pub async fn list_silences(
     who: &Sender<'_>,
     query: &SilencesQuery,
 ) -> Result<Vec<ListedSilence>, Fault> {
-    let read = match router {
-        AlertRouter::Embedded => embedded::silences(service, who).await,
-        AlertRouter::Remote(client) => remote::silences(client, who, &query.upstream(who.key())).await,
-    };
+    let read = router.silences(service, who, query).await;
     match read {
         Err(Fault::UnknownTenant) => {
             config::provision::lost(service, who.tenant).await;
@@ -369,10 +335,7 @@ pub async fn silence(
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<Option<ListedSilence>, Fault> {
-    let read = match router {
-        AlertRouter::Embedded => embedded::silence(service, who, id).await,
-        AlertRouter::Remote(client) => remote::silence(client, who, id).await,
-    };
+    let read = router.silence(service, who, id).await;
     match read {
         Err(Fault::UnknownTenant) => {
             config::provision::lost(service, who.tenant).await;
@@ -392,10 +355,7 @@ pub async fn set_silence(
     let now = Nanos::from_ts(service.now());
     let intake = SilenceIntake { identity: Some(&who.identity), now, limits: &service.alerting().limits };
     let posted = parse_silence(body, &intake)?;
-    let set = match router {
-        AlertRouter::Embedded => embedded::set_silence(service, who, now, posted).await,
-        AlertRouter::Remote(client) => remote::set_silence(service, client, who, &posted).await,
-    };
+    let set = router.set_silence(service, who, now, posted).await;
     if matches!(set, Err(Fault::UnknownTenant)) {
         config::provision::lost(service, who.tenant).await;
     }
@@ -415,26 +375,12 @@ pub async fn expire_silence(
     who: &Sender<'_>,
     id: Uuid,
 ) -> Result<bool, Fault> {
-    let expired = match router {
-        AlertRouter::Embedded => embedded::expire_silence(service, who, id).await,
-        AlertRouter::Remote(client) => remote::expire_silence(service, client, who, id).await,
-    };
+    let expired = router.expire_silence(service, who, id).await;
     match expired {
         Err(Fault::UnknownTenant) => {
             config::provision::lost(service, who.tenant).await;
             Ok(false)
         }
         expired => expired,
-    }
-}
-
-/// Can the router take requests?
-pub async fn is_ready(service: &Alerts, router: &AlertRouter) -> bool {
-    match router {
-        AlertRouter::Embedded => {
-            let ping = tokio::time::timeout(Duration::from_secs(2), service.db.ping());
-            matches!(ping.await, Ok(Ok(())))
-        }
-        AlertRouter::Remote(client) => client.is_ready().await,
     }
 }

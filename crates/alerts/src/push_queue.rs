@@ -2,7 +2,7 @@
 //! alerts#waiting-tenants). While an alert is queued or being delivered, later pushes of it also go through the queue,
 //! so that an older state never arrives after a newer one.
 
-use super::{AlertRouter, Fault, active_alert_limit};
+use super::{Fault, active_alert_limit};
 use crate::Alerts;
 use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, alert::write_started_alerts};
 use bailiwick_domain::{OrgId, metrics::Counter};
@@ -230,7 +230,7 @@ pub(super) async fn withdraw(service: &Alerts, tenant: OrgId, system_key: &str) 
 
 /// Delivers due alerts and returns how many were leased.
 pub(super) async fn deliver(service: &Alerts) -> Result<usize, StoreError> {
-    let AlertRouter::Remote(client) = &service.alerting().router else { return Ok(0) };
+    let Some(client) = service.alerting().router.remote() else { return Ok(0) };
     let waiting = &service.alerting().waiting;
     let read = waiting.begin();
     let tenants = alert_queue::tenants(&service.db).await?;

@@ -1,13 +1,13 @@
 //! Alerts the service raises itself: for many systems of a tenant in one batch (spec: alerts#link-failed).
 
 use super::{
-    AlertRouter, Fault, embedded,
+    Fault,
     remote::{Addressed, hand_over},
 };
 use crate::{Alerts, ServiceAlert};
 use bailiwick_alerting::Nanos;
 use bailiwick_domain::OrgId;
-use bailiwick_outbound::router_client::Caller;
+use bailiwick_outbound::{RouterClient, router_client::Caller};
 
 /// Alerts of one request to a remote router.
 const ALERTS: usize = 1000;
@@ -18,18 +18,24 @@ const ALERTS: usize = 1000;
 /// # Errors
 /// When none was accepted.
 pub async fn raise(service: &Alerts, tenant: OrgId, alerts: Vec<ServiceAlert>) -> Result<Vec<usize>, Fault> {
-    let now = Nanos::from_ts(service.now());
-    let client = match service.alerting().router_for_worker() {
-        AlertRouter::Embedded => return embedded::raise(service, tenant, now, alerts).await,
-        AlertRouter::Remote(client) => client,
-    };
+    service.alerting().router_for_worker().raise(service, tenant, alerts).await
+}
+
+/// Posts them to a remote router.
+pub(crate) async fn post(
+    service: &Alerts,
+    client: &RouterClient,
+    tenant: OrgId,
+    now: Nanos,
+    alerts: Vec<ServiceAlert>,
+) -> Result<Vec<usize>, Fault> {
     let id = tenant.to_string();
     let mut alerts = alerts.into_iter().map(|(_, alert)| alert).peekable();
     while alerts.peek().is_some() {
         let some = alerts.by_ref().take(ALERTS).collect();
         let request_id = service.fresh::<uuid::Uuid>().to_string();
         let caller = Caller { tenant: &id, request_id: &request_id };
-        hand_over(service, &client, Addressed { caller, tenant, system_key: None }, now, some).await?;
+        hand_over(service, client, Addressed { caller, tenant, system_key: None }, now, some).await?;
     }
     Ok(Vec::new())
 }

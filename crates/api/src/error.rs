@@ -8,7 +8,7 @@ use crate::{
     route::{Credential, Route},
 };
 use axum::response::{IntoResponse, Response};
-use bailiwick_domain::{Error, FieldError};
+use bailiwick_domain::{Error, FieldError, ObjectKind};
 use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -95,7 +95,7 @@ fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCo
         Error::Conflict { message, data } => (StatusCode::CONFLICT, message, form_data(data, form)),
         Error::Unauthenticated { message, data } => (StatusCode::UNAUTHORIZED, message, data.clone()),
         Error::Forbidden { message, data } => (StatusCode::FORBIDDEN, message, data.clone()),
-        Error::NotFound(_) => (StatusCode::NOT_FOUND, not_found_text(error), Value::Null),
+        Error::NotFound(kind) => (StatusCode::NOT_FOUND, not_found_text(*kind), Value::Null),
         Error::PreconditionFailed(header) => {
             let data = json!({"reason": "precondition_failed", "header": header});
             (StatusCode::PRECONDITION_FAILED, "precondition failed", data)
@@ -113,29 +113,27 @@ fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCo
     }
 }
 
-fn not_found_text(error: &Error) -> &'static str {
-    let Error::NotFound(kind) = error else { return "not found" };
-    match *kind {
-        "distributor" => "distributor not found",
-        "reseller" => "reseller not found",
-        "customer" => "customer not found",
-        "organization" => "organization not found",
-        "user" => "user not found",
-        "system" => "system not found",
-        "application" => "application not found",
-        "session" => "session not found",
-        "silence" => "silence not found",
-        "alert" => "alert not found",
-        "api key" => "api key not found",
-        "event" => "event not found",
-        "event subscription" => "event subscription not found",
-        "avatar" => "avatar not found",
-        "backup" => "backup not found",
-        "rebranding" => "rebranding not enabled",
-        "rebranding product" => "rebranding product not found",
-        "asset" => "asset not found",
-        "inventory record" => "inventory record not found",
-        _ => "not found",
+const fn not_found_text(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Distributor => "distributor not found",
+        ObjectKind::Reseller => "reseller not found",
+        ObjectKind::Customer => "customer not found",
+        ObjectKind::Organization => "organization not found",
+        ObjectKind::User => "user not found",
+        ObjectKind::System => "system not found",
+        ObjectKind::Application => "application not found",
+        ObjectKind::Session => "session not found",
+        ObjectKind::Silence => "silence not found",
+        ObjectKind::Alert => "alert not found",
+        ObjectKind::ApiKey => "api key not found",
+        ObjectKind::Event => "event not found",
+        ObjectKind::EventSubscription => "event subscription not found",
+        ObjectKind::Avatar => "avatar not found",
+        ObjectKind::Backup => "backup not found",
+        ObjectKind::Rebranding => "rebranding not enabled",
+        ObjectKind::RebrandingProduct => "rebranding product not found",
+        ObjectKind::Asset => "asset not found",
+        ObjectKind::InventoryRecord => "inventory record not found",
     }
 }
 

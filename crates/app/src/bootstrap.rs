@@ -4,7 +4,7 @@
 use crate::App;
 use bailiwick_directory::organizations::alert_tenants;
 use bailiwick_domain::{
-    Error, OrgId, OrgType, Result, UserId,
+    AuditAction, Error, ObjectKind, OrgId, OrgType, Result, UserId,
     validate::{self, Email, Fields},
 };
 use bailiwick_identity::{auth, logto_sync, passwords};
@@ -95,7 +95,8 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
     alert_tenants::queue(app, &mut tx, organization.id, organization.org_type).await?;
     logto_sync::organization_created(app, &mut tx, organization.id).await?;
     let created = json!({"name": organization.name, "type": "owner"});
-    record(app, &mut tx, "organization", organization.id.0, created).await?;
+    record(app, &mut tx, (AuditAction::OwnerOrganizationCreate, "organization"), organization.id.0, created)
+        .await?;
     insert_owner_user(app, &mut tx, organization.id, user, password).await?;
     tx.commit().await?;
     logto_sync::wake(app);
@@ -161,7 +162,7 @@ pub async fn create_owner_user(app: &App, new: &NewOwnerUser) -> Result<UserId> 
     let checked = new.check("")?;
     let password = new.password(app).await?;
     let mut tx = app.db.begin().await?;
-    let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound("organization"))?;
+    let owner = organizations::owner(&mut tx).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
     let id = insert_owner_user(app, &mut tx, owner, &checked, password).await?;
     tx.commit().await?;
     logto_sync::wake(app);
@@ -201,7 +202,7 @@ async fn insert_owner_user(
         match users::insert(tx, &granted, &new).await? {
             Inserted::Done => {
                 let created = json!({"username": new.username, "email": user.email.as_str()});
-                record(app, tx, "user", new.id.0, created).await?;
+                record(app, tx, (AuditAction::UserCreate, "user"), new.id.0, created).await?;
                 // The operator who set the password knows it, so it is not mailed.
                 let theirs = theirs.as_ref().map(|password| password.reveal().as_str());
                 logto_sync::user_created(app, tx, new.id, theirs, None).await?;
@@ -238,17 +239,16 @@ fn strongest_role(catalogue: &Catalogue) -> Result<String> {
 async fn record(
     app: &App,
     tx: &mut Tx,
-    object_type: &str,
+    (action, object_type): (AuditAction, &str),
     id: uuid::Uuid,
     after: serde_json::Value,
 ) -> Result<()> {
-    let action = format!("{object_type}.create");
     let entry = Entry {
         at: app.now(),
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: None,
-        action: &action,
+        action,
         object_type,
         object_id: Some(id),
         before: None,
@@ -264,6 +264,6 @@ async fn record(
 /// `user not found`; the user is suspended or deleted.
 pub async fn issue_operator_token(app: &App, email: &str) -> Result<String> {
     let found = identities::by_email(&app.db, email).await?;
-    let (user, _) = found.ok_or(Error::NotFound("user"))?;
+    let (user, _) = found.ok_or(Error::NotFound(ObjectKind::User))?;
     Ok(auth::issue_token(app, user.id).await?.token)
 }

@@ -1,6 +1,7 @@
 //! The one error type of the use cases. The HTTP layer converts it into an answer at the last step; the log text never
 //! reaches a client.
 
+use super::ObjectKind;
 use serde_json::Value;
 use std::{borrow::Cow, time::Duration};
 
@@ -73,7 +74,7 @@ pub enum Error {
     },
     /// 404 `<kind> not found`: missing, malformed id, or not to be seen by the caller.
     #[error("{0} not found")]
-    NotFound(&'static str),
+    NotFound(ObjectKind),
     /// 409.
     #[error("conflict: {message}")]
     Conflict {

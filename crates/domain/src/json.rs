@@ -32,14 +32,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The value of a boolean.
-    pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Json::Bool(b) => Some(*b),
-            _ => None,
-        }
-    }
-
     /// A number that is written as an integer and fits.
     pub fn as_i64(&self) -> Option<i64> {
         match self {

@@ -3,13 +3,16 @@
 //! Pure: no I/O, no clock, no randomness of its own. Every other crate depends on this one and it depends on none. To
 //! add an entity: an id in [`id`], its record in a module of its own, its rules in [`validate`].
 
+mod audit_action;
 pub mod error;
+mod event_kind;
 pub mod fold;
 pub mod id;
 pub mod json;
 pub mod keywords;
 pub mod metrics;
 pub mod net;
+mod object_kind;
 pub mod org;
 pub mod page;
 pub mod ports;
@@ -19,12 +22,15 @@ pub mod time;
 pub mod user;
 pub mod validate;
 
+pub use audit_action::AuditAction;
 pub use error::{Error, FieldError, Result};
+pub use event_kind::{EventKind, EventTopic, Happening};
 pub use id::{
     ApiKeyId, ApplicationId, ChainId, ImpersonationId, JobId, LoginId, OrgId, ReassignmentId, SystemId,
     UserId,
 };
 pub use keywords::Keywords;
+pub use object_kind::ObjectKind;
 pub use org::{OrgType, Organization};
 pub use page::{Page, PageRequest, SortDirection};
 pub use ports::{Clock, Entropy};

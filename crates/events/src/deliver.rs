@@ -9,7 +9,7 @@ use super::{
     subscriptions::sight_of,
 };
 use crate::Events;
-use bailiwick_domain::{Error, OrgId, Result, Ts, metrics::Counter};
+use bailiwick_domain::{AuditAction, Error, OrgId, Result, Ts, metrics::Counter};
 use bailiwick_outbound::{delivery::Failure, webhook::PostAnswer};
 use bailiwick_platform::{
     backoff::Backoff,
@@ -433,7 +433,7 @@ async fn disable(tx: &mut Tx, s: &mut Subscription, now: Ts, reason: &str) -> Re
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: None,
-        action: "event_subscription.disable",
+        action: AuditAction::EventSubscriptionDisable,
         object_type: "event_subscription",
         object_id: Some(s.id),
         before: Some(json!({"enabled": true})),

@@ -1,6 +1,8 @@
 //! The events of use cases: one call in the transaction of the change, beside its audit row.
 
-use bailiwick_domain::{OrgId, OrgType, Organization, System, SystemId, Ts, User, UserId, org::OrgRef};
+use bailiwick_domain::{
+    EventTopic, Happening, OrgId, OrgType, Organization, System, SystemId, Ts, User, UserId, org::OrgRef,
+};
 use bailiwick_store::{
     StoreError, Tx,
     applications::ApplicationRecord,
@@ -14,11 +16,12 @@ pub struct EventDraft(NewEvent);
 
 impl EventDraft {
     /// Of an organization.
-    pub fn organization(what: &str, family: OrgType, id: OrgId, name: &str) -> EventDraft {
-        let word = family.as_str();
+    pub fn organization(what: Happening, family: OrgType, id: OrgId, name: &str) -> EventDraft {
+        let topic = EventTopic::Organization(family);
+        let word = topic.as_str();
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: format!("{word}.{what}"),
+            kind: topic.kind(what),
             organization: Some(id),
             about: About::Organization,
             object_id: id.to_string(),
@@ -28,18 +31,18 @@ impl EventDraft {
     }
 
     /// Of an organization that was removed or has moved out of reach, for the one that was above it.
-    pub fn organization_gone(what: &str, gone: &Organization, above: OrgId) -> EventDraft {
+    pub fn organization_gone(what: Happening, gone: &Organization, above: OrgId) -> EventDraft {
         let mut told = EventDraft::organization(what, gone.org_type, gone.id, &gone.name);
         told.0.organization = Some(above);
         told.without_subject()
     }
 
     /// Of a system.
-    pub fn system(what: &str, system: &System) -> EventDraft {
+    pub fn system(what: Happening, system: &System) -> EventDraft {
         let id = system.id;
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: format!("system.{what}"),
+            kind: EventTopic::System.kind(what),
             organization: Some(system.organization.id),
             about: About::System(id),
             object_id: id.to_string(),
@@ -52,10 +55,10 @@ impl EventDraft {
     }
 
     /// Of a system with only id and key known; the rest is added when the event is numbered.
-    pub fn system_by_id(what: &str, id: SystemId, system_key: &str) -> EventDraft {
+    pub fn system_by_id(what: Happening, id: SystemId, system_key: &str) -> EventDraft {
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: format!("system.{what}"),
+            kind: EventTopic::System.kind(what),
             organization: None,
             about: About::System(id),
             object_id: id.to_string(),
@@ -65,11 +68,11 @@ impl EventDraft {
     }
 
     /// Of a user.
-    pub fn user(what: &str, user: &User) -> EventDraft {
+    pub fn user(what: Happening, user: &User) -> EventDraft {
         let id = user.id;
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: format!("user.{what}"),
+            kind: EventTopic::User.kind(what),
             organization: Some(user.organization.id),
             about: About::User(id),
             object_id: id.to_string(),
@@ -82,11 +85,11 @@ impl EventDraft {
     }
 
     /// Of an application; readers of its system may read it.
-    pub fn application(what: &str, application: &ApplicationRecord) -> EventDraft {
+    pub fn application(what: Happening, application: &ApplicationRecord) -> EventDraft {
         let ApplicationRecord { id, system_id, module_id, name, instance_of, .. } = application;
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: format!("application.{what}"),
+            kind: EventTopic::Application.kind(what),
             organization: None,
             about: About::System(*system_id),
             object_id: id.to_string(),
@@ -97,10 +100,10 @@ impl EventDraft {
 
     /// Of an impersonation, about the impersonated user. It leaves out the other user, whom the organization of the
     /// first could not read either.
-    pub fn impersonation(what: &str, object_id: String, user: UserId) -> EventDraft {
+    pub fn impersonation(what: Happening, object_id: String, user: UserId) -> EventDraft {
         EventDraft(NewEvent {
             at: Ts(0),
-            kind: format!("impersonation.{what}"),
+            kind: EventTopic::Impersonation.kind(what),
             organization: None,
             about: About::User(user),
             object_id,
@@ -111,8 +114,7 @@ impl EventDraft {
 
     /// The same for the organization that the object has left; no user of it can read the object any more.
     pub fn left(mut self, organization: &OrgRef) -> EventDraft {
-        let word = self.0.kind.split('.').next().unwrap_or_default().to_owned();
-        self.0.kind = format!("{word}.left");
+        self.0.kind.happening = Happening::Left;
         self.0.organization = Some(organization.id);
         self.0.about = About::Organization;
         self.0.subject = None;
@@ -174,25 +176,4 @@ impl EventDraft {
         let all: Vec<NewEvent> = all.map(|told| NewEvent { at, ..told.0 }).collect();
         events::write(tx, &all).await
     }
-}
-
-/// The past tense of a verb of the audit: `suspend` becomes `suspended`.
-pub fn past(verb: &str) -> &'static str {
-    match verb {
-        "create" => "created",
-        "suspend" => "suspended",
-        "reactivate" => "reactivated",
-        "delete" => "deleted",
-        "restore" => "restored",
-        "destroy" => "destroyed",
-        "assign" => "assigned",
-        "unassign" => "unassigned",
-        "regenerate_secret" => "secret_changed",
-        _ => "updated",
-    }
-}
-
-/// The verb of an audited action: `system.suspend`.
-pub fn verb(action: &str) -> &str {
-    action.rsplit('.').next().unwrap_or_default()
 }

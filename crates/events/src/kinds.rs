@@ -1,84 +1,89 @@
 //! All types of events, and the permission that reads the resource of each.
 
-use bailiwick_domain::OrgType;
+use bailiwick_domain::{EventTopic, Happening as H, OrgType};
 use bailiwick_policy::Permission as P;
 
 /// The resource of a group of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// First part of its types.
-    pub word: &'static str,
+    pub topic: EventTopic,
     /// Second parts.
-    pub happens: &'static [&'static str],
+    pub happens: &'static [H],
     /// The permission to read the resource, which also reads its events.
     pub permission: P,
 }
 
-const LIFE: &[&str] = &["created", "updated", "suspended", "reactivated", "deleted", "restored", "destroyed"];
+const LIFE: &[H] =
+    &[H::Created, H::Updated, H::Suspended, H::Reactivated, H::Deleted, H::Restored, H::Destroyed];
 
 /// All groups, in the order of the documentation.
 pub const GROUPS: &[Group] = &[
-    Group { word: "distributor", happens: LIFE, permission: P::ReadDistributors },
     Group {
-        word: "reseller",
+        topic: EventTopic::Organization(OrgType::Distributor),
+        happens: LIFE,
+        permission: P::ReadDistributors,
+    },
+    Group {
+        topic: EventTopic::Organization(OrgType::Reseller),
         happens: &[
-            "created",
-            "updated",
-            "suspended",
-            "reactivated",
-            "deleted",
-            "restored",
-            "destroyed",
-            "promoted",
-            "left",
+            H::Created,
+            H::Updated,
+            H::Suspended,
+            H::Reactivated,
+            H::Deleted,
+            H::Restored,
+            H::Destroyed,
+            H::Promoted,
+            H::Left,
         ],
         permission: P::ReadResellers,
     },
-    Group { word: "customer", happens: LIFE, permission: P::ReadCustomers },
+    Group { topic: EventTopic::Organization(OrgType::Customer), happens: LIFE, permission: P::ReadCustomers },
     Group {
-        word: "user",
+        topic: EventTopic::User,
         happens: &[
-            "created",
-            "updated",
-            "suspended",
-            "reactivated",
-            "deleted",
-            "restored",
-            "destroyed",
-            "left",
+            H::Created,
+            H::Updated,
+            H::Suspended,
+            H::Reactivated,
+            H::Deleted,
+            H::Restored,
+            H::Destroyed,
+            H::Left,
         ],
         permission: P::ReadUsers,
     },
     Group {
-        word: "system",
+        topic: EventTopic::System,
         happens: &[
-            "created",
-            "updated",
-            "suspended",
-            "reactivated",
-            "deleted",
-            "restored",
-            "destroyed",
-            "registered",
-            "unregistered",
-            "secret_changed",
-            "reassigned",
-            "left",
-            "link_failed",
-            "link_restored",
+            H::Created,
+            H::Updated,
+            H::Suspended,
+            H::Reactivated,
+            H::Deleted,
+            H::Restored,
+            H::Destroyed,
+            H::Registered,
+            H::Unregistered,
+            H::SecretChanged,
+            H::Reassigned,
+            H::Left,
+            H::LinkFailed,
+            H::LinkRestored,
         ],
         permission: P::ReadSystems,
     },
     Group {
-        word: "application",
-        happens: &["found", "gone", "updated", "deleted", "assigned", "unassigned"],
+        topic: EventTopic::Application,
+        happens: &[H::Found, H::Gone, H::Updated, H::Deleted, H::Assigned, H::Unassigned],
         permission: P::ReadApplications,
     },
-    Group { word: "inventory", happens: &["changed"], permission: P::ReadSystems },
-    Group { word: "alert", happens: &["firing", "resolved"], permission: P::ReadSystems },
+    Group { topic: EventTopic::Inventory, happens: &[H::Changed], permission: P::ReadSystems },
+    Group { topic: EventTopic::Alert, happens: &[H::Firing, H::Resolved], permission: P::ReadSystems },
     Group {
-        word: "impersonation",
-        happens: &["consented", "consent_withdrawn", "started", "ended"],
+        topic: EventTopic::Impersonation,
+        happens: &[H::Consented, H::ConsentWithdrawn, H::Started, H::Ended],
         permission: P::ReadUsers,
     },
 ];
@@ -86,20 +91,18 @@ pub const GROUPS: &[Group] = &[
 impl Group {
     /// Its types.
     pub fn types(&self) -> impl Iterator<Item = String> + '_ {
-        self.happens.iter().map(|what| format!("{}.{what}", self.word))
+        self.happens.iter().map(|what| self.topic.kind(*what).to_string())
     }
 
     /// Whether an organization of this type can have such a resource, itself or below it. Organizations are only read
     /// by those above them (spec: authorization#organization-roles).
     pub fn is_below(&self, org_type: OrgType) -> bool {
-        let families = [OrgType::Owner, OrgType::Distributor, OrgType::Reseller, OrgType::Customer];
-        let level = |wanted: &str| families.iter().position(|t| t.as_str() == wanted);
-        !self.is_family() || level(self.word) > level(org_type.as_str())
+        self.topic.family().is_none_or(|family| family.level() > org_type.level())
     }
 
     /// Whether its events are about organizations; every user may read those about their own organization.
-    pub fn is_family(&self) -> bool {
-        [OrgType::Distributor, OrgType::Reseller, OrgType::Customer].iter().any(|t| t.as_str() == self.word)
+    pub const fn is_family(&self) -> bool {
+        self.topic.family().is_some()
     }
 }
 

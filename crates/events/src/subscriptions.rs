@@ -7,7 +7,7 @@ use bailiwick_alerting::{
     webhook_target::{self, Target as Address},
 };
 use bailiwick_domain::{
-    Error, OrgId, OrgType, Page, PageRequest, Result,
+    AuditAction, Error, ObjectKind, OrgId, OrgType, Page, PageRequest, Result,
     validate::{Fields, display_name},
 };
 use bailiwick_platform::{RequestContext, audit};
@@ -30,7 +30,6 @@ use uuid::Uuid;
 const TYPES: usize = 50;
 /// How long the previous secret also signs.
 const OVERLAP: Duration = Duration::from_secs(24 * 3600);
-const KIND: &str = "event subscription";
 
 /// The body of a creation or change; none keeps the present value.
 #[derive(Clone, Debug, Default)]
@@ -157,7 +156,7 @@ pub(super) fn allowed(
     action: Action,
     found: Option<Subscription>,
 ) -> Result<(Granted<Uuid>, Subscription)> {
-    let s = found.filter(|s| !s.is_deleted).ok_or(Error::NotFound(KIND))?;
+    let s = found.filter(|s| !s.is_deleted).ok_or(Error::NotFound(ObjectKind::EventSubscription))?;
     Ok((decide(caller, action, &SubscriptionTarget { id: s.id, path: s.path }).granted()?, s))
 }
 
@@ -223,7 +222,16 @@ pub async fn create(
     if !subscriptions::insert(&mut tx, &home, &new, service.settings.events.subscriptions).await? {
         return Err(Error::conflict("too many event subscriptions"));
     }
-    record(&mut tx, service, caller, ctx, "create", id, [None, Some(audited(&new, Some(&url)))]).await?;
+    record(
+        &mut tx,
+        service,
+        caller,
+        ctx,
+        AuditAction::EventSubscriptionCreate,
+        id,
+        [None, Some(audited(&new, Some(&url)))],
+    )
+    .await?;
     tx.commit().await?;
     Ok(view(service, caller, new, Counts::default(), Some(secret)))
 }
@@ -272,7 +280,16 @@ pub async fn update(
     s.updated_at = now;
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = audited(&s, body.url.as_deref());
-    record(&mut tx, service, caller, ctx, "update", s.id, [Some(before), Some(after)]).await?;
+    record(
+        &mut tx,
+        service,
+        caller,
+        ctx,
+        AuditAction::EventSubscriptionUpdate,
+        s.id,
+        [Some(before), Some(after)],
+    )
+    .await?;
     tx.commit().await?;
     service.deliveries.hint.notify_one();
     show(service, caller, Some(s.id)).await
@@ -284,7 +301,16 @@ pub async fn remove(service: &Events, caller: &Caller, ctx: &RequestContext, id:
     let mut tx = service.db.begin().await?;
     let (granted, s) = allowed(caller, Action::Delete, subscriptions::lock(&mut tx, seen.id).await?)?;
     subscriptions::remove(&mut tx, &granted).await?;
-    record(&mut tx, service, caller, ctx, "delete", s.id, [Some(audited(&s, None)), None]).await?;
+    record(
+        &mut tx,
+        service,
+        caller,
+        ctx,
+        AuditAction::EventSubscriptionDelete,
+        s.id,
+        [Some(audited(&s, None)), None],
+    )
+    .await?;
     Ok(tx.commit().await?)
 }
 
@@ -312,7 +338,16 @@ pub async fn rotate(
     s.updated_at = now;
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = json!({"previous_until": s.previous_until});
-    record(&mut tx, service, caller, ctx, "rotate_secret", s.id, [None, Some(after)]).await?;
+    record(
+        &mut tx,
+        service,
+        caller,
+        ctx,
+        AuditAction::EventSubscriptionRotateSecret,
+        s.id,
+        [None, Some(after)],
+    )
+    .await?;
     tx.commit().await?;
     let counts = subscriptions::counts(&service.db, &[s.id]).await?.remove(&s.id).unwrap_or_default();
     Ok(view(service, caller, s, counts, Some(secret)))
@@ -371,7 +406,7 @@ fn readable(caller: &Caller, types: &[String]) -> Result<()> {
         if is_below && !caller.holds(group.permission) && is_asked() {
             return Err(Error::forbidden(format!(
                 "access denied: {} events need {}",
-                group.word,
+                group.topic.as_str(),
                 group.permission.as_str()
             )));
         }
@@ -425,12 +460,10 @@ pub(super) async fn record(
     service: &Events,
     caller: &Caller,
     ctx: &RequestContext,
-    verb: &str,
+    action: AuditAction,
     id: Uuid,
     [before, after]: [Option<Value>; 2],
 ) -> Result<()> {
-    let action = format!("event_subscription.{verb}");
-    let event =
-        audit::Event { action: &action, object_type: "event_subscription", object_id: id, before, after };
+    let event = audit::Event { action, object_type: "event_subscription", object_id: id, before, after };
     audit::record(tx, service.now(), caller, ctx, event).await
 }

@@ -7,7 +7,7 @@ use super::{
     subscriptions::{allowed, load, record, sight_of},
 };
 use crate::Events;
-use bailiwick_domain::{Error, Page, PageRequest, Result};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, Page, PageRequest, Result};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::events::{
@@ -57,7 +57,7 @@ pub async fn test(
     };
     let message = event.id;
     let mut tx = service.db.begin().await?;
-    record(&mut tx, service, caller, ctx, "test", s.id, [None, None]).await?;
+    record(&mut tx, service, caller, ctx, AuditAction::EventSubscriptionTest, s.id, [None, None]).await?;
     tx.commit().await?;
     let started = Instant::now();
     let tried = match target {
@@ -125,13 +125,14 @@ pub async fn replay(
     let (granted, mut s) = allowed(caller, Action::Update, subscriptions::lock(&mut tx, seen.id).await?)?;
     let count = deliveries::replay(&mut tx, &granted, &sight_of(&s), &again, service.now(), REPLAYED).await?;
     if count == 0 && matches!(again, Again::One(_)) {
-        return Err(Error::NotFound("event"));
+        return Err(Error::NotFound(ObjectKind::Event));
     }
     // A caller who asks for a replay knows that the recipient is back.
     s.next_at = service.now();
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = json!({"event_id": body.event_id, "since": body.since, "events": count});
-    record(&mut tx, service, caller, ctx, "replay", s.id, [None, Some(after)]).await?;
+    record(&mut tx, service, caller, ctx, AuditAction::EventSubscriptionReplay, s.id, [None, Some(after)])
+        .await?;
     tx.commit().await?;
     service.deliveries.hint.notify_one();
     Ok(count)

@@ -12,7 +12,7 @@ use argon2::{
     password_hash::{PasswordHasher, PasswordVerifier},
 };
 use bailiwick_domain::{
-    ChainId, Error, Result, Ts, UserId,
+    AuditAction, ChainId, Error, Result, Ts, UserId,
     ports::random,
     validate::{self, Fields},
 };
@@ -316,7 +316,7 @@ pub async fn change_own(
             return Err(wrong());
         }
         set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, kept).await?;
-        audit::record_own(&mut tx, now, &request, user, organization, "user.password").await?;
+        audit::record_own(&mut tx, now, &request, user, organization, AuditAction::UserPassword).await?;
         tx.commit().await?;
         prepared.told()
     };

@@ -60,14 +60,6 @@ pub struct Application {
     pub inventory_data: String,
 }
 
-impl Application {
-    /// Whether lists show it while it and its system are not deleted: it is user-facing and of level 4 or 5 (spec:
-    /// applications#operations).
-    pub fn is_visible(&self) -> bool {
-        self.is_user_facing && matches!(self.certification_level, Some(4 | 5))
-    }
-}
-
 /// Address of an application's administration on the cluster of that name (spec: applications#intake).
 pub fn administered_at(fqdn: &str, module_id: &str) -> String {
     format!("https://{fqdn}/cluster-admin/#/apps/{module_id}")
@@ -219,6 +211,11 @@ fn certification_level(module: &Json<'_>) -> Option<u8> {
 mod tests {
     use super::*;
 
+    /// Whether lists show it: user-facing and of level 4 or 5 (spec: applications#operations).
+    fn is_visible(application: &Application) -> bool {
+        application.is_user_facing && matches!(application.certification_level, Some(4 | 5))
+    }
+
     fn applications(facts: &str) -> Vec<Application> {
         let body = format!(r#"{{"installation":"nethserver","facts":{facts}}}"#);
         Document::parse(body.as_bytes()).unwrap().applications(Some("row.example"))
@@ -342,7 +339,7 @@ mod tests {
             let found = one(&format!(r#"{{"id":"a","module":"b","certification_level":{level}}}"#));
             assert_eq!(found.certification_level, column, "{level}");
             assert_eq!(found.inventory_data, format!(r#"{{"certification_level":{level}}}"#));
-            assert_eq!(found.is_visible(), matches!(column, Some(4 | 5)));
+            assert_eq!(is_visible(&found), matches!(column, Some(4 | 5)));
         }
     }
 
@@ -351,13 +348,13 @@ mod tests {
         for module in NOT_USER_FACING {
             let found = one(&format!(r#"{{"id":"a1","module":"{module}","certification_level":5}}"#));
             assert_eq!(
-                (found.is_user_facing, found.url.as_deref(), found.is_visible()),
+                (found.is_user_facing, found.url.as_deref(), is_visible(&found)),
                 (false, None, false)
             );
         }
         for module in ["nextcloud", "Samba", "samba2"] {
             let found = one(&format!(r#"{{"id":"a1","module":"{module}","certification_level":4}}"#));
-            assert!(found.is_user_facing && found.url.is_some() && found.is_visible(), "{module}");
+            assert!(found.is_user_facing && found.url.is_some() && is_visible(&found), "{module}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Audit rows of the use cases: the person who acted, the object, and its state before and after.
 
 use crate::{Platform, RequestContext};
-use bailiwick_domain::{Error, OrgId, Result, Ts, UserId};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, Ts, UserId};
 use bailiwick_policy::Caller;
 use bailiwick_store::{StoreError, Tx, audit, identities, impersonation::sessions::Session};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const PAGE: u64 = 500;
 #[derive(Debug)]
 pub struct Event<'a> {
     /// `<object type>.<verb>`: `customer.create`.
-    pub action: &'a str,
+    pub action: AuditAction,
     /// Type of the object: `customer`, `user`, `system`.
     pub object_type: &'a str,
     /// The object.
@@ -83,7 +83,7 @@ pub async fn record_own(
     ctx: &RequestContext,
     user: UserId,
     organization: OrgId,
-    action: &'static str,
+    action: AuditAction,
 ) -> Result<()> {
     let entry = audit::Entry {
         at: now,
@@ -110,7 +110,7 @@ pub async fn record_impersonation(
     now: Ts,
     ctx: &RequestContext,
     session: &Session,
-    action: &'static str,
+    action: AuditAction,
 ) -> Result<(), StoreError> {
     let entry = audit::Entry {
         at: now,
@@ -159,7 +159,7 @@ pub async fn actor(platform: &Platform, named: &str) -> Result<UserId> {
         return Ok(id);
     }
     let found = identities::by_email(&platform.db, named).await?;
-    found.map(|(user, _)| user.id).ok_or(Error::NotFound("user"))
+    found.map(|(user, _)| user.id).ok_or(Error::NotFound(ObjectKind::User))
 }
 
 /// Passes at most `limit` rows to `each`, the newest first and a page at a time, until `each` returns false.

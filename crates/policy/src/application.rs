@@ -7,7 +7,7 @@ use crate::{
     gate,
     organization::visible,
 };
-use bailiwick_domain::ApplicationId;
+use bailiwick_domain::{ApplicationId, ObjectKind};
 
 /// An application as the rules see it. Its assignment plays no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Judged for ApplicationTarget {
     fn judge(&self, caller: &Caller, action: Action) -> Result<ApplicationId, Denial> {
         gate(caller, action, Resource::Applications)?;
         if !visible(caller, &self.path, self.standing, action) {
-            return Err(Denial::Hidden("application"));
+            return Err(Denial::Hidden(ObjectKind::Application));
         }
         Ok(self.id)
     }

@@ -1,7 +1,7 @@
 //! The one decision about single objects.
 
 use crate::{Action, Caller, Refusal};
-use bailiwick_domain::{Error, Result};
+use bailiwick_domain::{Error, ObjectKind, Result};
 
 /// Proof that a decision allowed an action on an object. Only [`decide`] and the two rules for organizations named in a
 /// request ([`crate::in_hierarchy`], [`crate::attribute_system`]) create one, and it cannot be copied. Every function
@@ -34,7 +34,7 @@ pub enum Decision<Id> {
     /// Go on, with the proof.
     Allowed(Granted<Id>),
     /// 404 `<kind> not found`, the same answer as for an object that does not exist.
-    Hidden(&'static str),
+    Hidden(ObjectKind),
     /// The caller may know the object, but not do this.
     Refused(Refusal),
 }
@@ -61,7 +61,7 @@ impl<Id> Decision<Id> {
 /// Why a judgement does not allow.
 pub enum Denial {
     /// Hidden from the caller.
-    Hidden(&'static str),
+    Hidden(ObjectKind),
     /// Not to be done.
     Refused(Refusal),
 }

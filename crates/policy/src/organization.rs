@@ -6,7 +6,7 @@ use crate::{
     decide::{Denial, sealed::Judged},
     gate, hierarchy,
 };
-use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_domain::{ObjectKind, OrgId, OrgType};
 
 /// Effective state of an object, and the part of it that comes from organizations above (spec:
 /// organizations#hierarchy).
@@ -82,15 +82,14 @@ impl Judged for OrgTarget {
     type Id = OrgId;
 
     fn judge(&self, caller: &Caller, action: Action) -> Result<OrgId, Denial> {
-        let kind = self.family.as_str();
-        let resource = resource_of(self.family).ok_or(Denial::Hidden("organization"))?;
+        let resource = resource_of(self.family).ok_or(Denial::Hidden(ObjectKind::Organization))?;
         let OrgNode { path, org_type, standing } = self.place;
         let own = is_own(caller, path.id);
         if !(own && action == Action::Read) {
             gate(caller, action, resource)?;
         }
         if org_type != self.family || !visible(caller, &path, standing, action) {
-            return Err(Denial::Hidden(kind));
+            return Err(Denial::Hidden(self.family.into()));
         }
         match action {
             Action::Read => return Ok(path.id),
@@ -103,8 +102,12 @@ impl Judged for OrgTarget {
             return Err(Refusal::OwnersOnly { verb: action.verb() }.into());
         }
         match action {
-            Action::Reactivate if standing.suspended_above => Err(Refusal::SuspendedAbove(kind).into()),
-            Action::Restore if standing.deleted_above => Err(Refusal::DeletedAbove(kind).into()),
+            Action::Reactivate if standing.suspended_above => {
+                Err(Refusal::SuspendedAbove(self.family.into()).into())
+            }
+            Action::Restore if standing.deleted_above => {
+                Err(Refusal::DeletedAbove(self.family.into()).into())
+            }
             _ => Ok(path.id),
         }
     }

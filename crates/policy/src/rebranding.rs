@@ -2,7 +2,7 @@
 //! own.
 
 use crate::{Action, Caller, Granted, OrgNode, Permission, Refusal, organization::visible};
-use bailiwick_domain::{Error, OrgId, OrgType, Result};
+use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Result};
 
 /// The part of rebranding that a caller wants to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,5 +62,5 @@ pub fn rebranding(caller: &Caller, action: Action, named: Option<&OrgNode>) -> R
     named
         .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
         .map(|place| Granted::new(place.path.id, action))
-        .ok_or(Error::NotFound("organization"))
+        .ok_or(Error::NotFound(ObjectKind::Organization))
 }

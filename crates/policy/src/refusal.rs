@@ -1,7 +1,7 @@
 //! The reasons for refusals, and the one place where a refusal becomes an error.
 
 use crate::{Action, RankGap, Resource};
-use bailiwick_domain::{Error, OrgType};
+use bailiwick_domain::{Error, ObjectKind, OrgType};
 
 /// A refusal other than "not to be seen". All are 403 unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,9 +59,9 @@ pub enum Refusal {
     /// The roles would give more than the caller has (spec: authorization#rank).
     Ungrantable(RankGap),
     /// Suspended from above: organizations and systems.
-    SuspendedAbove(&'static str),
+    SuspendedAbove(ObjectKind),
     /// Deleted from above: organizations and systems.
-    DeletedAbove(&'static str),
+    DeletedAbove(ObjectKind),
     /// A user suspended through their organization.
     UserSuspendedAbove,
     /// 400: a user deleted through their organization.

@@ -166,11 +166,6 @@ impl Catalogue {
         self.user_roles.iter().find(|r| r.key == key)
     }
 
-    /// Whether users of an organization of type `level` may assign the role; a role not in the catalogue: no.
-    pub fn assignable(&self, key: &str, level: OrgType) -> bool {
-        self.user_role(key).is_some_and(|r| r.assignable_from(level))
-    }
-
     /// The effective permissions of a user with these roles in an organization of this type (spec:
     /// authorization#effective-permissions).
     pub fn effective(&self, org_type: OrgType, role_ids: &[String]) -> Effective {

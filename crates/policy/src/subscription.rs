@@ -6,6 +6,7 @@ use crate::{
     decide::{Denial, sealed::Judged},
     hierarchy,
 };
+use bailiwick_domain::ObjectKind;
 use uuid::Uuid;
 
 /// A subscription as the rules see it.
@@ -26,7 +27,7 @@ impl Judged for SubscriptionTarget {
             return Err(Refusal::Gate.into());
         }
         if !hierarchy(caller).contains(&self.path) {
-            return Err(Denial::Hidden("event subscription"));
+            return Err(Denial::Hidden(ObjectKind::EventSubscription));
         }
         Ok(self.id)
     }

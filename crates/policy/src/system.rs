@@ -6,7 +6,7 @@ use crate::{
     gate,
     organization::{attributing, visible},
 };
-use bailiwick_domain::{OrgId, OrgType, SystemId};
+use bailiwick_domain::{ObjectKind, OrgId, OrgType, SystemId};
 
 /// A system as the rules see it; also for its inventory, alerts, silences and backups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +27,18 @@ impl Judged for SystemTarget {
     fn judge(&self, caller: &Caller, action: Action) -> Result<SystemId, Denial> {
         gate(caller, action, Resource::Systems)?;
         if !visible(caller, &self.path, self.standing, action) {
-            return Err(Denial::Hidden("system"));
+            return Err(Denial::Hidden(ObjectKind::System));
         }
         let above = caller.org_type().is_some_and(|own| self.org_type.level() < own.level());
         match action {
             Action::Create => Err(Refusal::Misapplied { action, resource: Resource::Systems }.into()),
             Action::Suspend | Action::Reactivate if above => Err(Refusal::SystemTier.into()),
             Action::Reactivate if self.standing.suspended_above => {
-                Err(Refusal::SuspendedAbove("system").into())
+                Err(Refusal::SuspendedAbove(ObjectKind::System).into())
             }
-            Action::Restore if self.standing.deleted_above => Err(Refusal::DeletedAbove("system").into()),
+            Action::Restore if self.standing.deleted_above => {
+                Err(Refusal::DeletedAbove(ObjectKind::System).into())
+            }
             _ => Ok(self.id),
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     organization::visible,
     rank_gap,
 };
-use bailiwick_domain::{Error, OrgId, OrgType, UserId};
+use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, UserId};
 
 /// The reach of a user's consent, together with the setting `impersonation.scope` (spec: authorization#impersonation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Judged for UserTarget {
             return Err(Refusal::OnSelf.into());
         }
         if !visible(caller, &self.path, self.standing, action) {
-            return Err(Denial::Hidden("user"));
+            return Err(Denial::Hidden(ObjectKind::User));
         }
         if action == Action::Read {
             return Ok(self.id);

@@ -5,7 +5,7 @@
 
 mod common;
 
-use bailiwick_domain::{Error, OrgType};
+use bailiwick_domain::{Error, ObjectKind, OrgType};
 use bailiwick_policy::*;
 use common::{DELETED, LIVE, Node, built_in, tree};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn gate_hidden_and_self() {
     let other_type = OrgTarget { family: OrgType::Customer, ..nodes[3].target(LIVE) };
     for target in [nodes[11].target(LIVE), nodes[7].target(DELETED), other_type] {
         let error = decide(&admin, Action::Update, &target).granted().unwrap_err();
-        assert!(matches!(error, Error::NotFound("customer")), "{error:?}");
+        assert!(matches!(error, Error::NotFound(ObjectKind::Customer)), "{error:?}");
     }
 }
 

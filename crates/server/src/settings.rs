@@ -1,13 +1,12 @@
 //! Converts the configuration into the settings of the use cases.
 
-use crate::config::{self, AlertingMode, Config, MailSecurity};
+use crate::config::{self, AlertingMode, Config};
 use bailiwick_domain::rebranding::Product;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{
     AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, IdentityMode,
-    ImageHome, Impersonation, ImpersonationScope, Issuer, Limits, Logto, Mail, Network, ObjectLocation,
-    Owner, Provider, Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems,
-    Timing, Tokens,
+    Impersonation, Issuer, Limits, Logto, Mail, Network, ObjectLocation, Owner, Provider, Rebranding,
+    RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems, Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -43,10 +42,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             ..defaults.provider
         },
         impersonation: Impersonation {
-            scope: match config.impersonation.scope {
-                config::ImpersonationScope::Consent => ImpersonationScope::Consent,
-                config::ImpersonationScope::Hierarchy => ImpersonationScope::Hierarchy,
-            },
+            scope: config.impersonation.scope,
             audit_retention: config.impersonation.audit_retention,
         },
         systems: Systems {
@@ -154,12 +150,8 @@ fn alerting(config: &Config) -> Alerting {
         (AlertingMode::Remote, Some(url)) => Router::Remote(RemoteRouter {
             url: url.as_str().trim_end_matches('/').to_owned(),
             prefix: remote.prefix.before_route().to_owned(),
-            kind: match remote.kind {
-                config::RouterKind::Mimir => RouterKind::Mimir,
-                config::RouterKind::Cortex => RouterKind::Cortex,
-                config::RouterKind::Plain => RouterKind::Plain,
-            },
-            is_provisioned: remote.kind != config::RouterKind::Plain,
+            kind: remote.kind,
+            is_provisioned: remote.kind != RouterKind::Plain,
         }),
         _ => Router::Embedded,
     };
@@ -247,10 +239,8 @@ fn mail(smtp: &config::Smtp) -> Option<Mail> {
     let port = u16::try_from(smtp.port.get()).unwrap_or(587);
     let security = match smtp.tls {
         // The port on which TLS always comes first (RFC 8314).
-        MailSecurity::StartTls if port == 465 => Security::Tls,
-        MailSecurity::StartTls => Security::StartTls,
-        MailSecurity::Tls => Security::Tls,
-        MailSecurity::None => Security::None,
+        Security::StartTls if port == 465 => Security::Tls,
+        security => security,
     };
     let password = smtp.password.as_ref().map(|password| Secret::new(password.reveal().to_owned()));
     Some(Mail {
@@ -281,11 +271,7 @@ fn assets(config: &Config) -> Assets {
             assets.directory.clone().unwrap_or_else(|| config.general.data_dir.join("assets")),
         ),
     };
-    let images = match assets.images {
-        config::ImageStore::Database => ImageHome::Database,
-        config::ImageStore::Bucket => ImageHome::Bucket,
-    };
-    Assets { place, images, download_lifetime: assets.download_lifetime, ..Assets::default() }
+    Assets { place, images: assets.images, download_lifetime: assets.download_lifetime, ..Assets::default() }
 }
 
 fn rebranding(rebranding: &config::Rebranding) -> Rebranding {
@@ -321,6 +307,23 @@ fn limits(config: &Config) -> Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Tests run with the defaults of the use cases, so these must be those of the configuration. What belongs to the
+    /// installation differs: the build, the owner and the place of backups.
+    #[test]
+    fn an_empty_configuration_has_the_defaults_of_the_use_cases() {
+        let config = config::load(None, std::iter::empty(), &[]).unwrap();
+        let secret = "x".repeat(32);
+        let configured = settings(&config, &config::Secret::new(secret.clone()));
+        let defaults = Settings::defaults(&config.public_url(), secret.into_bytes());
+        let expected = Settings {
+            build: configured.build,
+            owner: configured.owner.clone(),
+            assets: Assets { place: configured.assets.place.clone(), ..defaults.assets },
+            ..defaults
+        };
+        assert_eq!(format!("{configured:#?}"), format!("{expected:#?}"));
+    }
 
     /// Every setting must have an effect.
     #[test]

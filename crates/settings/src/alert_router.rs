@@ -1,5 +1,7 @@
 //! Which alert router is used, and its settings.
 
+pub use bailiwick_outbound::RouterKind;
+
 /// The alert router.
 #[derive(Clone, Debug)]
 pub enum Router {
@@ -30,15 +32,4 @@ pub struct RemoteRouter {
     pub kind: RouterKind,
     /// Whether tenants get their configuration from here; routers of kind `plain` have no tenants.
     pub is_provisioned: bool,
-}
-
-/// Kinds of remote router.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterKind {
-    /// Grafana Mimir.
-    Mimir,
-    /// Cortex.
-    Cortex,
-    /// A single-tenant Prometheus Alertmanager; for tests and single organizations.
-    Plain,
 }

@@ -5,7 +5,7 @@ use crate::{
     sql::{Column, Q, ROWS, push_rows},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, Ts, UserId};
+use bailiwick_domain::{AuditAction, OrgId, Ts, UserId};
 use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -26,7 +26,7 @@ pub struct Entry<'a> {
     /// Organization of the user whose rights were used.
     pub actor_organization_id: Option<OrgId>,
     /// `<object type>.<action>`: `customer.create`.
-    pub action: &'a str,
+    pub action: AuditAction,
     /// The kind of the object: `customer`, `user`, `system`.
     pub object_type: &'a str,
     /// The object.
@@ -46,7 +46,7 @@ pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
         .bind(entry.actor_user_id)
         .bind(entry.acting_for_user_id)
         .bind(entry.actor_organization_id)
-        .bind(entry.action)
+        .bind(entry.action.to_string())
         .bind(entry.object_type)
         .bind(entry.object_id)
         .bind(entry.before)
@@ -68,7 +68,7 @@ pub async fn record_of_all(tx: &mut Tx, entry: Entry<'_>, objects: &[Uuid]) -> R
         .bind(entry.actor_user_id)
         .bind(entry.acting_for_user_id)
         .bind(entry.actor_organization_id)
-        .bind(entry.action)
+        .bind(entry.action.to_string())
         .bind(entry.object_type)
         .bind(entry.before.clone())
         .bind(entry.after.clone())
@@ -83,8 +83,8 @@ pub(crate) const IS_RECORDED: &str =
     "SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE object_id = ? AND action = ?";
 
 /// Whether this was done to the object before.
-pub async fn is_recorded(tx: &mut Tx, object: Uuid, action: &str) -> Result<bool, StoreError> {
-    Ok(Q::new(IS_RECORDED).bind(object).bind(action).count(tx).await? > 0)
+pub async fn is_recorded(tx: &mut Tx, object: Uuid, action: AuditAction) -> Result<bool, StoreError> {
+    Ok(Q::new(IS_RECORDED).bind(object).bind(action.to_string()).count(tx).await? > 0)
 }
 
 /// A row as it is read back.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_domain::{
-    OrgId, OrgType, PageRequest, SortDirection, Ts, UserId,
+    AuditAction, OrgId, OrgType, PageRequest, SortDirection, Ts, UserId,
     org::{Creator, Mark},
     validate::{self, Fields, email},
 };
@@ -373,7 +373,7 @@ async fn a_put_replaces_and_the_audit_remembers() {
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: Some(D),
-        action: "customer.update",
+        action: AuditAction::OrganizationUpdate(OrgType::Customer),
         object_type: "customer",
         object_id: Some(C.0),
         before: Some(json!({ "name": before.name })),

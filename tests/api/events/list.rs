@@ -249,7 +249,7 @@ api_test!(permissions_are_those_of_the_resources, |t| async move {
 fn event(organization: OrgId, name: &str) -> NewEvent {
     NewEvent {
         at: bailiwick_domain::Ts(0),
-        kind: "system.updated".to_owned(),
+        kind: bailiwick_domain::EventTopic::System.kind(bailiwick_domain::Happening::Updated),
         organization: Some(organization),
         about: About::Organization,
         object_id: name.to_owned(),

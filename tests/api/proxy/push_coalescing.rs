@@ -23,7 +23,7 @@ fn client(upstream: &Recorder, pushes_together: usize) -> RouterClient {
     let config = RouterConfig {
         url: upstream.url(),
         prefix: "/alertmanager".to_owned(),
-        kind: bailiwick_outbound::RouterKind::Mimir,
+        kind: RouterKind::Mimir,
         in_flight: 256,
         pushes_together,
         read_timeout: Duration::from_secs(10),

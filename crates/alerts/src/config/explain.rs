@@ -7,7 +7,7 @@ use bailiwick_alerting::{
     config::{BLACKHOLE, Layer, Tree, merge},
     receivers::{AnyRecipient, Channels, Kind},
 };
-use bailiwick_domain::{Error, OrgId, Result};
+use bailiwick_domain::{Error, ObjectKind, OrgId, Result};
 use bailiwick_store::{alert_layers, organizations};
 use std::time::Duration;
 
@@ -49,7 +49,8 @@ pub async fn explain(service: &Alerts, tenant: OrgId, mut labels: Labels) -> Res
     if labels.get("organization_id").is_none() {
         labels.insert("organization_id", tenant.to_string());
     }
-    let place = organizations::place(&service.db, tenant).await?.ok_or(Error::NotFound("organization"))?;
+    let place =
+        organizations::place(&service.db, tenant).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
     let mut organization = (String::new(), place.org_type.as_str());
     let (mut above, mut own) = (Vec::new(), None);
     for link in alert_layers::chain(&service.db, place.path).await? {

@@ -8,7 +8,7 @@ use bailiwick_alerting::{
     webhook_target::Target,
 };
 use bailiwick_directory::organizations::alert_tenants;
-use bailiwick_domain::{Error, FieldError, OrgId, OrgType, Result};
+use bailiwick_domain::{AuditAction, Error, FieldError, OrgId, OrgType, Result};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Caller, Granted, OrgNode, Permission, Refusal};
 use bailiwick_store::{
@@ -181,7 +181,7 @@ async fn record(
         layer.map(|l| serde_json::to_value(l.redacted()).map_err(Error::internal)).transpose()
     };
     let event = audit::Event {
-        action: if after.is_some() { "alert_config.update" } else { "alert_config.remove" },
+        action: if after.is_some() { AuditAction::AlertConfigUpdate } else { AuditAction::AlertConfigRemove },
         object_type: "alert_config",
         object_id: id.0,
         before: shown(before)?,

@@ -2,7 +2,7 @@
 
 use super::{Assignment, active::live, check_all, fingerprint, tenant, text};
 use crate::Alerts;
-use bailiwick_domain::{Error, FieldError, OrgId, Result};
+use bailiwick_domain::{AuditAction, Error, FieldError, ObjectKind, OrgId, Result};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
@@ -73,7 +73,8 @@ pub async fn add_note(
     let what = What { action: "note_added", silence: None, details: json!({"text": words}) };
     record(&mut tx, service, caller, (tenant, &note.fingerprint), what).await?;
     let told = json!({"fingerprint": note.fingerprint, "text": words});
-    audited(&mut tx, service, caller, ctx, ("alert.note", "alert", tenant.0), (None, Some(told))).await?;
+    audited(&mut tx, service, caller, ctx, (AuditAction::AlertNote, "alert", tenant.0), (None, Some(told)))
+        .await?;
     tx.commit().await?;
     Ok(())
 }
@@ -108,7 +109,7 @@ pub async fn assign(
     let now = live(service, OrganizationsRead::all(Scope::Organization(tenant)));
     let alert = (tenant, asked.fingerprint.as_str());
     let firing = alert_handling::firing_now(&mut tx, tenant, alert.1, now.now, now.spared).await?;
-    let system_key = firing.ok_or(Error::NotFound("alert"))?;
+    let system_key = firing.ok_or(Error::NotFound(ObjectKind::Alert))?;
     let before = alert_handling::assigned(&mut tx, tenant, alert.1).await?;
     let assignment = Assignment {
         user_id: who.user_id,
@@ -129,7 +130,7 @@ pub async fn assign(
     record(&mut tx, service, caller, alert, what).await?;
     let told = |user: &Uuid| json!({"fingerprint": asked.fingerprint, "assigned_user_id": user});
     let change = (before.map(|(id, _)| told(&id.0)), Some(told(&who.user_id.0)));
-    audited(&mut tx, service, caller, ctx, ("alert.assign", "alert", tenant.0), change).await?;
+    audited(&mut tx, service, caller, ctx, (AuditAction::AlertAssign, "alert", tenant.0), change).await?;
     tx.commit().await?;
     Ok((tenant, asked.fingerprint, assignment))
 }
@@ -168,7 +169,7 @@ pub(super) async fn audited(
     service: &Alerts,
     caller: &Caller,
     ctx: &RequestContext,
-    (action, object_type, object_id): (&str, &str, Uuid),
+    (action, object_type, object_id): (AuditAction, &str, Uuid),
     (before, after): (Option<Value>, Option<Value>),
 ) -> Result<()> {
     let event = audit::Event { action, object_type, object_id, before, after };

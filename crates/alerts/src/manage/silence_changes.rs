@@ -16,7 +16,7 @@ use bailiwick_alerting::{
     Labels, ListedAlert, ListedSilence, Matcher, Nanos, PostedSilence, SilenceState, StoredAlert,
     StoredSilence, router::active_silences,
 };
-use bailiwick_domain::{Error, FieldError, OrgId, Result, Ts};
+use bailiwick_domain::{AuditAction, Error, FieldError, ObjectKind, OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller};
@@ -34,7 +34,7 @@ use uuid::Uuid;
 const MINUTES: i64 = 60;
 const MINUTES_MOST: i64 = 10_080;
 const COMMENT: &str = "silenced from Bailiwick";
-const ENDED: &str = "alert_silence.delete";
+const ENDED: AuditAction = AuditAction::AlertSilenceDelete;
 
 /// A silence to be made.
 #[derive(Clone, Debug, Default)]
@@ -178,7 +178,7 @@ pub async fn create_silence(
             let id =
                 embedded::set_silence_in(&mut tx, service, &who, at, order.posted).await.map_err(told)?;
             let what = What { action: "silenced", silence: Some(id), details: order.details };
-            note(&mut tx, service, by, alert, "alert_silence.create", (None, what)).await?;
+            note(&mut tx, service, by, alert, AuditAction::AlertSilenceCreate, (None, what)).await?;
             tx.commit().await?;
             Ok(id)
         }
@@ -199,7 +199,8 @@ async fn create_at_remote(errand: Errand, order: Order, alert: (OrgId, String)) 
     let recorded = async {
         let mut tx = errand.service.db.begin().await?;
         let what = What { action: "silenced", silence: Some(id), details: order.details };
-        note(&mut tx, &errand.service, errand.by(), alert, "alert_silence.create", (None, what)).await?;
+        note(&mut tx, &errand.service, errand.by(), alert, AuditAction::AlertSilenceCreate, (None, what))
+            .await?;
         Ok::<_, Error>(tx.commit().await?)
     };
     if let Err(error) = recorded.await {
@@ -272,17 +273,14 @@ async fn stored_alert(
     let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
     let at = service.now();
     let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
-    let labels = stored.filter(is_listed).ok_or(Error::NotFound("alert"))?.labels;
+    let labels = stored.filter(is_listed).ok_or(Error::NotFound(ObjectKind::Alert))?.labels;
     let key = owner(found, &labels)?;
     if !active::has_system(tx, found.tenant, &key).await? {
-        return Err(Error::NotFound("alert"));
+        return Err(Error::NotFound(ObjectKind::Alert));
     }
     let silences = rows::silences_of_system(&mut *tx, found.tenant, &key, at).await?;
-    let listed: Vec<ListedSilence> = silences
-        .iter()
-        .filter_map(|payload| embedded::read::<StoredSilence>(payload))
-        .map(|s| s.listed(Nanos::from_ts(at)))
-        .collect();
+    let read = silences.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
+    let listed: Vec<ListedSilence> = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
     if active_silences(&listed).iter().any(|s| s.silences(&labels)) {
         return Err(Error::bad_request("alert is already silenced"));
     }
@@ -300,27 +298,23 @@ async fn told_alert(
     let key = found.system_key.as_deref().or(known.as_deref());
     let alerts = remote::alerts_of(service, client, found.tenant, key).await.map_err(told)?;
     let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
-    let alert = alert.ok_or(Error::NotFound("alert"))?;
+    let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
     let key = owner(found, &alert.labels)?;
-    if active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)])
-        .await?
-        .iter()
-        .all(|(_, shown)| shown.system.is_none())
-    {
-        return Err(Error::NotFound("alert"));
+    let shown = active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
+    if shown.iter().all(|(_, shown)| shown.system.is_none()) {
+        return Err(Error::NotFound(ObjectKind::Alert));
     }
-    if alert.status.silenced_by.is_empty() {
-        Ok(alert)
-    } else {
-        Err(Error::bad_request("alert is already silenced"))
+    if !alert.status.silenced_by.is_empty() {
+        return Err(Error::bad_request("alert is already silenced"));
     }
+    Ok(alert)
 }
 
 /// The key of the alert's system; if a system is named, it must be that one.
 fn owner(found: &Found, labels: &Labels) -> Result<String> {
     let key = labels.value("system_key");
     if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
-        return Err(Error::NotFound("alert"));
+        return Err(Error::NotFound(ObjectKind::Alert));
     }
     if key.is_empty() {
         return Err(Error::bad_request("alert is not system-scoped (missing system_key label)"));
@@ -334,7 +328,7 @@ async fn note(
     service: &Alerts,
     by: By<'_>,
     (tenant, alert): (OrgId, String),
-    action: &str,
+    action: AuditAction,
     (before, what): (Option<Value>, What),
 ) -> Result<()> {
     let id = what.silence.unwrap_or_default();
@@ -418,7 +412,7 @@ pub async fn change_silence(
 /// A silence that has vanished since it was looked up is reported as missing.
 fn gone(fault: Fault) -> Error {
     match fault {
-        Fault::Rejected(reject) if reject.status == 404 => Error::NotFound("silence"),
+        Fault::Rejected(reject) if reject.status == 404 => Error::NotFound(ObjectKind::Silence),
         fault => told(fault),
     }
 }
@@ -441,7 +435,8 @@ impl Edit {
     ) -> Result<Uuid> {
         let alert = alert_handling::silenced(&mut tx, tenant, self.old).await?.unwrap_or_default();
         let what = What { action: "silence_updated", silence: Some(id), details: self.details };
-        note(&mut tx, service, by, (tenant, alert), "alert_silence.update", (self.before, what)).await?;
+        note(&mut tx, service, by, (tenant, alert), AuditAction::AlertSilenceUpdate, (self.before, what))
+            .await?;
         tx.commit().await?;
         Ok(id)
     }
@@ -464,7 +459,7 @@ pub async fn end_silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) 
             let mut tx = service.db.begin().await?;
             history::hold(&mut tx, [found.tenant]).await?;
             if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(told)? {
-                return Err(Error::NotFound("silence"));
+                return Err(Error::NotFound(ObjectKind::Silence));
             }
             ended(tx, service, by, found.tenant, &stored).await
         }
@@ -473,7 +468,7 @@ pub async fn end_silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) 
             errand
                 .run(|errand| async move {
                     if !errand.expire(stored.id).await.map_err(told)? {
-                        return Err(Error::NotFound("silence"));
+                        return Err(Error::NotFound(ObjectKind::Silence));
                     }
                     let mut tx = errand.service.db.begin().await?;
                     history::hold(&mut tx, [errand.tenant]).await?;

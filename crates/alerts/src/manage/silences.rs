@@ -5,9 +5,9 @@ use super::{
     silence_lists::{key_of, of_their_systems},
     tenant, told,
 };
-use crate::{AlertRouter, Alerts, Sender, embedded, remote as at_remote};
+use crate::{Alerts, Sender};
 use bailiwick_alerting::{Identity, ListedSilence, silence::is_owned};
-use bailiwick_domain::{Error, OrgId, Result, SystemId};
+use bailiwick_domain::{Error, ObjectKind, OrgId, Result, SystemId};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::systems as stored_systems;
@@ -33,8 +33,9 @@ pub(super) struct Found {
 pub(super) async fn find(service: &Alerts, caller: &Caller, action: Action, place: &Place) -> Result<Found> {
     match place {
         Place::System(id) => {
-            let id = id.ok_or(Error::NotFound("system"))?;
-            let found = stored_systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
+            let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
+            let found =
+                stored_systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
             decide(caller, action, &found.target()).granted()?;
             let system = found.system;
             Ok(Found {
@@ -76,14 +77,10 @@ pub(super) async fn look_up(
     ctx: &RequestContext,
     id: &str,
 ) -> Result<(String, ListedSilence)> {
-    let missing = || Error::NotFound("silence");
+    let missing = || Error::NotFound(ObjectKind::Silence);
     let id = Uuid::try_parse(id).ok().filter(|_| id.len() == 36).ok_or_else(missing)?;
     let who = sender(found.tenant, found.system_key.as_deref().unwrap_or_default(), &ctx.request_id);
-    let silence = match service.alerting().for_people() {
-        AlertRouter::Embedded => embedded::silence(service, &who, id).await,
-        AlertRouter::Remote(client) => at_remote::silence(client, &who, id).await,
-    };
-    let silence = match silence {
+    let silence = match service.alerting().for_people().silence(service, &who, id).await {
         Err(crate::Fault::UnknownTenant) => None,
         read => read.map_err(told)?,
     };

@@ -6,7 +6,7 @@ use super::{
     active::{live, suppressed_rows},
     remote, within,
 };
-use crate::{AlertRouter, Alerts};
+use crate::Alerts;
 use bailiwick_alerting::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
@@ -108,7 +108,7 @@ pub(crate) fn start(service: &Alerts) {
 /// # Errors
 /// The database's.
 pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>, StoreError> {
-    let AlertRouter::Remote(client) = service.alerting().for_people() else { return Ok(None) };
+    let Some(client) = service.alerting().for_people().remote() else { return Ok(None) };
     let began = service.now();
     let mut answered = 0;
     let mut asked_after = None;

@@ -129,7 +129,7 @@ impl Proxy {
             Target::Unknown => crate::error::no_route(),
             Target::Healthy => answer::probe(request.method(), true),
             Target::Ready => {
-                let is_ready = alerting::is_ready(&self.app, &self.router).await;
+                let is_ready = self.router.is_ready(&self.app).await;
                 answer::probe(request.method(), is_ready)
             }
             Target::Alias if request.method() != Method::POST => crate::error::no_route(),

@@ -5,7 +5,7 @@ mod picture;
 
 use crate::{Directory, images, users};
 use aws_lc_rs::digest;
-use bailiwick_domain::{Error, Result, UserId, ports::hex};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, UserId, ports::hex};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
@@ -51,7 +51,7 @@ pub async fn upload(
     // Permissions are checked again below, on the locked row.
     let id = match whose {
         Whose::Own => caller.user_id().ok_or_else(gone)?,
-        Whose::Of(id) => id.ok_or(Error::NotFound("user"))?,
+        Whose::Of(id) => id.ok_or(Error::NotFound(ObjectKind::User))?,
     };
     let staged = images::stage(service, images::Owner::User(id), vec![(&etag, &mut content)]).await?;
     let (tx, user) = match written_down(service, caller, ctx, whose, (content, &etag), &staged).await {
@@ -85,7 +85,7 @@ async fn written_down(
     images::bury(service, &mut tx, replaced.as_slice()).await?;
     staged.keep(&mut tx).await?;
     let event = audit::Event {
-        action: "user.avatar",
+        action: AuditAction::UserAvatar,
         object_type: "user",
         object_id: user.0,
         before: before.map(|etag| json!({"avatar": etag})),
@@ -114,7 +114,7 @@ pub async fn remove(service: &Directory, caller: &Caller, ctx: &RequestContext, 
     let object = stored::take_of_user(&mut tx, user).await?;
     images::bury(service, &mut tx, object.as_slice()).await?;
     let event = audit::Event {
-        action: "user.avatar_delete",
+        action: AuditAction::UserAvatarDelete,
         object_type: "user",
         object_id: user.0,
         before: before.map(|etag| json!({"avatar": etag})),
@@ -136,7 +136,7 @@ async fn held(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -
             let user = identities::get_for_login(tx, id).await?.ok_or_else(gone)?;
             if user.standing.is_enabled() { Ok(id) } else { Err(gone()) }
         }
-        Whose::Of(None) => Err(Error::NotFound("user")),
+        Whose::Of(None) => Err(Error::NotFound(ObjectKind::User)),
         Whose::Of(Some(id)) => {
             let found = bailiwick_store::users::lock(tx, id).await?;
             users::authorize_change(service, caller, found)
@@ -164,7 +164,7 @@ pub async fn show(
     known: Option<&str>,
 ) -> Result<Shown> {
     service.avatar_requests.check(ctx.client_ip)?;
-    let missing = || Error::NotFound("avatar");
+    let missing = || Error::NotFound(ObjectKind::Avatar);
     let user = user.ok_or_else(missing)?;
     if let Some(known) = known {
         let etag = quoted(&avatars::etag(&service.db, user).await?.ok_or_else(missing)?);

@@ -8,7 +8,7 @@ mod deletion;
 
 pub use deletion::{delete_unlisted_backup, run_until_idle, start_worker};
 
-use bailiwick_domain::{Error, Result};
+use bailiwick_domain::{Error, ObjectKind, Result};
 use bailiwick_outbound::assets::{self, AssetError, AssetStore};
 use bailiwick_settings::{ObjectLocation, Settings};
 use std::sync::{Arc, OnceLock};
@@ -73,7 +73,7 @@ impl Objects {
 /// The error for a failure of the storage, as the specification words it.
 pub fn fault(e: AssetError) -> Error {
     match e {
-        AssetError::NotFound => Error::NotFound("backup"),
+        AssetError::NotFound => Error::NotFound(ObjectKind::Backup),
         AssetError::Unreachable(log) | AssetError::Damaged(log) => {
             Error::Upstream { message: "backup storage is unavailable".into(), log }
         }

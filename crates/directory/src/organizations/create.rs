@@ -1,8 +1,8 @@
 //! Creation (spec: organizations#create): rule, body, attribution, fields, uniqueness, in this order.
 
-use super::{Accepted, OrganizationBody, VAT, accept, alert_tenants, audit_action, audited};
+use super::{Accepted, OrganizationBody, VAT, accept, alert_tenants, audited};
 use crate::Directory;
-use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result};
+use bailiwick_domain::{AuditAction, Error, Happening, OrgId, OrgType, Organization, Result};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{RequestContext, audit};
@@ -93,14 +93,14 @@ async fn write(
         custom_data: new.custom_data,
     };
     let event = audit::Event {
-        action: audit_action(new.org_type, true),
+        action: AuditAction::OrganizationCreate(new.org_type),
         object_type: new.org_type.as_str(),
         object_id: new.id.0,
         before: None,
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
-    let told = EventDraft::organization("created", new.org_type, new.id, &after.name);
+    let told = EventDraft::organization(Happening::Created, new.org_type, new.id, &after.name);
     told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
     alert_tenants::queue(service, &mut tx, new.id, new.org_type).await?;
     logto_sync::organization_created(service, &mut tx, new.id).await?;

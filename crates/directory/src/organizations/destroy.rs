@@ -2,7 +2,7 @@
 
 use super::{alert_tenants, authorize_change};
 use crate::Directory;
-use bailiwick_domain::{Error, OrgId, OrgType, Result};
+use bailiwick_domain::{AuditAction, Error, Happening, OrgId, OrgType, Result};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::{
     auth::{Destroyed, end_impersonations_of_destroyed},
@@ -43,10 +43,10 @@ async fn attempt(
 ) -> Result<(), Aborted> {
     let mut tx = service.db.begin().await?;
     stored::hold_rows(&mut tx, id, family).await?;
-    lifecycle::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
+    lifecycle::hold_subtree(&mut tx, id).await?.ok_or(Error::NotFound(family.into()))?;
     // The first decision may be outdated, so it is repeated on the locked rows.
     let target = authorize_change(&mut tx, service, caller, ctx, Action::Destroy, (family, Some(id))).await?;
-    let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.as_str()))?;
+    let last = organizations::get(&mut tx, id).await?.ok_or(Error::NotFound(family.into()))?;
     let mut objects = backups::objects_below(&mut tx, id, family).await?;
     objects.extend(images::take_below(&mut tx, id, family).await?);
     backups::bury(&mut tx, &objects, service.now(), || service.fresh()).await?;
@@ -57,7 +57,7 @@ async fn attempt(
     // Processes that have cached credentials of its systems must reload them, and find none.
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
-        action: &format!("{}.destroy", family.as_str()),
+        action: AuditAction::OrganizationDestroy(family),
         object_type: family.as_str(),
         object_id: id.0,
         before: Some(json!({ "name": last.name, "vat": last.vat, "parent_id": last.parent_id })),
@@ -65,7 +65,9 @@ async fn attempt(
     };
     audit::record(&mut tx, service.now(), caller, ctx, event).await?;
     if let Some(above) = last.parent_id {
-        EventDraft::organization_gone("destroyed", &last, above).write(&mut tx, service.now()).await?;
+        EventDraft::organization_gone(Happening::Destroyed, &last, above)
+            .write(&mut tx, service.now())
+            .await?;
     }
     Ok(tx.commit().await?)
 }

@@ -3,8 +3,8 @@
 
 use super::{VAT, alert_tenants, authorize_change};
 use crate::Directory;
-use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts};
-use bailiwick_events::{EventDraft, emit};
+use bailiwick_domain::{AuditAction, Error, Happening, OrgId, OrgType, Organization, Result, Ts};
+use bailiwick_events::EventDraft;
 use bailiwick_identity::{
     auth::{self, Reason},
     logto_sync,
@@ -40,6 +40,24 @@ impl Move {
             Move::Reactivate => Action::Reactivate,
             Move::Delete => Action::Delete,
             Move::Restore => Action::Restore,
+        }
+    }
+
+    const fn audited(self, family: OrgType) -> AuditAction {
+        match self {
+            Move::Suspend => AuditAction::OrganizationSuspend(family),
+            Move::Reactivate => AuditAction::OrganizationReactivate(family),
+            Move::Delete => AuditAction::OrganizationDelete(family),
+            Move::Restore => AuditAction::OrganizationRestore(family),
+        }
+    }
+
+    const fn happening(self) -> Happening {
+        match self {
+            Move::Suspend => Happening::Suspended,
+            Move::Reactivate => Happening::Reactivated,
+            Move::Delete => Happening::Deleted,
+            Move::Restore => Happening::Restored,
         }
     }
 
@@ -109,11 +127,11 @@ pub async fn change_state(
     let seen = authorize_change(&service.db, service, caller, ctx, to.action(), (family, id)).await?.id();
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    let held = lifecycle::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    let held = lifecycle::hold_marks(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
     // The decision above may be outdated, so it is repeated on the locked organization.
     let target = authorize_change(&mut tx, service, caller, ctx, to.action(), (family, id)).await?;
     to.check(family, &held)?;
-    let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    let before = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
     let written = lifecycle::set(&mut tx, &target, family, to.kind(), to.mark(now)).await;
     let vat = before.vat.as_deref().unwrap_or_default();
     let affected = written.map_err(|e| Error::from(e).with_values(&[(VAT, vat)]))?;
@@ -124,7 +142,7 @@ pub async fn change_state(
     logto_sync::organization_moved(service, &mut tx, seen).await?;
     // From the commit on, systems below are refused, or accepted again.
     tx.bump_auth_epoch().await?;
-    let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.as_str()))?;
+    let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
     record(&mut tx, now, caller, ctx, to, &before, &after).await?;
     tx.commit().await?;
     logto_sync::wake(service);
@@ -144,15 +162,13 @@ async fn record(
         Kind::Suspended => json!({ "suspended_at": o.suspended.at }),
         Kind::Deleted => json!({ "deleted_at": o.deleted.at }),
     };
-    let family = after.org_type.as_str();
     let event = audit::Event {
-        action: &format!("{family}.{}", to.action().verb()),
-        object_type: family,
+        action: to.audited(after.org_type),
+        object_type: after.org_type.as_str(),
         object_id: after.id.0,
         before: Some(mark(before)),
         after: Some(mark(after)),
     };
     audit::record(tx, now, caller, ctx, event).await?;
-    let what = emit::past(to.action().verb());
-    Ok(EventDraft::organization(what, after.org_type, after.id, &after.name).write(tx, now).await?)
+    Ok(EventDraft::organization(to.happening(), after.org_type, after.id, &after.name).write(tx, now).await?)
 }

@@ -85,7 +85,7 @@ pub async fn get(
 ) -> Result<Organization> {
     let granted = authorize(&service.db, caller, Action::Read, family, id).await?;
     let found = organizations::get(&service.db, granted.id()).await?;
-    logto_sync::marked(service, found.ok_or(Error::NotFound(family.as_str()))?).await
+    logto_sync::marked(service, found.ok_or(Error::NotFound(family.into()))?).await
 }
 
 /// Loads the place of an organization and checks permission, then the conditions of the request on its state.
@@ -101,7 +101,7 @@ async fn authorize_change(
     let granted = authorize(on.reborrow(), caller, action, family, id).await?;
     if !ctx.is_unconditional() {
         let found = organizations::get(on, granted.id()).await?;
-        ctx.check_conditions(service, &found.ok_or(Error::NotFound(family.as_str()))?)?;
+        ctx.check_conditions(service, &found.ok_or(Error::NotFound(family.into()))?)?;
     }
     Ok(granted)
 }
@@ -124,7 +124,7 @@ pub(crate) async fn authorize(
             if let Some(resource) = resource_of(family) {
                 gate(caller, action, resource)?;
             }
-            Err(Error::NotFound(family.as_str()))
+            Err(Error::NotFound(family.into()))
         }
     }
 }
@@ -135,18 +135,4 @@ const VAT: &str = "custom_data.vat";
 /// The fields of an organization that the audit keeps.
 fn audited(o: &Editable) -> Value {
     json!({ "name": o.name, "description": o.description, "custom_data": o.custom_data })
-}
-
-/// Action names of the audit.
-const fn audit_action(family: OrgType, is_new: bool) -> &'static str {
-    match (family, is_new) {
-        (OrgType::Owner, true) => "owner.create",
-        (OrgType::Owner, false) => "owner.update",
-        (OrgType::Distributor, true) => "distributor.create",
-        (OrgType::Distributor, false) => "distributor.update",
-        (OrgType::Reseller, true) => "reseller.create",
-        (OrgType::Reseller, false) => "reseller.update",
-        (OrgType::Customer, true) => "customer.create",
-        (OrgType::Customer, false) => "customer.update",
-    }
 }

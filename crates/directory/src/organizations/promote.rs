@@ -2,7 +2,9 @@
 
 use super::{VAT, alert_tenants, authorize_change};
 use crate::Directory;
-use bailiwick_domain::{Error, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom};
+use bailiwick_domain::{
+    AuditAction, Error, Happening, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom,
+};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::{
     impersonation::{Changed, end_of_changed},
@@ -55,7 +57,7 @@ async fn attempt(
     ctx: &RequestContext,
     seen: OrgId,
 ) -> Result<Promotion, Aborted> {
-    let missing = || Error::NotFound(FAMILY.as_str());
+    let missing = || Error::NotFound(FAMILY.into());
     let now = service.now();
     let mut tx = service.db.begin().await?;
     // Moves of users and requests of systems lock their own rows first, so this must too.
@@ -91,17 +93,20 @@ async fn attempt(
     tx.bump_auth_epoch().await?;
     end_of_changed(service, &mut tx, now, Changed::Promoted(seen)).await?;
     let event = audit::Event {
-        action: "reseller.promote",
+        action: AuditAction::ResellerPromote,
         object_type: FAMILY.as_str(),
         object_id: seen.0,
         before: Some(json!({ "type": FAMILY.as_str(), "parent_id": detached_from })),
         after: Some(json!({ "type": OrgType::Distributor.as_str(), "parent_id": owner })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    EventDraft::organization_gone("left", &before, detached_from).write(&mut tx, now).await?;
+    EventDraft::organization_gone(Happening::Left, &before, detached_from).write(&mut tx, now).await?;
     let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
     let subject = format!("/distributors/{seen}");
-    EventDraft::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
+    EventDraft::organization(Happening::Promoted, FAMILY, seen, &before.name)
+        .at(subject)
+        .write(&mut tx, now)
+        .await?;
     tx.commit().await?;
     logto_sync::wake(service);
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
@@ -118,7 +123,7 @@ async fn disable_subscriptions(
     const REASON: &str = "the organization that named the address is not above any more";
     let disabled = subscriptions::disable_named_from_outside(tx, target, now, REASON).await?;
     let event = audit::Event {
-        action: "event_subscription.disable",
+        action: AuditAction::EventSubscriptionDisable,
         object_type: "event_subscription",
         object_id: target.id().0,
         before: Some(json!({"enabled": true})),

@@ -1,9 +1,9 @@
 //! PUT (spec: organizations#update): absent fields stay, and `custom_data` is merged over the stored keys.
 
-use super::{OrganizationBody, VAT, audit_action, audited, authorize_change};
+use super::{OrganizationBody, VAT, audited, authorize_change};
 use crate::Directory;
 use bailiwick_domain::{
-    Error, OrgId, OrgType, Organization, Result,
+    AuditAction, Error, Happening, OrgId, OrgType, Organization, Result,
     validate::{Fields, display_name, free_text, organization_custom_data},
 };
 use bailiwick_events::EventDraft;
@@ -31,7 +31,7 @@ pub async fn update(
         Some(id) => organizations::lock(&mut tx, id).await?,
         None => None,
     };
-    let before = held.ok_or(Error::NotFound(family.as_str()))?;
+    let before = held.ok_or(Error::NotFound(family.into()))?;
     // The decision above may be outdated, so it is repeated on the locked row.
     let target = authorize_change(&mut tx, service, caller, ctx, Action::Update, (family, id)).await?;
     let change = changed(service, caller, &before, body)?;
@@ -45,20 +45,20 @@ pub async fn update(
         custom_data: change.custom_data,
     };
     let event = audit::Event {
-        action: audit_action(family, false),
+        action: AuditAction::OrganizationUpdate(family),
         object_type: family.as_str(),
         object_id: target.id().0,
         before: Some(audited(&before)),
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
-    let told = EventDraft::organization("updated", family, target.id(), &after.name);
+    let told = EventDraft::organization(Happening::Updated, family, target.id(), &after.name);
     told.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
     let updated = organizations::get(&mut tx, target.id()).await?;
     logto_sync::organization_changed(service, &mut tx, target.id()).await?;
     tx.commit().await?;
     logto_sync::wake(service);
-    logto_sync::marked(service, updated.ok_or(Error::NotFound(family.as_str()))?).await
+    logto_sync::marked(service, updated.ok_or(Error::NotFound(family.into()))?).await
 }
 
 fn changed(

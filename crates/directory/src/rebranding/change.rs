@@ -3,7 +3,7 @@
 
 use super::authorize;
 use crate::{Directory, images};
-use bailiwick_domain::{Error, OrgId, Result, Ts, rebranding::Asset};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, Ts, rebranding::Asset};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, RebrandingChange, rebranding_gate};
 use bailiwick_store::{Tx, organizations, rebranding as stored};
@@ -57,7 +57,7 @@ async fn switch(
         stored::disable(&mut tx, &target).await?;
     }
     let event = audit::Event {
-        action: if enabling { "rebranding.enable" } else { "rebranding.disable" },
+        action: if enabling { AuditAction::RebrandingEnable } else { AuditAction::RebrandingDisable },
         object_type: "rebranding",
         object_id: target.id().0,
         before: Some(json!({"enabled": before})),
@@ -95,14 +95,22 @@ pub async fn delete_product(
 ) -> Result<()> {
     let mut tx = service.db.begin().await?;
     let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
-    let missing = || Error::NotFound("rebranding product");
+    let missing = || Error::NotFound(ObjectKind::RebrandingProduct);
     check_id(product).ok_or_else(missing)?;
     let (removed, objects) = stored::remove_all(&mut tx, &target, product).await?;
     if removed == stored::Stored::default() {
         return Err(missing());
     }
     let before = audited(product, &removed.assets, removed.name.as_deref());
-    record(&mut tx, service.now(), (caller, ctx), "rebranding.delete", &target, (Some(before), None)).await?;
+    record(
+        &mut tx,
+        service.now(),
+        (caller, ctx),
+        AuditAction::RebrandingDelete,
+        &target,
+        (Some(before), None),
+    )
+    .await?;
     images::bury(service, &mut tx, &objects).await?;
     tx.commit().await?;
     service.objects.wake();
@@ -123,12 +131,19 @@ pub async fn delete_asset(
     let mut tx = service.db.begin().await?;
     let target = held(service, &mut tx, caller, id, RebrandingChange::Delete).await?;
     let asset = named(asset)?;
-    let missing = || Error::NotFound("asset");
+    let missing = || Error::NotFound(ObjectKind::Asset);
     check_id(product).ok_or_else(missing)?;
     let (removed, object) = stored::remove(&mut tx, &target, product, asset).await?.ok_or_else(missing)?;
     let before = audited(product, &[(asset, removed)], None);
-    record(&mut tx, service.now(), (caller, ctx), "rebranding.delete_asset", &target, (Some(before), None))
-        .await?;
+    record(
+        &mut tx,
+        service.now(),
+        (caller, ctx),
+        AuditAction::RebrandingDeleteAsset,
+        &target,
+        (Some(before), None),
+    )
+    .await?;
     images::bury(service, &mut tx, object.as_slice()).await?;
     tx.commit().await?;
     service.objects.wake();
@@ -164,7 +179,7 @@ pub(super) async fn record(
     tx: &mut Tx,
     now: Ts,
     (caller, ctx): (&Caller, &RequestContext),
-    action: &'static str,
+    action: AuditAction,
     target: &Granted<OrgId>,
     (before, after): (Option<Value>, Option<Value>),
 ) -> Result<()> {

@@ -4,7 +4,7 @@
 use super::{authorize, change::named};
 use crate::{Directory, avatars::is_named, images};
 use bailiwick_domain::{
-    Error, OrgId, OrgType, Result,
+    Error, ObjectKind, OrgId, OrgType, Result,
     rebranding::{Asset, Media, Product, ProductType},
 };
 use bailiwick_identity::credentials::SystemIdentity;
@@ -64,12 +64,12 @@ pub async fn asset_for_system(
 ) -> Result<Shown> {
     let asset = named(asset)?;
     let nearest = stored::nearest_to(&service.db, system.organization.id).await?;
-    let (organization, _) = nearest.ok_or(Error::NotFound("rebranding"))?;
+    let (organization, _) = nearest.ok_or(Error::NotFound(ObjectKind::Rebranding))?;
     shown(service, Place { organization, product, asset }, known).await
 }
 
 async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Result<Shown> {
-    let missing = || Error::NotFound("asset");
+    let missing = || Error::NotFound(ObjectKind::Asset);
     // A product that is no longer configured is not found.
     super::product(service, place.product).ok_or_else(missing)?;
     for _ in 0..TRIES {

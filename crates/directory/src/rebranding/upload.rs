@@ -2,7 +2,7 @@
 
 use super::{authorize, change, file_check, known, product};
 use crate::{Directory, images};
-use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, rebranding::Asset};
 use bailiwick_platform::{RequestContext, fair_semaphore::acquire_within};
 use bailiwick_policy::{Action, Caller, RebrandingChange, rebranding_gate};
 use bailiwick_store::{
@@ -56,7 +56,7 @@ pub async fn upload(
     let change = RebrandingChange::Update;
     rebranding_gate(caller, change, service.settings.rebranding.organizations_manage_assets)?;
     let target = authorize(&service.db, caller, Action::Update, id).await?;
-    let product_id = &product(service, product_id).ok_or(Error::NotFound("rebranding product"))?.id;
+    let product_id = &product(service, product_id).ok_or(Error::NotFound(ObjectKind::RebrandingProduct))?.id;
     if !stored::is_enabled(&service.db, target.id()).await? {
         return Err(not_enabled());
     }
@@ -113,7 +113,7 @@ async fn written_down(
     }
     let after = change::audited(product_id, &files, form.name.as_deref());
     let states = (Some(before), Some(after));
-    change::record(&mut tx, now, (caller, ctx), "rebranding.update", &target, states).await?;
+    change::record(&mut tx, now, (caller, ctx), AuditAction::RebrandingUpdate, &target, states).await?;
     Ok(tx)
 }
 

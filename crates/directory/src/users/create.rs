@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Directory;
 use bailiwick_domain::{
-    Error, OrgId, Result, UserId,
+    AuditAction, Error, Happening, OrgId, Result, UserId,
     fold::fold,
     validate::{Fields, generate_password, username_candidates},
 };
@@ -130,14 +130,14 @@ async fn write(
     let placed = users::get(&mut tx, new.id).await?;
     let placed = placed.ok_or_else(|| Error::internal("a new user cannot be read back"))?;
     let event = audit::Event {
-        action: "user.create",
+        action: AuditAction::UserCreate,
         object_type: "user",
         object_id: new.id.0,
         before: None,
         after: Some(audited(&placed.user)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
-    EventDraft::user("created", &placed.user).write(&mut tx, new.at).await?;
+    EventDraft::user(Happening::Created, &placed.user).write(&mut tx, new.at).await?;
     match &service.logto {
         // The mail is sent once the account exists.
         Some(_) => logto_sync::user_created(service, &mut tx, new.id, password, Some(new.at)).await?,

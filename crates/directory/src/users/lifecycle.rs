@@ -4,8 +4,8 @@
 
 use super::{audited, authorize_on_condition, load};
 use crate::{Directory, images};
-use bailiwick_domain::{Error, Result, Ts, User, UserId, validate};
-use bailiwick_events::{EventDraft, emit};
+use bailiwick_domain::{AuditAction, Error, Happening, Result, Ts, User, UserId, validate};
+use bailiwick_events::EventDraft;
 use bailiwick_identity::{
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
     logto_sync,
@@ -31,7 +31,7 @@ pub async fn suspend(
     }
     lifecycle::set_suspended(&mut step.tx, &step.target, Some(step.now), step.now).await?;
     revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Suspended).await?;
-    step.finish(service, caller, ctx, "user.suspend").await
+    step.finish(service, caller, ctx, AuditAction::UserSuspend, Happening::Suspended).await
 }
 
 /// PATCH `/users/{id}/reactivate`: clears the own mark; earlier sessions stay invalid.
@@ -46,7 +46,7 @@ pub async fn reactivate(
         return Err(Error::bad_request("user not found or not suspended"));
     }
     lifecycle::set_suspended(&mut step.tx, &step.target, None, step.now).await?;
-    step.finish(service, caller, ctx, "user.reactivate").await
+    step.finish(service, caller, ctx, AuditAction::UserReactivate, Happening::Reactivated).await
 }
 
 /// DELETE `/users/{id}`: soft.
@@ -60,7 +60,7 @@ pub async fn delete(
     let home = step.before.organization.id;
     lifecycle::set_deleted(&mut step.tx, &step.target, home, Some(step.now), step.now).await?;
     revoke_user(&mut step.tx, step.now, step.target.id(), None, Reason::Deleted).await?;
-    step.finish(service, caller, ctx, "user.delete").await
+    step.finish(service, caller, ctx, AuditAction::UserDelete, Happening::Deleted).await
 }
 
 /// PATCH `/users/{id}/restore`: clears the user's own deletion, if no other user has the address or phone meanwhile.
@@ -82,7 +82,7 @@ pub async fn restore(
     let phone = step.before.phone.as_deref().unwrap_or_default();
     let values = [("email", step.before.email.as_str()), ("phone", phone)];
     written.map_err(|e| Error::from(e).with_values(&values))?;
-    step.finish(service, caller, ctx, "user.restore").await
+    step.finish(service, caller, ctx, AuditAction::UserRestore, Happening::Restored).await
 }
 
 /// DELETE `/users/{id}/destroy`: permanent, for live and deleted users.
@@ -99,7 +99,7 @@ pub async fn destroy(
     let picture = stored::take_of_user(&mut step.tx, step.target.id()).await?;
     images::bury(service, &mut step.tx, picture.as_slice()).await?;
     lifecycle::destroy(&mut step.tx, &step.target, home, is_counted).await?;
-    step.finish(service, caller, ctx, "user.destroy").await?;
+    step.finish(service, caller, ctx, AuditAction::UserDestroy, Happening::Destroyed).await?;
     service.objects.wake();
     Ok(())
 }
@@ -148,7 +148,8 @@ impl AllowedChange {
         service: &Directory,
         caller: &Caller,
         ctx: &RequestContext,
-        action: &'static str,
+        action: AuditAction,
+        happening: Happening,
     ) -> Result<()> {
         let after = users::get(&mut self.tx, self.target.id()).await?;
         if after.is_some() {
@@ -162,7 +163,7 @@ impl AllowedChange {
             after: after.as_ref().map(|placed| marked(&placed.user)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let mut told = EventDraft::user(emit::past(emit::verb(action)), &self.before);
+        let mut told = EventDraft::user(happening, &self.before);
         if after.is_none() {
             told = told.without_subject();
         }

@@ -24,7 +24,7 @@ pub use stats::{Choices, choices, totals, trend};
 pub use update::update;
 
 use crate::Directory;
-use bailiwick_domain::{Error, OrgId, Result, User, UserId};
+use bailiwick_domain::{Error, ObjectKind, OrgId, Result, User, UserId};
 use bailiwick_identity::{auth::judged_user, impersonation, logto_sync};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{
@@ -94,7 +94,7 @@ fn authorize(
 ) -> Result<(Granted<UserId>, Placed)> {
     let Some(placed) = found else {
         gate(caller, action, Resource::Users)?;
-        return Err(Error::NotFound("user"));
+        return Err(Error::NotFound(ObjectKind::User));
     };
     let granted = decide(caller, action, &judged_user(service, &placed)).granted()?;
     Ok((granted, placed))

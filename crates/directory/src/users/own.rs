@@ -6,7 +6,7 @@ use super::{
 };
 use crate::Directory;
 use bailiwick_domain::{
-    Error, Result, User,
+    AuditAction, Error, Happening, Result, User,
     fold::fold,
     validate::{self, Fields},
 };
@@ -60,14 +60,14 @@ pub async fn change_own_info(
     written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
     let after = users::get(&mut tx, id).await?.ok_or_else(gone)?.user;
     let event = audit::Event {
-        action: "user.change_info",
+        action: AuditAction::UserChangeInfo,
         object_type: "user",
         object_id: id.0,
         before: Some(audited(&before)),
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
-    let told = EventDraft::user("updated", &after).with_changes(&audited(&before), &audited(&after));
+    let told = EventDraft::user(Happening::Updated, &after).with_changes(&audited(&before), &audited(&after));
     told.write(&mut tx, change.at).await?;
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;

@@ -3,7 +3,7 @@
 use super::{authorize_on_condition, load};
 use crate::Directory;
 use bailiwick_domain::{
-    Error, Result, UserId,
+    AuditAction, Error, ObjectKind, Result, UserId,
     validate::{self, Fields},
 };
 use bailiwick_identity::{
@@ -43,17 +43,17 @@ pub async fn set_password(
         let held = users::lock(&mut tx, id).await?;
         // The tenant has already set the password, so permissions are not checked again.
         match place {
-            PasswordHome::There(_) => drop(held.ok_or(Error::NotFound("user"))?),
+            PasswordHome::There(_) => drop(held.ok_or(Error::NotFound(ObjectKind::User))?),
             PasswordHome::Here(_) => {
                 drop(authorize_on_condition(service, &caller, &ctx, Action::SetPassword, held)?);
             }
         }
         let (now, hash) = (service.now(), prepared.hash.as_deref());
         if !passwords::set_password(&mut tx, now, id, hash, Origin::Chosen, None).await? {
-            return Err(Error::NotFound("user"));
+            return Err(Error::NotFound(ObjectKind::User));
         }
         let event = audit::Event {
-            action: "user.password",
+            action: AuditAction::UserPassword,
             object_type: "user",
             object_id: id.0,
             before: None,

@@ -6,7 +6,9 @@ use super::{
     home, load, shown,
 };
 use crate::Directory;
-use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, validate};
+use bailiwick_domain::{
+    AuditAction, Error, Happening, ObjectKind, OrgId, OrgType, Result, User, UserId, validate,
+};
 use bailiwick_events::{EventDraft, mail};
 use bailiwick_identity::{
     impersonation::{Changed, end_of_changed},
@@ -126,24 +128,27 @@ impl Write {
         }
         let change = self.change(service, before.clone())?;
         users::update(&mut tx, &target, &change).await?;
-        let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound("user"))?;
+        let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::User))?;
         // The result is checked, as another request may have changed roles or organization in between.
         may_grant(caller, &service.catalogue, &after.user.role_ids, after.user.organization.org_type)?;
         if before.role_ids != after.user.role_ids || before.organization.id != after.user.organization.id {
             end_of_changed(service, &mut tx, change.at, Changed::User(id)).await?;
         }
         let event = audit::Event {
-            action: "user.update",
+            action: AuditAction::UserUpdate,
             object_type: "user",
             object_id: id.0,
             before: Some(audited(&before)),
             after: Some(audited(&after.user)),
         };
         audit::record(&mut tx, change.at, caller, ctx, event).await?;
-        let told =
-            EventDraft::user("updated", &after.user).with_changes(&audited(&before), &audited(&after.user));
+        let told = EventDraft::user(Happening::Updated, &after.user)
+            .with_changes(&audited(&before), &audited(&after.user));
         if before.organization.id != after.user.organization.id {
-            EventDraft::user("left", &before).left(&before.organization).write(&mut tx, change.at).await?;
+            EventDraft::user(Happening::Left, &before)
+                .left(&before.organization)
+                .write(&mut tx, change.at)
+                .await?;
         }
         told.write(&mut tx, change.at).await?;
         if before.email != after.user.email {

@@ -3,10 +3,10 @@
 use super::{ApplicationRecord, ApplicationRef, load};
 use crate::Fleet;
 use bailiwick_domain::{
-    ApplicationId, Error, OrgId, Result, Ts,
+    ApplicationId, AuditAction, Error, Happening, ObjectKind, OrgId, Result, Ts,
     validate::{Fields, free_text},
 };
-use bailiwick_events::{EventDraft, emit};
+use bailiwick_events::EventDraft;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, decide, in_hierarchy};
 use bailiwick_store::{Tx, applications, systems};
@@ -28,7 +28,7 @@ pub async fn set_notes(
     fields.finish()?;
     let notes = Some(notes.as_str()).filter(|n| !n.is_empty());
     applications::set_notes(&mut step.tx, &step.target, notes, step.now).await?;
-    step.finish(caller, ctx, "application.update").await
+    step.finish(caller, ctx, AuditAction::ApplicationUpdate, Happening::Updated).await
 }
 
 /// `DELETE /applications/{id}`; the application returns with the next inventory that lists it.
@@ -40,7 +40,7 @@ pub async fn delete(
 ) -> Result<()> {
     let mut step = AllowedChange::begin(service, caller, ctx, Action::Delete, &which).await?;
     applications::delete(&mut step.tx, &step.target, step.before.system_id, step.now).await?;
-    step.finish(caller, ctx, "application.delete").await.map(drop)
+    step.finish(caller, ctx, AuditAction::ApplicationDelete, Happening::Deleted).await.map(drop)
 }
 
 /// `PATCH /applications/{id}/assign`. The body names the organization.
@@ -60,7 +60,7 @@ pub async fn assign(
     };
     let to = in_hierarchy(caller, found.as_ref().map(|(place, _)| place))?;
     applications::assign(&mut step.tx, &step.target, step.before.system_id, Some(&to), step.now).await?;
-    step.finish(caller, ctx, "application.assign").await
+    step.finish(caller, ctx, AuditAction::ApplicationAssign, Happening::Assigned).await
 }
 
 /// `PATCH /applications/{id}/unassign`; a second call changes nothing.
@@ -75,7 +75,7 @@ pub async fn unassign(
         return Ok(step.before);
     }
     applications::assign(&mut step.tx, &step.target, step.before.system_id, None, step.now).await?;
-    step.finish(caller, ctx, "application.unassign").await
+    step.finish(caller, ctx, AuditAction::ApplicationUnassign, Happening::Unassigned).await
 }
 
 /// A change that was permitted on the locked row.
@@ -99,7 +99,7 @@ impl AllowedChange {
         ctx.check_conditions(service, &seen)?;
         let mut tx = service.db.begin().await?;
         if !applications::hold_system(&mut tx, seen.system_id).await? {
-            return Err(Error::NotFound("application"));
+            return Err(Error::NotFound(ObjectKind::Application));
         }
         // The decision above may be outdated, so it is repeated on the locked row.
         let before = load(&mut tx, caller, action, which).await?;
@@ -112,7 +112,8 @@ impl AllowedChange {
         mut self,
         caller: &Caller,
         ctx: &RequestContext,
-        action: &'static str,
+        action: AuditAction,
+        happening: Happening,
     ) -> Result<ApplicationRecord> {
         let after = applications::get(&mut self.tx, self.target.id()).await?;
         let after = after.ok_or_else(|| Error::internal("a held application is gone"))?;
@@ -124,9 +125,8 @@ impl AllowedChange {
             after: Some(audited(&after)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let what = emit::past(emit::verb(action));
         let told =
-            EventDraft::application(what, &after).with_changes(&audited(&self.before), &audited(&after));
+            EventDraft::application(happening, &after).with_changes(&audited(&self.before), &audited(&after));
         told.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
         Ok(after)

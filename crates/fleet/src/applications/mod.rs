@@ -13,7 +13,9 @@ pub use stats::{
 };
 
 use crate::Fleet;
-use bailiwick_domain::{ApplicationId, Error, Page, PageRequest, Result, SortDirection, SystemId};
+use bailiwick_domain::{
+    ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId,
+};
 use bailiwick_platform::list_filters;
 use bailiwick_policy::{Action, Caller, Resource, decide, gate, list_scope};
 use bailiwick_store::{applications, sql::On};
@@ -93,7 +95,7 @@ async fn load<'a>(
     which: &ApplicationRef,
 ) -> Result<ApplicationRecord> {
     gate(caller, action, Resource::Applications)?;
-    let missing = Error::NotFound("application");
+    let missing = Error::NotFound(ObjectKind::Application);
     let mut on = on.into();
     let id = match which {
         ApplicationRef::Id(id) => Some(*id),

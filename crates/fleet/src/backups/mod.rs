@@ -13,7 +13,7 @@ pub use upload::{Cut, Incoming, store};
 
 use crate::{Fleet, systems};
 use bailiwick_directory::objects::fault;
-use bailiwick_domain::{Error, Result, SystemId, Ts};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, SystemId, Ts};
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::assets::Content;
 use bailiwick_platform::{RequestContext, audit};
@@ -75,7 +75,7 @@ pub async fn own(service: &Fleet, system: &SystemIdentity) -> Result<Vec<Backup>
 /// `GET /systems/backups/{backup_id}`: a backup of the system with its bytes.
 pub async fn read_own(service: &Fleet, system: &SystemIdentity, id: &str) -> Result<(Backup, Content)> {
     let found = backups::get(&service.db, system.id, checked(id)?).await?;
-    read(service, found.ok_or(Error::NotFound("backup"))?).await
+    read(service, found.ok_or(Error::NotFound(ObjectKind::Backup))?).await
 }
 
 async fn read(service: &Fleet, backup: Backup) -> Result<(Backup, Content)> {
@@ -99,9 +99,9 @@ pub async fn delete_own(service: &Fleet, system: &SystemIdentity, id: &str) -> R
 
 /// Removes a backup from the list and enqueues the deletion of its object.
 async fn take(service: &Fleet, tx: &mut Tx, system: SystemId, id: &str) -> Result<Backup> {
-    let found = backups::get(&mut *tx, system, id).await?.ok_or(Error::NotFound("backup"))?;
+    let found = backups::get(&mut *tx, system, id).await?.ok_or(Error::NotFound(ObjectKind::Backup))?;
     if !backups::remove(tx, id).await? {
-        return Err(Error::NotFound("backup"));
+        return Err(Error::NotFound(ObjectKind::Backup));
     }
     let key = std::slice::from_ref(&found.object_key);
     backups::bury(tx, key, service.now(), || service.fresh()).await?;
@@ -121,13 +121,13 @@ pub async fn delete(
     ctx: &RequestContext,
     (system, id): (Option<SystemId>, &str),
 ) -> Result<SystemId> {
-    let system = system.ok_or(Error::NotFound("system"))?;
+    let system = system.ok_or(Error::NotFound(ObjectKind::System))?;
     let mut tx = service.db.begin().await?;
-    let found = stored::lock(&mut tx, system).await?.ok_or(Error::NotFound("system"))?;
+    let found = stored::lock(&mut tx, system).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     decide(caller, Action::Update, &found.target()).granted()?;
     let taken = take(service, &mut tx, system, checked(id)?).await?;
     let event = audit::Event {
-        action: "system.delete_backup",
+        action: AuditAction::SystemDeleteBackup,
         object_type: "system",
         object_id: system.0,
         before: Some(json!({"backup_id": taken.id, "filename": taken.filename, "sha256": taken.sha256})),
@@ -151,7 +151,9 @@ pub struct Link {
 /// `GET /systems/{id}/backups/{backup_id}/download`.
 pub async fn link(service: &Fleet, caller: &Caller, system: Option<SystemId>, id: &str) -> Result<Link> {
     let system = systems::load(service, caller, system).await?.system;
-    let found = backups::get(&service.db, system.id, checked(id)?).await?.ok_or(Error::NotFound("backup"))?;
+    let found = backups::get(&service.db, system.id, checked(id)?)
+        .await?
+        .ok_or(Error::NotFound(ObjectKind::Backup))?;
     let settings = &service.settings;
     let life = settings.assets.download_lifetime;
     let assets = service.objects.store()?;
@@ -188,9 +190,9 @@ fn named_by(service: &Fleet, token: &str) -> Option<String> {
 
 /// `GET /downloads/{token}`: any problem with the token is reported as a missing backup.
 pub async fn read_by_token(service: &Fleet, token: &str) -> Result<(Backup, Content)> {
-    let key = named_by(service, token).ok_or(Error::NotFound("backup"))?;
+    let key = named_by(service, token).ok_or(Error::NotFound(ObjectKind::Backup))?;
     // The key names the organization too: a backup that has moved or gone meanwhile is not found.
-    let found = backups::by_object(&service.db, &key).await?.ok_or(Error::NotFound("backup"))?;
+    let found = backups::by_object(&service.db, &key).await?.ok_or(Error::NotFound(ObjectKind::Backup))?;
     read(service, found).await
 }
 

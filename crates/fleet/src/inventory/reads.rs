@@ -3,7 +3,7 @@
 
 use super::{Latest, pack};
 use crate::{Fleet, systems};
-use bailiwick_domain::{Error, Page, PageRequest, Result, SystemId, Ts};
+use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SystemId, Ts};
 use bailiwick_inventory::Severity;
 use bailiwick_platform::list_filters;
 use bailiwick_policy::Caller;
@@ -93,8 +93,9 @@ pub async fn record(
     let system = systems::load(service, caller, id).await?.system.id;
     let number = entry.parse::<i64>().ok().filter(|number| *number > 0);
     let number = number.ok_or_else(|| Error::bad_request("invalid inventory ID"))?;
-    let record =
-        reads::record(&service.db, system, number).await?.ok_or(Error::NotFound("inventory record"))?;
+    let record = reads::record(&service.db, system, number)
+        .await?
+        .ok_or(Error::NotFound(ObjectKind::InventoryRecord))?;
     let document = pack::unpack(&record.text)?;
     Ok((system, Latest { record, document }))
 }

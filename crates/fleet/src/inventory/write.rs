@@ -8,7 +8,7 @@ use crate::{
     Fleet,
     applications::{self, ReportedApplications},
 };
-use bailiwick_domain::{SystemId, Ts};
+use bailiwick_domain::{EventTopic, Happening, SystemId, Ts};
 use bailiwick_inventory::{Change, Facts, Kind, Severity};
 use bailiwick_store::{
     Tx,
@@ -93,10 +93,20 @@ struct Pending {
     changes: Vec<Change>,
 }
 
+/// What one step of a plan comes to.
+struct Planned {
+    system: SystemId,
+    /// The latest record of the system before the plan.
+    before: Option<i64>,
+    received_at: Ts,
+    /// A record to make; none for a text that came again.
+    pending: Option<Pending>,
+}
+
 /// Writes bases, records and the facts of the systems' latest ones. Returns the records with the one before each.
 async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i64>, Made, Ts)>, Failure> {
     // The steps of all plans in one list: a record to make, or none for a repeated text.
-    let mut line: Vec<(SystemId, Option<i64>, Ts, Option<Pending>)> = Vec::new();
+    let mut line: Vec<Planned> = Vec::new();
     for plan in plans {
         let mut bases = Vec::with_capacity(plan.bases.len());
         for (size, body) in plan.bases {
@@ -123,10 +133,15 @@ async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i
                 };
                 Pending { record, changes: new.diff.changes }
             });
-            line.push((plan.system, plan.latest, step.claimed.received_at, pending));
+            line.push(Planned {
+                system: plan.system,
+                before: plan.latest,
+                received_at: step.claimed.received_at,
+                pending,
+            });
         }
     }
-    let new = line.iter_mut().filter_map(|step| step.3.as_mut()).map(|pending| {
+    let new = line.iter_mut().filter_map(|planned| planned.pending.as_mut()).map(|pending| {
         let body = std::mem::take(&mut pending.record.body);
         NewRecord { body, ..pending.record.clone() }
     });
@@ -134,7 +149,7 @@ async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i
     let mut ids = inventory::add_records(tx, new).await?.into_iter();
     let (mut latest, mut again): (HashMap<SystemId, (Ts, i64)>, HashMap<i64, Ts>) = Default::default();
     let mut made = Vec::new();
-    for (system, before, received_at, pending) in line {
+    for Planned { system, before, received_at, pending } in line {
         let previous = latest.get(&system).map(|known| known.1).or(before);
         let id = match (pending, previous) {
             (Some(pending), _) => {
@@ -176,7 +191,7 @@ async fn tell(tx: &mut Tx, made: &[(Option<i64>, Made, Ts)], now: Ts) -> Result<
             }
             NewEvent {
                 at: now,
-                kind: "inventory.changed".to_owned(),
+                kind: EventTopic::Inventory.kind(Happening::Changed),
                 organization: None,
                 about: About::System(made.system),
                 object_id: made.system.to_string(),

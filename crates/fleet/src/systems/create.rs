@@ -2,7 +2,7 @@
 
 use crate::Fleet;
 use bailiwick_domain::{
-    Error, OrgId, Result, System, SystemId, Ts,
+    AuditAction, Error, Happening, OrgId, Result, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
     validate::{Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values, system_name},
 };
@@ -74,7 +74,7 @@ pub async fn create(
     created.system.rebranding = rebranding;
     store(&mut tx, &granted, &place, &created, service).await?;
     let event = audit::Event {
-        action: "system.create",
+        action: AuditAction::SystemCreate,
         object_type: "system",
         object_id: created.system.id.0,
         before: None,
@@ -84,7 +84,7 @@ pub async fn create(
         })),
     };
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    EventDraft::system("created", &created.system).write(&mut tx, now).await?;
+    EventDraft::system(Happening::Created, &created.system).write(&mut tx, now).await?;
     tx.commit().await?;
     Ok(created)
 }

@@ -1,7 +1,7 @@
 //! `GET /systems/info`: the data a system may read about itself (spec: systems-interface#info).
 
 use crate::Fleet;
-use bailiwick_domain::{Error, Result, System, Ts};
+use bailiwick_domain::{Error, ObjectKind, Result, System, Ts};
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_store::systems;
 
@@ -16,6 +16,6 @@ pub struct Info {
 
 /// Its present row; 404 when it was destroyed after the authentication.
 pub async fn info(service: &Fleet, identity: &SystemIdentity) -> Result<Info> {
-    let found = systems::get(&service.db, identity.id).await?.ok_or(Error::NotFound("system"))?;
+    let found = systems::get(&service.db, identity.id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     Ok(Info { system: found.system, organization_suspended_at: found.organization_suspended.at })
 }

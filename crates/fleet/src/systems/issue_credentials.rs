@@ -2,7 +2,7 @@
 //! (spec: systems-interface#older-paths).
 
 use crate::Fleet;
-use bailiwick_domain::{Error, Result, validate::SystemSecret};
+use bailiwick_domain::{AuditAction, Error, Happening, Result, validate::SystemSecret};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::{SystemIdentity, hash_secret};
 use bailiwick_platform::{RequestContext, audit};
@@ -39,14 +39,14 @@ pub async fn issue_credentials(
     legacy::issue(&mut tx, identity.id, &secret.public, &hash, &from, now).await?;
     let registered_at = found.system.registered_at;
     let event = audit::Event {
-        action: "system.issue_credentials",
+        action: AuditAction::SystemIssueCredentials,
         object_type: "system",
         object_id: identity.id.0,
         before: Some(json!({ "registered_at": registered_at })),
         after: Some(json!({ "registered_at": registered_at.unwrap_or(now) })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
-    EventDraft::system("secret_changed", &found.system).write(&mut tx, now).await?;
+    EventDraft::system(Happening::SecretChanged, &found.system).write(&mut tx, now).await?;
     tx.bump_auth_epoch().await?;
     tx.commit().await?;
     Ok(Issued { system_key: found.system.system_key, secret })

@@ -3,8 +3,10 @@
 
 use super::Created;
 use crate::{Fleet, backup_objects};
-use bailiwick_domain::{Error, Result, System, SystemId, Ts, validate::SystemSecret};
-use bailiwick_events::{EventDraft, emit};
+use bailiwick_domain::{
+    AuditAction, Error, Happening, ObjectKind, Result, System, SystemId, Ts, validate::SystemSecret,
+};
+use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::hash_secret;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
@@ -26,7 +28,7 @@ pub async fn suspend(
         return Err(Error::bad_request("system is already suspended"));
     }
     lifecycle::set_suspended(&mut step.tx, &step.target, Some(step.now), step.now).await?;
-    step.finish(caller, ctx, "system.suspend").await
+    step.finish(caller, ctx, AuditAction::SystemSuspend, Happening::Suspended).await
 }
 
 /// PATCH `/systems/{id}/reactivate`: clears the own suspension.
@@ -41,7 +43,7 @@ pub async fn reactivate(
         return Err(Error::bad_request("system is not suspended"));
     }
     lifecycle::set_suspended(&mut step.tx, &step.target, None, step.now).await?;
-    step.finish(caller, ctx, "system.reactivate").await
+    step.finish(caller, ctx, AuditAction::SystemReactivate, Happening::Reactivated).await
 }
 
 /// DELETE `/systems/{id}`: soft.
@@ -53,7 +55,7 @@ pub async fn delete(
 ) -> Result<()> {
     let mut step = AllowedChange::begin(service, caller, ctx, Action::Delete, id).await?;
     lifecycle::set_deleted(&mut step.tx, &step.target, Some(step.now), step.now).await?;
-    step.finish(caller, ctx, "system.delete").await
+    step.finish(caller, ctx, AuditAction::SystemDelete, Happening::Deleted).await
 }
 
 /// PATCH `/systems/{id}/restore`: registration, key, secret and suspension stay as before.
@@ -68,7 +70,7 @@ pub async fn restore(
         return Err(Error::bad_request("system is not deleted"));
     }
     lifecycle::set_deleted(&mut step.tx, &step.target, None, step.now).await?;
-    step.finish(caller, ctx, "system.restore").await
+    step.finish(caller, ctx, AuditAction::SystemRestore, Happening::Restored).await
 }
 
 /// DELETE `/systems/{id}/destroy`: permanent, for live and deleted systems.
@@ -81,7 +83,7 @@ pub async fn destroy(
     let mut step = AllowedChange::begin(service, caller, ctx, Action::Destroy, id).await?;
     backup_objects::bury_system(service, &mut step.tx, step.target.id()).await?;
     lifecycle::destroy(&mut step.tx, &step.target, &step.before, step.now).await?;
-    step.finish(caller, ctx, "system.destroy").await?;
+    step.finish(caller, ctx, AuditAction::SystemDestroy, Happening::Destroyed).await?;
     service.objects.wake();
     Ok(())
 }
@@ -103,7 +105,7 @@ pub async fn regenerate_secret(
     let hash = hash_secret(secret.secret.expose(), &*service.entropy);
     lifecycle::set_secret(&mut step.tx, &step.target, &secret.public, &hash, step.now).await?;
     let system = System { registered_at: None, updated_at: step.now, ..step.before.clone() };
-    step.finish(caller, ctx, "system.regenerate_secret").await?;
+    step.finish(caller, ctx, AuditAction::SystemRegenerateSecret, Happening::SecretChanged).await?;
     Ok(Created { system, secret })
 }
 
@@ -124,19 +126,25 @@ impl AllowedChange {
         action: Action,
         id: Option<SystemId>,
     ) -> Result<AllowedChange> {
-        let id = id.ok_or(Error::NotFound("system"))?;
+        let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
         // A caller without permission neither waits for the row nor makes others wait.
-        let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
+        let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         decide(caller, action, &found.target()).granted()?;
         ctx.check_conditions(service, &found.system)?;
         let mut tx = service.db.begin().await?;
-        let held = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
+        let held = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let target = decide(caller, action, &held.target()).granted()?;
         ctx.check_conditions(service, &held.system)?;
         Ok(AllowedChange { tx, target, before: held.system, standing: held.standing, now: service.now() })
     }
 
-    async fn finish(mut self, caller: &Caller, ctx: &RequestContext, action: &'static str) -> Result<()> {
+    async fn finish(
+        mut self,
+        caller: &Caller,
+        ctx: &RequestContext,
+        action: AuditAction,
+        happening: Happening,
+    ) -> Result<()> {
         self.tx.bump_auth_epoch().await?;
         let after = systems::get(&mut self.tx, self.target.id()).await?;
         let event = audit::Event {
@@ -147,7 +155,7 @@ impl AllowedChange {
             after: after.as_ref().map(|found| audited(&found.system)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let mut told = EventDraft::system(emit::past(emit::verb(action)), &self.before);
+        let mut told = EventDraft::system(happening, &self.before);
         if after.is_none() {
             told = told.without_subject();
         }

@@ -26,7 +26,7 @@ pub use unregister::unregister;
 pub use update::{Change, update};
 
 use crate::Fleet;
-use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
+use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
 use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
     list_filters,
@@ -140,8 +140,8 @@ pub async fn get(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Resu
 
 /// The system, if the caller may read it.
 pub async fn load(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<SystemRecord> {
-    let id = id.ok_or(Error::NotFound("system"))?;
-    let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound("system"))?;
+    let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
+    let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     decide(caller, Action::Read, &found.target()).granted()?;
     Ok(found)
 }

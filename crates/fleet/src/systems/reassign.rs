@@ -11,7 +11,9 @@ use super::{
     update::{Change, apply, check_registered, editable},
 };
 use crate::{Fleet, backup_objects};
-use bailiwick_domain::{Error, OrgId, ReassignmentId, Result, System, SystemId};
+use bailiwick_domain::{
+    AuditAction, Error, Happening, ObjectKind, OrgId, ReassignmentId, Result, System, SystemId,
+};
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{
     RequestContext, audit,
@@ -169,7 +171,7 @@ impl Work {
     async fn write(&self) -> Result<Written, Aborted> {
         let (service, id, now) = (&self.service, self.seen.id, self.service.now());
         let mut tx = service.db.begin().await?;
-        let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
+        let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let target = decide(&self.caller, Action::Update, &found.target()).granted()?;
         self.ctx.check_conditions(service, &found.system)?;
         let to = self.to.to_string();
@@ -202,9 +204,9 @@ impl Work {
         }
         reassignments::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
         transfer::enqueue(&mut tx, service, self.behind(Some(now.plus(transfer::IN_FLIGHT))), now).await?;
-        let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound("system"))?.system;
+        let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?.system;
         let event = audit::Event {
-            action: "system.reassign",
+            action: AuditAction::SystemReassign,
             object_type: "system",
             object_id: id.0,
             before: Some(before),
@@ -212,8 +214,11 @@ impl Work {
         };
         audit::record(&mut tx, now, &self.caller, &self.ctx, event).await?;
         // As it was while it could be read there.
-        EventDraft::system("left", &self.seen).left(&self.seen.organization).write(&mut tx, now).await?;
-        EventDraft::system("reassigned", &after).write(&mut tx, now).await?;
+        EventDraft::system(Happening::Left, &self.seen)
+            .left(&self.seen.organization)
+            .write(&mut tx, now)
+            .await?;
+        EventDraft::system(Happening::Reassigned, &after).write(&mut tx, now).await?;
         tx.bump_auth_epoch().await?;
         tx.commit().await?;
         Ok(Written::Moved(Box::new(after)))

@@ -2,7 +2,7 @@
 //! the right secret learns nothing.
 
 use crate::Fleet;
-use bailiwick_domain::{Error, Result, Ts, validate::SystemSecret};
+use bailiwick_domain::{Error, Happening, Result, Ts, validate::SystemSecret};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::{CredentialKey, Imported, SaltedHash, is_secret, take_over};
 use bailiwick_platform::RequestContext;
@@ -36,7 +36,7 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
     let from = ctx.client_ip.to_string();
     let mut tx = service.db.begin().await?;
     if credentials::register(&mut tx, &found, received_at, &from).await? {
-        let told = EventDraft::system_by_id("registered", found.id, &found.system_key);
+        let told = EventDraft::system_by_id(Happening::Registered, found.id, &found.system_key);
         told.write(&mut tx, received_at).await?;
         tx.commit().await?;
         return Ok(Registered { system_key: found.system_key, registered_at: received_at });

@@ -1,7 +1,7 @@
 //! `POST /systems/unregister` (spec: systems-interface#unregister).
 
 use crate::Fleet;
-use bailiwick_domain::{Error, Result};
+use bailiwick_domain::{AuditAction, Error, Happening, Result};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::{RequestContext, audit};
@@ -18,14 +18,14 @@ pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &System
     }
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
-        action: "system.unregister",
+        action: AuditAction::SystemUnregister,
         object_type: "system",
         object_id: identity.id.0,
         before: None,
         after: Some(json!({ "registered_at": null })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
-    let told = EventDraft::system_by_id("unregistered", identity.id, &identity.system_key);
+    let told = EventDraft::system_by_id(Happening::Unregistered, identity.id, &identity.system_key);
     told.write(&mut tx, now).await?;
     Ok(tx.commit().await?)
 }

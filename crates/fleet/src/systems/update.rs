@@ -3,7 +3,7 @@
 use super::{create::home, reassign};
 use crate::Fleet;
 use bailiwick_domain::{
-    Error, OrgId, Result, System, SystemId,
+    AuditAction, Error, Happening, ObjectKind, OrgId, Result, System, SystemId,
     validate::{Fields, Holder, client_keys, free_text, string_values, system_name},
 };
 use bailiwick_events::EventDraft;
@@ -34,9 +34,9 @@ pub async fn update(
     id: Option<SystemId>,
     body: impl FnOnce() -> Result<Change>,
 ) -> Result<System> {
-    let id = id.ok_or(Error::NotFound("system"))?;
+    let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
     let mut tx = service.db.begin().await?;
-    let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound("system"))?;
+    let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     let granted = decide(caller, Action::Update, &found.target()).granted()?;
     ctx.check_conditions(service, &found.system)?;
     let change = body()?;
@@ -54,14 +54,14 @@ pub async fn update(
     // The system's alerts carry its name, which is cached with the credential.
     tx.bump_auth_epoch().await?;
     let event = audit::Event {
-        action: "system.update",
+        action: AuditAction::SystemUpdate,
         object_type: "system",
         object_id: id.0,
         before: Some(before.clone()),
         after: Some(editable(&system)),
     };
     audit::record(&mut tx, system.updated_at, caller, ctx, event).await?;
-    let told = EventDraft::system("updated", &system).with_changes(&before, &editable(&system));
+    let told = EventDraft::system(Happening::Updated, &system).with_changes(&before, &editable(&system));
     told.write(&mut tx, system.updated_at).await?;
     tx.commit().await?;
     Ok(system)

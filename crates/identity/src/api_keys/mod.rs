@@ -8,7 +8,7 @@ pub(crate) use authenticate::authenticate;
 
 use crate::{Identity, credentials::hash_secret, passwords};
 use bailiwick_domain::{
-    ApiKeyId, Error, OrgType, Page, PageRequest, Result, Ts, UserId,
+    ApiKeyId, AuditAction, Error, ObjectKind, OrgType, Page, PageRequest, Result, Ts, UserId,
     validate::{self, ApiKeyToken, Fields},
 };
 use bailiwick_platform::{RequestContext, audit, list_filters};
@@ -186,8 +186,8 @@ async fn record(
     now: Ts,
 ) -> Result<()> {
     let (action, method, path) = match what {
-        Event::Created => ("api_key.create", "POST", PATH.to_owned()),
-        _ => ("api_key.revoke", "DELETE", format!("{PATH}/{}", key.id)),
+        Event::Created => (AuditAction::ApiKeyCreate, "POST", PATH.to_owned()),
+        _ => (AuditAction::ApiKeyRevoke, "DELETE", format!("{PATH}/{}", key.id)),
     };
     let event = NewEvent {
         id: service.fresh(),
@@ -228,7 +228,7 @@ pub async fn revoke(
     id: Option<ApiKeyId>,
 ) -> Result<()> {
     let user: UserId = identity(caller)?.user_id;
-    let missing = || Error::NotFound("api key");
+    let missing = || Error::NotFound(ObjectKind::ApiKey);
     let id = id.ok_or_else(missing)?;
     let mut tx = service.db.begin().await?;
     let key = api_keys::lock(&mut tx, id, user).await?.ok_or_else(missing)?;

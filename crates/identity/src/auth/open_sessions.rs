@@ -2,7 +2,7 @@
 
 use super::{Reason, revoke::revoke_chain, revoke_login_chains, revoke_user};
 use crate::Identity;
-use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
+use bailiwick_domain::{AuditAction, ChainId, Error, LoginId, ObjectKind, Result, Ts, UserId};
 use bailiwick_store::{
     Tx, audit, identities,
     oidc::logins::{self, OpenLogin},
@@ -39,18 +39,18 @@ pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> R
     let now = service.now();
     let mut tx = service.db.begin().await?;
     // Locked first, which keeps new sessions out until the transaction ends.
-    identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
+    identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     match only {
         None => revoke_user(&mut tx, now, user, None, Reason::Logout).await?,
         Some(id) if end_one(&mut tx, user, id, now).await? => {}
-        Some(_) => return Err(Error::NotFound("session")),
+        Some(_) => return Err(Error::NotFound(ObjectKind::Session)),
     }
     let entry = audit::Entry {
         at: now,
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: None,
-        action: "user.end_sessions",
+        action: AuditAction::UserEndSessions,
         object_type: "user",
         object_id: Some(user.0),
         before: None,

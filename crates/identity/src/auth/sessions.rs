@@ -10,7 +10,7 @@ use super::{
     user_object,
 };
 use crate::Identity;
-use bailiwick_domain::{ChainId, Error, LoginId, Result, Ts, UserId};
+use bailiwick_domain::{ChainId, Error, LoginId, ObjectKind, Result, Ts, UserId};
 use bailiwick_platform::keys::TokenKind;
 use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_store::{
@@ -198,7 +198,7 @@ pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
 pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound("user"))?;
+    let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     super::bearer::refuse_disabled(user.standing)?;
     let chain = fresh_chain(service, user.id, None, now, service.settings.tokens.access);
     sessions::insert(&mut tx, &chain).await?;

@@ -4,7 +4,7 @@
 use super::{argon2_secrets::Imported, hash_secret, legacy::is_legacy_id};
 use crate::Identity;
 use bailiwick_domain::{
-    Error, FieldError, Result, SystemId, Ts,
+    AuditAction, Error, FieldError, Result, SystemId, Ts,
     validate::{SystemKey, SystemSecret},
 };
 use bailiwick_platform::csv;
@@ -85,7 +85,7 @@ pub async fn forget_legacy(service: &Identity, system: Option<SystemId>) -> Resu
     let mut tx = service.db.begin().await?;
     let gone = legacy::remove(&mut tx, system).await?;
     let event = json!({ "system_id": system, "pairs": gone });
-    note(&mut tx, service.now(), "system.forget_legacy", system, event).await?;
+    note(&mut tx, service.now(), AuditAction::SystemForgetLegacy, system, event).await?;
     tx.bump_auth_epoch().await?;
     tx.commit().await?;
     Ok(gone)
@@ -204,7 +204,7 @@ async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Impor
         "system_key": row.key.as_ref().map(|(key, ..)| key.as_str()),
         "registered_at": row.registered_at,
     });
-    note(tx, now, "system.import_credentials", Some(row.system), after).await?;
+    note(tx, now, AuditAction::SystemImportCredentials, Some(row.system), after).await?;
     Ok(Ok(taken))
 }
 
@@ -212,7 +212,7 @@ async fn take(service: &Identity, tx: &mut Tx, row: &Row) -> Result<Result<Impor
 async fn note(
     tx: &mut Tx,
     now: Ts,
-    action: &str,
+    action: AuditAction,
     system: Option<SystemId>,
     after: serde_json::Value,
 ) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Consent by which a user lets others impersonate them for a while (spec: impersonation#requests-while-impersonating).
 
 use crate::{Identity, auth::invalid};
-use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_domain::{AuditAction, Error, Happening, Result, Ts, UserId};
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{
     RequestContext, audit,
@@ -57,7 +57,7 @@ pub async fn give_consent(
         let mut tx = begin(service, user).await?;
         consents::put(&mut tx, consent).await?;
         let after = json!({"expires_at": consent.expires_at});
-        finish(tx, (now, user), caller, ctx, "user.give_consent", Some(after)).await
+        finish(tx, (now, user), caller, ctx, AuditAction::UserGiveConsent, Some(after)).await
     };
     retry_on_conflict("a consent", attempt).await?;
     Ok(consent.clone())
@@ -72,7 +72,7 @@ pub async fn withdraw_consent(service: &Identity, caller: &Caller, ctx: &Request
             // No session is based on it either: an expired consent has ended by itself.
             return Ok(());
         }
-        finish(tx, (service.now(), user), caller, ctx, "user.withdraw_consent", None).await
+        finish(tx, (service.now(), user), caller, ctx, AuditAction::UserWithdrawConsent, None).await
     };
     retry_on_conflict("the withdrawal of a consent", attempt).await
 }
@@ -92,12 +92,12 @@ async fn finish(
     (now, user): (Ts, UserId),
     caller: &Caller,
     ctx: &RequestContext,
-    action: &'static str,
+    action: AuditAction,
     after: Option<Value>,
 ) -> Result<(), Aborted> {
     sessions::end(&mut tx, Which::As(user), now, Cause::Consent, None).await?;
     let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
-    let what = if event.after.is_some() { "consented" } else { "consent_withdrawn" };
+    let what = if event.after.is_some() { Happening::Consented } else { Happening::ConsentWithdrawn };
     let told =
         EventDraft::impersonation(what, user.to_string(), user).with(event.after.clone().unwrap_or_default());
     audit::record(&mut tx, now, caller, ctx, event).await?;

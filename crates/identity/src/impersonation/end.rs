@@ -6,7 +6,7 @@ use crate::{
     Identity,
     auth::{self, invalid, resume, unreadable},
 };
-use bailiwick_domain::{ChainId, Error, ImpersonationId, LoginId, Result, UserId};
+use bailiwick_domain::{AuditAction, ChainId, Error, ImpersonationId, LoginId, Result, UserId};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
@@ -77,7 +77,7 @@ async fn leave(
         return Ok(None);
     }
     let back = resume(service, &mut tx, own, login, now).await?;
-    audit::record_impersonation(&mut tx, now, ctx, &held, "impersonation.end").await?;
+    audit::record_impersonation(&mut tx, now, ctx, &held, AuditAction::ImpersonationEnd).await?;
     tx.commit().await.map_err(unreadable)?;
     Ok(Some(back))
 }

@@ -2,7 +2,7 @@
 //! impersonation#requests-while-impersonating).
 
 use crate::{Identity, auth::invalid};
-use bailiwick_domain::{Error, ImpersonationId, Page, PageRequest, Result, Ts};
+use bailiwick_domain::{Error, ImpersonationId, ObjectKind, Page, PageRequest, Result, Ts};
 use bailiwick_policy::Caller;
 use bailiwick_store::impersonation::{
     consents,
@@ -33,7 +33,7 @@ pub async fn sessions(
 /// A session in which the caller is one of the two users. `id`: none = malformed.
 pub async fn session(service: &Identity, caller: &Caller, id: Option<ImpersonationId>) -> Result<Session> {
     let user = caller.user_id().ok_or_else(invalid)?;
-    let missing = || Error::NotFound("session");
+    let missing = || Error::NotFound(ObjectKind::Session);
     let found = sessions::get(&service.db, id.ok_or_else(missing)?).await?;
     found.filter(|s| s.impersonator.id == user || s.impersonated.id == user).ok_or_else(missing)
 }

@@ -8,7 +8,7 @@ use crate::{
         user_object,
     },
 };
-use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
+use bailiwick_domain::{AuditAction, ChainId, Error, Happening, Result, Ts, UserId};
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{
     RequestContext, audit,
@@ -141,8 +141,8 @@ async fn attempt(
         action_count: 1,
     };
     sessions::insert(&mut tx, &session, (service.fresh(), service.fresh())).await?;
-    audit::record_impersonation(&mut tx, now, ctx, &session, "impersonation.start").await?;
-    let told = EventDraft::impersonation("started", session.id.to_string(), wanted);
+    audit::record_impersonation(&mut tx, now, ctx, &session, AuditAction::ImpersonationStart).await?;
+    let told = EventDraft::impersonation(Happening::Started, session.id.to_string(), wanted);
     let data = json!({"session_id": session.id, "expires_at": session.expires_at});
     told.with(data).write(&mut tx, now).await?;
     let started = started(service, session, &impersonated, &impersonator, now)?;

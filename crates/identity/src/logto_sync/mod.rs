@@ -24,8 +24,8 @@ pub use worker::{run_until_idle, start};
 
 use crate::Identity;
 use bailiwick_domain::{
-    Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId, org::SyncState,
-    validate::OWNER_USERNAME,
+    AuditAction, Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId,
+    org::SyncState, validate::OWNER_USERNAME,
 };
 use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, Refusal};
 use bailiwick_settings::{IdentityMode, Logto};
@@ -334,7 +334,7 @@ async fn record_link(service: &Identity, tx: &mut Tx, user: UserId, subject: &st
         actor_user_id: None,
         acting_for_user_id: None,
         actor_organization_id: None,
-        action: "user.link",
+        action: AuditAction::UserLink,
         object_type: "user",
         object_id: Some(user.0),
         before: None,

@@ -14,7 +14,7 @@ use super::{
     sign_in::{Denied, form_token, latest, open, request_of, take},
 };
 use crate::{Identity, auth::identity_of};
-use bailiwick_domain::{Error, LoginId, Result, Ts, UserId};
+use bailiwick_domain::{AuditAction, Error, LoginId, Result, Ts, UserId};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_store::{
     Tx,
@@ -246,7 +246,7 @@ async fn remember(
     let all = authorize::SCOPES.into_iter().filter(|s| has_scope(scope, s) || has_scope(&before, s));
     let all = all.collect::<Vec<_>>().join(" ");
     consents::put(tx, user.id, client.id(), &all, now).await?;
-    audit::record_own(tx, now, ctx, user.id, user.organization.id, "user.allow_application").await
+    audit::record_own(tx, now, ctx, user.id, user.organization.id, AuditAction::UserAllowApplication).await
 }
 
 /// The applications the user has consented to, ordered by name; clients that no longer exist are left out.
@@ -277,8 +277,15 @@ pub async fn withdraw(
     let is_third_party = clients::find(&service.settings, client_id).is_some_and(|c| !c.is_first_party());
     if was_allowed || is_third_party {
         grants::end_of_client(&mut tx, user.id, client_id, now).await?;
-        audit::record_own(&mut tx, now, ctx, user.id, user.organization.id, "user.withdraw_application")
-            .await?;
+        audit::record_own(
+            &mut tx,
+            now,
+            ctx,
+            user.id,
+            user.organization.id,
+            AuditAction::UserWithdrawApplication,
+        )
+        .await?;
         tx.commit().await?;
     }
     Ok(())

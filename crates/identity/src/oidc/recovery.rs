@@ -11,7 +11,7 @@ use crate::{
     auth::GuessTarget,
     passwords::{self, Origin},
 };
-use bailiwick_domain::{Result, UserId, fold::fold, validate};
+use bailiwick_domain::{AuditAction, Result, UserId, fold::fold, validate};
 use bailiwick_events::mail;
 use bailiwick_platform::{
     RequestContext, audit,
@@ -124,7 +124,7 @@ pub async fn reset(
         context,
         person.id,
         person.organization.id,
-        "user.reset_forgotten_password",
+        AuditAction::UserResetForgottenPassword,
     )
     .await?;
     tx.commit().await?;
@@ -186,8 +186,15 @@ pub async fn confirm(
         return Err(Denied::Gone);
     }
     recovery::verify(&mut tx, person.id).await?;
-    audit::record_own(&mut tx, now, context, person.id, person.organization.id, "user.confirm_address")
-        .await?;
+    audit::record_own(
+        &mut tx,
+        now,
+        context,
+        person.id,
+        person.organization.id,
+        AuditAction::UserConfirmAddress,
+    )
+    .await?;
     tx.commit().await?;
     Ok(())
 }

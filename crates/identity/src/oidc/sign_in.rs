@@ -14,7 +14,7 @@ use crate::{
     auth::{GuessTarget, revoke_login_chains},
     passwords::{self, Origin},
 };
-use bailiwick_domain::{Error, LoginId, Result, Ts, UserId, fold::fold, validate};
+use bailiwick_domain::{AuditAction, Error, LoginId, Result, Ts, UserId, fold::fold, validate};
 use bailiwick_platform::{
     RequestContext, audit,
     keys::{fresh_secret, token_digest},
@@ -235,7 +235,7 @@ pub async fn replace_password(
         recovery::verify(&mut tx, user).await?;
     }
     passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
-    let action = "user.replace_generated_password";
+    let action = AuditAction::UserReplaceGeneratedPassword;
     audit::record_own(&mut tx, now, context, person.id, person.organization.id, action).await?;
     let done = answer(service, &mut tx, &interaction, user, browser).await?;
     tx.commit().await?;

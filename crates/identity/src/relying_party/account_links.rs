@@ -7,7 +7,7 @@ use crate::{
     auth::{Reason, revoke_user, suspended, unreadable},
     logto_sync, upstream,
 };
-use bailiwick_domain::{Error, Result, Ts, UserId};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, Ts, UserId};
 use bailiwick_store::{
     Tx,
     audit::{self, Entry},
@@ -87,7 +87,7 @@ async fn link(
     if let Some(deleted) = deleted {
         let was = account_links::remove(&mut tx, issuer, deleted).await.map_err(unreadable)?;
         if was.is_some_and(|was| was == subject) {
-            record(&mut tx, now, actor, deleted, "user.unlink", issuer, subject).await?;
+            record(&mut tx, now, actor, deleted, AuditAction::UserUnlink, issuer, subject).await?;
         } else {
             // Another request was faster.
             drop(tx);
@@ -102,7 +102,7 @@ async fn link(
     if let Some(reason) = user.standing.suspension() {
         return Err(suspended(reason));
     }
-    record(&mut tx, now, actor, user.id, "user.link", issuer, subject).await?;
+    record(&mut tx, now, actor, user.id, AuditAction::UserLink, issuer, subject).await?;
     logto_sync::user_linked(service, &mut tx, user.id).await?;
     tx.commit().await.map_err(unreadable)?;
     logto_sync::wake(service);
@@ -131,12 +131,13 @@ async fn record(
     at: Ts,
     (actor_user_id, actor_organization_id): (Option<UserId>, Option<bailiwick_domain::OrgId>),
     user: UserId,
-    action: &str,
+    action: AuditAction,
     issuer: &str,
     subject: &str,
 ) -> Result<()> {
     let said = json!({"issuer": issuer, "subject": subject});
-    let (before, after) = if action == "user.unlink" { (Some(said), None) } else { (None, Some(said)) };
+    let (before, after) =
+        if action == AuditAction::UserUnlink { (Some(said), None) } else { (None, Some(said)) };
     let entry = Entry {
         at,
         actor_user_id,
@@ -160,13 +161,14 @@ async fn record(
 pub async fn unlink(service: &Identity, email: &str) -> Result<bool> {
     let external =
         service.external.as_ref().ok_or_else(|| Error::bad_request("identity.mode is embedded"))?;
-    let (user, _) = identities::by_email(&service.db, email).await?.ok_or(Error::NotFound("user"))?;
+    let (user, _) =
+        identities::by_email(&service.db, email).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     let mut tx = service.db.begin().await?;
     // Locked, so that no session starts at the same time.
-    identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound("user"))?;
+    identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     let (issuer, now) = (&external.settings.url, service.now());
     let Some(subject) = account_links::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };
-    record(&mut tx, now, (None, None), user.id, "user.unlink", issuer, &subject).await?;
+    record(&mut tx, now, (None, None), user.id, AuditAction::UserUnlink, issuer, &subject).await?;
     revoke_user(&mut tx, now, user.id, None, Reason::Logout).await?;
     tx.commit().await?;
     Ok(true)

@@ -32,7 +32,7 @@ fn rule(code: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bailiwick_domain::validate;
+    use bailiwick_domain::{ObjectKind, validate};
 
     #[test]
     fn every_rule_of_passwords_has_words() {
@@ -52,6 +52,6 @@ mod tests {
         }
         let error = Error::field("owner.password", "min_length");
         assert_eq!(of(&error, |key| format!("`{key}`")), "`owner.password` must have at least 12 characters");
-        assert_eq!(of(&Error::NotFound("user"), str::to_owned), "user not found");
+        assert_eq!(of(&Error::NotFound(ObjectKind::User), str::to_owned), "user not found");
     }
 }

@@ -1,23 +1,15 @@
 //! Types of settings for the places of objects and images.
 
 use super::value::{Choice, Kind, Value};
+pub use bailiwick_settings::ImageHome;
 
 /// Longest prefix, in bytes: a key may have 1024 of them at S3.
 const PREFIX_BYTES: usize = 255;
 
-/// Where images are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageStore {
-    /// In their rows.
-    Database,
-    /// In the bucket of backups.
-    Bucket,
-}
-
-impl Choice for ImageStore {
+impl Choice for ImageHome {
     const NAME: &'static str = "image store";
     const WORDS: &'static [&'static str] = &["database", "bucket"];
-    const VALUES: &'static [Self] = &[ImageStore::Database, ImageStore::Bucket];
+    const VALUES: &'static [Self] = &[ImageHome::Database, ImageHome::Bucket];
 }
 
 /// The prefix of object keys: segments of `A-Z a-z 0-9 - _ .`, which need no escaping, between slashes.

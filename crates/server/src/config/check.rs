@@ -1,6 +1,6 @@
 //! Rules over several settings, each well-formed by itself.
 
-use super::{AlertingMode, Config, HttpUrl, IdentityMode, ImageStore, Problem, clients};
+use super::{AlertingMode, Config, HttpUrl, IdentityMode, ImageHome, Problem, clients};
 use bailiwick_fleet::inventory::Rules;
 use std::{collections::HashSet, time::Duration};
 use url::Host;
@@ -139,7 +139,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     ] {
         refuse(has_bucket != is_set, &[path, "assets.bucket"], "must be set together with assets.bucket");
     }
-    let in_bucket = assets.images == ImageStore::Bucket;
+    let in_bucket = assets.images == ImageHome::Bucket;
     refuse(in_bucket && !has_bucket, &["assets.images", "assets.bucket"], "needs assets.bucket");
     let prefix = assets.prefix.is_some();
     refuse(prefix && !has_bucket, &["assets.prefix", "assets.bucket"], "needs assets.bucket");

@@ -22,7 +22,7 @@ mod value_types;
 mod tests;
 
 pub use alerting::{AllowedHost, TimeZone};
-pub use assets::{ImageStore, KeyPrefix};
+pub use assets::{ImageHome, KeyPrefix};
 pub(crate) use check::inventory_rules;
 pub use products::RebrandableProduct;
 pub use render::{effective, reference, schema};
@@ -37,12 +37,12 @@ pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
 pub use value_types::{
     AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-    LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
+    LogFilter, LogFormat, Network, Origin, Ratio, RouterKind, Secret, Security, Word,
 };
 
 use bailiwick_settings::Client;
 use sources::Entry;
-use std::{fmt, net::IpAddr};
+use std::fmt;
 
 /// The configuration file that is read from the working directory if it exists.
 pub const DEFAULT_FILE: &str = "bailiwick.toml";
@@ -282,16 +282,6 @@ impl Config {
     /// The address of the user interface, without a trailing slash: `app_url`, or the public address.
     pub fn app_url(&self) -> String {
         self.general.app_url.as_ref().map_or_else(|| self.public_url(), |url| url.as_str().to_owned())
-    }
-
-    /// Whether the public address is this machine's own (spec: openid-provider#endpoints).
-    pub fn public_url_is_loopback(&self) -> bool {
-        match url::Url::parse(&self.public_url()).ok().as_ref().and_then(url::Url::host) {
-            Some(url::Host::Domain(name)) => name == "localhost",
-            Some(url::Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
-            Some(url::Host::Ipv6(ip)) => IpAddr::V6(ip).is_loopback(),
-            None => false,
-        }
     }
 
     /// The address of the database: `database.url`, or the SQLite file in the data directory.

@@ -2,13 +2,13 @@
 
 use super::{
     alerting::{AllowedHost, TimeZone},
-    assets::{ImageStore, KeyPrefix},
+    assets::{ImageHome, KeyPrefix},
     products::RebrandableProduct,
     section::section,
     value::Size,
     value_types::{
         AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-        LogFilter, LogFormat, MailSecurity, Network, Origin, Ratio, RouterKind, Secret, Word,
+        LogFilter, LogFormat, Network, Origin, Ratio, RouterKind, Secret, Security, Word,
     },
 };
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
@@ -346,7 +346,7 @@ section! {
     Assets in "assets", keys "assets.";
     /// Where files of rebranding and pictures of users are kept that are uploaded from now on: `database`, or `bucket`,
     /// that of `assets.bucket`. What is there already stays where it is until `bailiwick assets move` (docs/rebranding.md).
-    images: ImageStore = "database";
+    images: ImageHome = "database";
     /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.
     directory: Option<PathBuf>;
     /// Name of a bucket to use in the place of files. Its owner should have unfinished uploads removed after a day.
@@ -391,7 +391,7 @@ section! {
     port: NonZeroU32 = "587", older "SMTP_PORT";
     /// `starttls` (never without it; on port 465, where TLS comes first, that), `tls` from the first byte, or `none` for a
     /// relay on the same machine. The older name also takes `true` (`starttls`) and `false` (`none`).
-    tls: MailSecurity = "starttls", older "SMTP_TLS";
+    tls: Security = "starttls", older "SMTP_TLS";
     /// A file with the certificate (PEM) of an authority to believe besides those of the system.
     ca_file: Option<PathBuf>;
     /// Account at the server; none = no sign-in.

@@ -3,6 +3,7 @@
 use super::value::{Choice, Form, Kind, Value};
 use bailiwick_identity::oidc::clients::problem_of_address;
 use bailiwick_settings::CatalogueEntry;
+pub use bailiwick_settings::{ImpersonationScope, RouterKind, Security};
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -348,30 +349,10 @@ impl Choice for AlertingMode {
     const VALUES: &'static [Self] = &[AlertingMode::Embedded, AlertingMode::Remote];
 }
 
-/// Whether the hierarchy limits impersonation (spec: authorization#impersonation).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImpersonationScope {
-    /// Nothing: the consent takes its place.
-    Consent,
-    /// The user must be in the impersonator's hierarchy.
-    Hierarchy,
-}
-
 impl Choice for ImpersonationScope {
     const NAME: &'static str = "impersonation scope";
     const WORDS: &'static [&'static str] = &["consent", "hierarchy"];
     const VALUES: &'static [Self] = &[ImpersonationScope::Consent, ImpersonationScope::Hierarchy];
-}
-
-/// The kind of remote alert router (spec: alert-router#remote-interface).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouterKind {
-    /// Grafana Mimir.
-    Mimir,
-    /// Cortex.
-    Cortex,
-    /// A single-tenant Prometheus Alertmanager.
-    Plain,
 }
 
 impl Choice for RouterKind {
@@ -380,21 +361,10 @@ impl Choice for RouterKind {
     const VALUES: &'static [Self] = &[RouterKind::Mimir, RouterKind::Cortex, RouterKind::Plain];
 }
 
-/// How the conversation with the mail server is protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MailSecurity {
-    /// STARTTLS, never without; on port 465 TLS from the first byte.
-    StartTls,
-    /// TLS from the first byte.
-    Tls,
-    /// Not at all.
-    None,
-}
-
-impl Choice for MailSecurity {
+impl Choice for Security {
     const NAME: &'static str = "mail security";
     const WORDS: &'static [&'static str] = &["starttls", "tls", "none"];
-    const VALUES: &'static [Self] = &[MailSecurity::StartTls, MailSecurity::Tls, MailSecurity::None];
+    const VALUES: &'static [Self] = &[Security::StartTls, Security::Tls, Security::None];
 }
 
 /// How log lines look.

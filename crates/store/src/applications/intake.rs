@@ -9,7 +9,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{
-    ApplicationId, OrgId, SystemId, Ts,
+    ApplicationId, EventTopic, Happening, OrgId, SystemId, Ts,
     fold::{fold, fold_start},
 };
 use serde_json::json;
@@ -25,8 +25,6 @@ const KNOWN: &str = "SELECT system_id, module_id, instance_of, name, source, dis
 
 /// Most rows of one statement; they are cut into powers of two, so that there are few different texts.
 const ROWS: usize = 64;
-/// The event of an application that is new or back.
-const FOUND: &str = "found";
 /// Most characters of a version: it is part of index keys.
 const VERSION_CHARS: usize = 255;
 
@@ -136,7 +134,7 @@ async fn tell(tx: &mut Tx, changed: &[(ApplicationId, &Host, &Row)], now: Ts) ->
         let id = ids.get(&(host.id.0, row.seen.module_id.clone()))?;
         Some(NewEvent {
             at: now,
-            kind: format!("application.{}", row.told?),
+            kind: EventTopic::Application.kind(row.told?),
             organization: Some(host.home),
             about: About::System(host.id),
             object_id: id.to_string(),
@@ -245,7 +243,7 @@ struct Row {
     is_dismissed: bool,
     is_changed: bool,
     /// Its event.
-    told: Option<&'static str>,
+    told: Option<Happening>,
 }
 
 impl Row {
@@ -253,7 +251,7 @@ impl Row {
         if self.is_dismissed {
             (self.is_dismissed, self.deleted_at) = (false, None);
             (self.updated_at, self.is_changed) = (now, true);
-            self.told = Some(FOUND);
+            self.told = Some(Happening::Found);
         }
     }
 
@@ -277,7 +275,7 @@ impl Row {
         let like_before = Seen { inventory_data: self.seen.inventory_data.clone(), ..was };
         if is_back || like_before != self.seen {
             self.updated_at = now;
-            self.told = Some(if is_back { FOUND } else { "updated" });
+            self.told = Some(if is_back { Happening::Found } else { Happening::Updated });
         }
         (self.deleted_at, self.is_dismissed, self.is_changed) = (None, false, true);
     }
@@ -287,7 +285,7 @@ impl Row {
         if self.deleted_at.is_none() {
             (self.deleted_at, self.updated_at) = (Some(times.received_at), times.now);
             self.is_changed = true;
-            self.told = Some("gone");
+            self.told = Some(Happening::Gone);
         }
         if self.is_dismissed {
             (self.is_dismissed, self.is_changed) = (false, true);
@@ -312,7 +310,7 @@ fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
                     deleted_at: None,
                     is_dismissed: false,
                     is_changed: true,
-                    told: Some(FOUND),
+                    told: Some(Happening::Found),
                     seen,
                 };
                 rows.insert(row.seen.module_id.clone(), row);

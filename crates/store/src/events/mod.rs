@@ -23,7 +23,7 @@ use crate::{
     StoreError, Tx,
     sql::{Column, Q, ROWS, push_rows},
 };
-use bailiwick_domain::{OrgId, SystemId, Ts, UserId};
+use bailiwick_domain::{EventKind, OrgId, SystemId, Ts, UserId};
 use serde_json::Value;
 
 /// In the subject, a placeholder for the id of the system, which is known when the event is numbered.
@@ -35,7 +35,7 @@ pub struct NewEvent {
     /// When.
     pub at: Ts,
     /// Its type: `system.created`.
-    pub kind: String,
+    pub kind: EventKind,
     /// The organization that owns the event's object; none = the organization of the system or user at this moment.
     /// Events of an organization that no longer exists when they are numbered are dropped.
     pub organization: Option<OrgId>,
@@ -81,7 +81,7 @@ pub async fn write(tx: &mut Tx, events: &[NewEvent]) -> Result<(), StoreError> {
         };
         let columns = vec![
             ("at", Column::times(each().map(|e| e.at))),
-            ("type", Column::texts(each().map(|e| e.kind.as_str()))),
+            ("type", Column::Texts(each().map(|e| Some(e.kind.to_string())).collect())),
             ("o", Column::SomeIds(each().map(|e| e.organization.map(|o| o.0)).collect())),
             ("object_id", Column::texts(each().map(|e| e.object_id.as_str()))),
             ("subject", Column::Texts(each().map(|e| e.subject.clone()).collect())),

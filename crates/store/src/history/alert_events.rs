@@ -1,12 +1,12 @@
 //! Events of alerts that begin to fire and end, written with the rows of the history. A refresh is no event.
 
-use super::{NAME_CHARS, Write, word};
+use super::{NAME_CHARS, Write};
 use crate::{
     StoreError, Tx,
     alert_rows::AlertKey,
     events::{self, About, NewEvent, SYSTEM},
 };
-use bailiwick_domain::Ts;
+use bailiwick_domain::{EventTopic, Happening, Ts};
 use serde_json::json;
 
 /// The data of an alert's event.
@@ -49,7 +49,7 @@ fn short(text: &str) -> String {
 pub(super) fn event(is_open: bool, told: &AlertFacts<'_>) -> NewEvent {
     NewEvent {
         at: told.at,
-        kind: format!("alert.{}", word(is_open)),
+        kind: EventTopic::Alert.kind(if is_open { Happening::Firing } else { Happening::Resolved }),
         organization: Some(told.key.0),
         about: About::SystemKey(told.system_key.to_owned()),
         object_id: told.key.1.clone(),

@@ -12,7 +12,9 @@ use crate::{
     time::TsCodec,
     tree::subtree_column,
 };
-use bailiwick_domain::{ChainId, ImpersonationId, LoginId, OrgId, OrgType, Page, PageRequest, Ts, UserId};
+use bailiwick_domain::{
+    ChainId, EventTopic, Happening, ImpersonationId, LoginId, OrgId, OrgType, Page, PageRequest, Ts, UserId,
+};
 use bailiwick_policy::Path;
 use serde_json::json;
 use sqlx::FromRow;
@@ -387,7 +389,7 @@ fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
     let user = UserId(*user);
     NewEvent {
         at: at.0,
-        kind: "impersonation.ended".to_owned(),
+        kind: EventTopic::Impersonation.kind(Happening::Ended),
         organization: None,
         about: About::User(user),
         object_id: id.to_string(),
