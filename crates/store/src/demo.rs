@@ -22,9 +22,11 @@ use sqlx::AssertSqlSafe;
 use std::{collections::BTreeMap, sync::Arc};
 use uuid::Uuid;
 
-pub(crate) const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
+const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
      WHERE organization_id = ? AND deleted_at IS NULL ORDER BY created_at, id LIMIT 1";
-pub(crate) const VAT_TAKEN: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations WHERE vat_key = ?";
+const VAT_TAKEN: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations WHERE vat_key = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OWNER_USER, VAT_TAKEN];
 
 /// An organization and its place. Its own marks are those without `by`.
 #[derive(Clone, Debug)]

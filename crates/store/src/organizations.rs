@@ -44,7 +44,7 @@ macro_rules! columns {
     };
 }
 pub(crate) const COLUMNS: &str = columns!();
-pub(crate) const GET: &str = concat!(
+const GET: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE o.id = ?"
@@ -52,27 +52,29 @@ pub(crate) const GET: &str = concat!(
 const PLACES: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id IN (";
-pub(crate) const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
+const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id = ?";
 /// Top-down, so that it waits for a transaction that marks an organization above before that one rewrites the rows
 /// below.
-pub(crate) const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by \
+const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by \
     FROM organizations WHERE id IN (?, ?, ?) \
     ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END [[FOR SHARE||]]";
-pub(crate) const LOCK: &str =
+const LOCK: &str =
     "SELECT name, description, vat, custom_data FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
-pub(crate) const INSERT: &str = "INSERT INTO organizations (id, type, parent_id, p2, p3, name, name_key, description, \
+const INSERT: &str = "INSERT INTO organizations (id, type, parent_id, p2, p3, name, name_key, description, \
     description_key, description_order, vat, vat_key, custom_data, search_key, created_by, creator_user_id, \
     creator_org_id, creator_key, created_at, updated_at, eff_suspended_at, eff_suspended_by, eff_deleted_at, \
     eff_deleted_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-pub(crate) const INSERT_COUNTS: &str =
+const INSERT_COUNTS: &str =
     "INSERT INTO organization_counts (organization_id, systems, users) VALUES (?, 0, 0)";
-pub(crate) const UPDATE: &str = "UPDATE organizations SET name = ?, name_key = ?, description = ?, description_key = ?, \
+const UPDATE: &str = "UPDATE organizations SET name = ?, name_key = ?, description = ?, description_key = ?, \
     description_order = ?, vat = ?, vat_key = ?, custom_data = ?, search_key = ?, updated_at = ?, updated_by_org_id = ? WHERE id = ?";
 pub(crate) const OWNER: &str = "SELECT id FROM organizations WHERE type = 'owner'";
-pub(crate) const ADD_USERS: &str =
-    "UPDATE organization_counts SET users = users + ? WHERE organization_id = ?";
+const ADD_USERS: &str = "UPDATE organization_counts SET users = users + ? WHERE organization_id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, PLACE, LOCK_PATH, LOCK, INSERT, INSERT_COUNTS, UPDATE, OWNER, ADD_USERS];
 
 #[derive(sqlx::FromRow)]
 pub(crate) struct Row {
