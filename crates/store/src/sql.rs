@@ -12,7 +12,7 @@ mod fixed;
 mod ids;
 mod table;
 
-pub(crate) use fixed::statements;
+pub(crate) use fixed::{assignments, names, placeholders, statements, values};
 pub(crate) use ids::padded;
 pub(crate) use table::{Column, ROWS, push_rows};
 

@@ -154,5 +154,5 @@ async fn record(
     };
     audit::record(tx, now, caller, ctx, event).await?;
     let what = emit::past(to.action().verb());
-    Ok(EventDraft::organization(what, after.org_type, after.id, &after.name).write(tx, now).await?)
+    Ok(EventDraft::organization(what, after.org_type, after.id, &after.details.name).write(tx, now).await?)
 }

@@ -101,7 +101,10 @@ async fn attempt(
     EventDraft::organization_gone("left", &before, detached_from).write(&mut tx, now).await?;
     let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
     let subject = format!("/distributors/{seen}");
-    EventDraft::organization("promoted", FAMILY, seen, &before.name).at(subject).write(&mut tx, now).await?;
+    EventDraft::organization("promoted", FAMILY, seen, &before.details.name)
+        .at(subject)
+        .write(&mut tx, now)
+        .await?;
     tx.commit().await?;
     logto_sync::wake(service);
     Ok(Promotion { organization, detached_from, parent: owner, numbers })
