@@ -5,6 +5,7 @@ use crate::App;
 use bailiwick_directory::organizations::alert_tenants;
 use bailiwick_domain::{
     AuditAction, Error, ObjectKind, OrgId, OrgType, Result, UserId,
+    org::Details,
     validate::{self, Email, Fields},
 };
 use bailiwick_identity::{auth, logto_sync, passwords};
@@ -84,8 +85,7 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
     let organization = organizations::NewOrganization {
         id: app.fresh(),
         org_type: OrgType::Owner,
-        name: app.settings.owner.organization.clone(),
-        description: String::new(),
+        details: Details::new(app.settings.owner.organization.clone(), ""),
         vat: None,
         custom_data: Map::new(),
         created_by: None,
@@ -94,7 +94,7 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
     organizations::insert(&mut tx, None, &organization).await?;
     alert_tenants::queue(app, &mut tx, organization.id, organization.org_type).await?;
     logto_sync::organization_created(app, &mut tx, organization.id).await?;
-    let created = json!({"name": organization.name, "type": "owner"});
+    let created = json!({"name": organization.details.name, "type": "owner"});
     record(app, &mut tx, (AuditAction::OwnerOrganizationCreate, "organization"), organization.id.0, created)
         .await?;
     insert_owner_user(app, &mut tx, organization.id, user, password).await?;

@@ -218,10 +218,10 @@ async fn root(service: &Fleet) -> Result<Root> {
         name,
         email,
         organization_id: Some(id),
-        organization_name: owner.name.clone(),
+        organization_name: owner.details.name.clone(),
         on_behalf_of: false,
     };
-    Ok(Root { id, name: owner.name, admin: Admin::new(admin)? })
+    Ok(Root { id, name: owner.details.name, admin: Admin::new(admin)? })
 }
 
 fn summarize(tree: &Tree) -> Summary {

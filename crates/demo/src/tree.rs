@@ -7,7 +7,7 @@ use super::{
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Result, Ts,
     id::uuid_v7,
-    org::{Creator, Mark, SyncState},
+    org::{Creator, Details, Mark, SyncState},
 };
 use bailiwick_policy::Path;
 use bailiwick_store::demo::snapshot_text;
@@ -313,8 +313,7 @@ impl Tree {
             id: node.path.id,
             org_type: node.org_type,
             parent_id: Some(self.nodes[node.parent].path.id),
-            name: node.name.clone(),
-            description,
+            details: Details::new(node.name.clone(), description),
             vat: Some(node.vat.clone()),
             custom_data: custom_data.as_object().cloned().unwrap_or_default(),
             created_at: node.created_at,

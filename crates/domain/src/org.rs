@@ -119,6 +119,22 @@ impl Mark {
     }
 }
 
+/// What people write of an organization beside its free data. A further field of this kind is added here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Details {
+    /// At most 255 characters, not blank.
+    pub name: String,
+    /// `""` when absent.
+    pub description: String,
+}
+
+impl Details {
+    /// With nothing but a name and a description.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Details {
+        Details { name: name.into(), description: description.into() }
+    }
+}
+
 /// An organization with its effective state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Organization {
@@ -128,10 +144,8 @@ pub struct Organization {
     pub org_type: OrgType,
     /// None only for the owner.
     pub parent_id: Option<OrgId>,
-    /// At most 255 characters, not blank.
-    pub name: String,
-    /// `""` when absent.
-    pub description: String,
+    /// What people write of it.
+    pub details: Details,
     /// As sent; none only for the owner.
     pub vat: Option<String>,
     /// Client keys only.

@@ -32,7 +32,7 @@ impl EventDraft {
 
     /// Of an organization that was removed or has moved out of reach, for the one that was above it.
     pub fn organization_gone(what: Happening, gone: &Organization, above: OrgId) -> EventDraft {
-        let mut told = EventDraft::organization(what, gone.org_type, gone.id, &gone.name);
+        let mut told = EventDraft::organization(what, gone.org_type, gone.id, &gone.details.name);
         told.0.organization = Some(above);
         told.without_subject()
     }

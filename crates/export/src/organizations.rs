@@ -6,7 +6,7 @@ use crate::{
     table::csv,
     text::{cut, minute, second, second_or_empty},
 };
-use bailiwick_domain::Ts;
+use bailiwick_domain::{Ts, org::Details};
 
 /// Columns of the CSV.
 const HEADER: [&str; 6] =
@@ -17,10 +17,8 @@ const DESCRIPTION: usize = 60;
 /// An organization as an export shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Name.
-    pub name: String,
-    /// `""` when absent.
-    pub description: String,
+    /// What people write of it.
+    pub details: Details,
     /// VAT number.
     pub vat: Option<String>,
     /// The object that other answers show, as JSON text; empty = none.
@@ -40,8 +38,8 @@ pub struct Row {
 pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
     csv(HEADER, rows, |row| {
         [
-            row.name.as_str().into(),
-            row.description.as_str().into(),
+            row.details.name.as_str().into(),
+            row.details.description.as_str().into(),
             row.custom_data.as_str().into(),
             second(row.created_at).into(),
             second(row.updated_at).into(),
@@ -63,9 +61,9 @@ pub fn report(
     rows: impl ExactSizeIterator<Item = Row>,
 ) -> Result<Vec<u8>, Fault> {
     draw(faces, cover, &FORM, rows, |row, card| {
-        card.heading(0..2, row.name.as_str());
+        card.heading(0..2, row.details.name.as_str());
         card.value(2, 0, "Created At", minute(row.created_at));
-        describe(&row.description, card);
+        describe(&row.details.description, card);
         card.value(1, 1, "VAT", row.vat.as_deref().filter(|vat| !vat.is_empty()).unwrap_or("N/A"));
     })
 }

@@ -1,13 +1,12 @@
 //! Properties of every PDF: 7-bit, the same for the same input, with as many pages as it states.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use bailiwick_domain::Ts;
+use bailiwick_domain::{Ts, org::Details};
 use bailiwick_export::{Cover, Faces, organizations};
 
 fn row(name: &str) -> organizations::Row {
     organizations::Row {
-        name: name.to_owned(),
-        description: "Описание 日本語 😀 e\u{301}\u{0}".repeat(9),
+        details: Details::new(name, "Описание 日本語 😀 e\u{301}\u{0}".repeat(9)),
         vat: None,
         custom_data: "{}".to_owned(),
         created_at: Ts(1_772_100_930_000_000),

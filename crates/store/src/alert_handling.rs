@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const REMOVE_OF_SYSTEM: &str =
-    "DELETE FROM alert_assignments WHERE organization_id = ? AND system_key = ?";
-pub(crate) const PURGE: &str = "DELETE FROM alert_activity WHERE id [[= ANY(ARRAY(||IN (]]SELECT a.id FROM alert_activity a \
+const REMOVE_OF_SYSTEM: &str = "DELETE FROM alert_assignments WHERE organization_id = ? AND system_key = ?";
+const PURGE: &str = "DELETE FROM alert_activity WHERE id [[= ANY(ARRAY(||IN (]]SELECT a.id FROM alert_activity a \
      WHERE a.created_at < ? ORDER BY a.created_at LIMIT ?[[))||)]]";
-pub(crate) const COUNT_OLD: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_activity WHERE created_at < ?";
+const COUNT_OLD: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_activity WHERE created_at < ?";
 
 #[derive(FromRow)]
 struct Ended {
@@ -105,25 +104,38 @@ pub struct Doing {
     pub at: Ts,
 }
 
-pub(crate) const RECORD: &str = "INSERT INTO alert_activity (organization_id, fingerprint, action, actor_user_id, \
+const RECORD: &str = "INSERT INTO alert_activity (organization_id, fingerprint, action, actor_user_id, \
      actor_name, silence_id, details, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-pub(crate) const SILENCED: &str = "SELECT a.fingerprint FROM alert_activity a WHERE a.organization_id = ? \
+const SILENCED: &str = "SELECT a.fingerprint FROM alert_activity a WHERE a.organization_id = ? \
      AND a.silence_id = ? ORDER BY a.id DESC LIMIT 1";
-pub(crate) const EVENTS: &str = "SELECT a.id, a.action, a.actor_user_id, a.actor_name, a.silence_id, a.details, \
+const EVENTS: &str = "SELECT a.id, a.action, a.actor_user_id, a.actor_name, a.silence_id, a.details, \
      a.created_at FROM alert_activity a WHERE a.organization_id = ? AND a.fingerprint = ? \
      ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
-pub(crate) const FIRING: &str = "SELECT h.system_key FROM alert_history h WHERE h.organization_id = ? \
+const FIRING: &str = "SELECT h.system_key FROM alert_history h WHERE h.organization_id = ? \
      AND h.fingerprint = ? AND h.status = 'firing'";
-pub(crate) const FIRING_NOW: &str = "SELECT h.system_key FROM alert_history h WHERE h.organization_id = ? \
+const FIRING_NOW: &str = "SELECT h.system_key FROM alert_history h WHERE h.organization_id = ? \
      AND h.fingerprint = ? AND h.status = 'firing' AND (h.expires_at >= ? OR (h.expires_at >= ? AND h.expires_at <= ?))";
-pub(crate) const ASSIGNED: &str = "SELECT assigned_user_id, assigned_user_name FROM alert_assignments WHERE organization_id = ? AND fingerprint = ?";
-pub(crate) const ASSIGN: &str = "INSERT INTO alert_assignments (organization_id, fingerprint, system_key, \
+const ASSIGNED: &str = "SELECT assigned_user_id, assigned_user_name FROM alert_assignments WHERE organization_id = ? AND fingerprint = ?";
+const ASSIGN: &str = "INSERT INTO alert_assignments (organization_id, fingerprint, system_key, \
      assigned_user_id, assigned_user_name, assigned_user_key, assigned_user_org_id, assigned_user_org_name, assigned_at) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
      system_key = excluded.system_key, assigned_user_id = excluded.assigned_user_id, \
      assigned_user_name = excluded.assigned_user_name, assigned_user_key = excluded.assigned_user_key, \
      assigned_user_org_id = excluded.assigned_user_org_id, assigned_user_org_name = excluded.assigned_user_org_name, \
      assigned_at = excluded.assigned_at";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    REMOVE_OF_SYSTEM,
+    PURGE,
+    COUNT_OLD,
+    RECORD,
+    SILENCED,
+    EVENTS,
+    FIRING,
+    FIRING_NOW,
+    ASSIGNED,
+    ASSIGN
+];
 
 /// The assignee of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]

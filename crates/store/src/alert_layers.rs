@@ -15,19 +15,18 @@ use sqlx::FromRow;
 use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
-pub(crate) const GET: &str = "SELECT organization_id, layer, updated_by_user_id, updated_by_name, updated_at \
+const GET: &str = "SELECT organization_id, layer, updated_by_user_id, updated_by_name, updated_at \
      FROM alert_layers WHERE organization_id = ?";
-pub(crate) const PUT: &str = "INSERT INTO alert_layers \
+const PUT: &str = "INSERT INTO alert_layers \
      (organization_id, layer, updated_by_user_id, updated_by_name, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) \
      ON CONFLICT (organization_id) DO UPDATE SET layer = excluded.layer, \
      updated_by_user_id = excluded.updated_by_user_id, updated_by_name = excluded.updated_by_name, \
      updated_at = excluded.updated_at";
-pub(crate) const AFTER: &str = "SELECT organization_id, layer, updated_by_user_id, updated_by_name, updated_at \
+const AFTER: &str = "SELECT organization_id, layer, updated_by_user_id, updated_by_name, updated_at \
      FROM alert_layers WHERE organization_id > ? ORDER BY organization_id LIMIT 100";
-pub(crate) const REPLACE: &str =
-    "UPDATE alert_layers SET layer = ? WHERE organization_id = ? AND updated_at = ?";
-pub(crate) const REMOVE: &str = "DELETE FROM alert_layers WHERE organization_id = ?";
-pub(crate) const CHAIN: &str = "SELECT o.id, o.p2, o.p3, o.name, o.type, \
+const REPLACE: &str = "UPDATE alert_layers SET layer = ? WHERE organization_id = ? AND updated_at = ?";
+const REMOVE: &str = "DELETE FROM alert_layers WHERE organization_id = ?";
+const CHAIN: &str = "SELECT o.id, o.p2, o.p3, o.name, o.type, \
      (o.eff_suspended_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL) AS is_silent, \
      l.layer, l.updated_by_user_id, l.updated_by_name, l.updated_at \
      FROM organizations o LEFT JOIN alert_layers l ON l.organization_id = o.id \
@@ -37,7 +36,10 @@ pub(crate) const CHAIN: &str = "SELECT o.id, o.p2, o.p3, o.name, o.type, \
 const LIVE: &str = "SELECT l.organization_id, l.layer FROM alert_layers l \
      JOIN organizations o ON o.id = l.organization_id \
      WHERE o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND l.organization_id IN (";
-pub(crate) const EPOCH: &str = "SELECT n FROM alert_config_epoch WHERE id = 1";
+const EPOCH: &str = "SELECT n FROM alert_config_epoch WHERE id = 1";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, PUT, AFTER, REPLACE, REMOVE, CHAIN, EPOCH];
 
 /// A layer as it is stored.
 #[derive(Clone, Debug, PartialEq)]

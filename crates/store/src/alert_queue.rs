@@ -14,7 +14,7 @@ use sqlx::FromRow;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-pub(crate) const PUT: &str = "INSERT INTO alert_queue \
+const PUT: &str = "INSERT INTO alert_queue \
      (organization_id, fingerprint, system_key, payload, attempts, next_attempt_at, queued_at, claimed_until) \
      VALUES (?, ?, ?, [[CAST(? AS jsonb)||?]], 0, ?, ?, NULL) ON CONFLICT (organization_id, fingerprint) DO UPDATE SET \
      payload = excluded.payload, system_key = excluded.system_key, attempts = 0, \
@@ -29,26 +29,28 @@ macro_rules! tenants {
          ORDER BY n.organization_id, n.next_attempt_at LIMIT 1) FROM t WHERE t.o IS NOT NULL) "
     };
 }
-pub(crate) const DUE: &str = concat!(
+const DUE: &str = concat!(
     tenants!(),
     "SELECT t.o, (SELECT q.next_attempt_at FROM alert_queue q WHERE q.organization_id = t.o AND q.next_attempt_at <= ? \
      AND (q.claimed_until IS NULL OR q.claimed_until <= ? OR q.claimed_until > ?) \
      ORDER BY q.organization_id, q.next_attempt_at LIMIT 1) FROM t WHERE t.o IS NOT NULL"
 );
-pub(crate) const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attempts = attempts + 1 \
+const CLAIM: &str = "UPDATE alert_queue SET claimed_until = ?, attempts = attempts + 1 \
      WHERE organization_id = ? AND [[ctid = ANY(ARRAY(SELECT ctid||fingerprint IN (SELECT fingerprint]] FROM alert_queue \
      WHERE organization_id = ? AND next_attempt_at <= ? \
      AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY organization_id, next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
      RETURNING fingerprint, CAST(payload AS TEXT) AS payload, attempts";
-pub(crate) const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
+const EXPIRE: &str = "DELETE FROM alert_queue WHERE queued_at < ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE alert_queue SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
-pub(crate) const REMOVE_OF_SYSTEM: &str =
-    "DELETE FROM alert_queue WHERE organization_id = ? AND system_key = ?";
-pub(crate) const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
+const REMOVE_OF_SYSTEM: &str = "DELETE FROM alert_queue WHERE organization_id = ? AND system_key = ?";
+const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
      WHERE organization_id = ? AND system_key = ?), (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue \
      WHERE organization_id = ?)";
-pub(crate) const TENANTS: &str = concat!(tenants!(), "SELECT t.o FROM t WHERE t.o IS NOT NULL");
+const TENANTS: &str = concat!(tenants!(), "SELECT t.o FROM t WHERE t.o IS NOT NULL");
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![PUT, DUE, CLAIM, EXPIRE, RELEASE_ALL, REMOVE_OF_SYSTEM, COUNTS, TENANTS];
 
 /// An alert to store.
 #[derive(Clone, Debug, PartialEq, Eq)]

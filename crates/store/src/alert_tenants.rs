@@ -13,26 +13,29 @@ use bailiwick_domain::{OrgId, OrgType, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, pushed_at = ?, checked_at = ?, \
+const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, pushed_at = ?, checked_at = ?, \
      next_attempt_at = CASE WHEN wanted = ? THEN NULL ELSE next_attempt_at END \
      WHERE organization_id = ? AND claimed_until = ?";
-pub(crate) const POSTPONE: &str = "UPDATE alert_tenants SET claimed_until = NULL, problem = ?, \
+const POSTPONE: &str = "UPDATE alert_tenants SET claimed_until = NULL, problem = ?, \
      next_attempt_at = CASE WHEN wanted = ? THEN ? ELSE next_attempt_at END \
      WHERE organization_id = ? AND claimed_until = ?";
-pub(crate) const FORGET: &str =
+const FORGET: &str =
     "DELETE FROM alert_tenants WHERE organization_id = ? AND wanted = ? AND claimed_until = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE alert_tenants SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 /// One tenant that the router does not know, unless it is already queued or was pushed a moment ago.
-pub(crate) const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, \
+const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, \
      queued_at) SELECT o.id, 1, FALSE, 0, ?, ? FROM organizations o WHERE o.id = ? \
      ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, attempts = 0, \
      next_attempt_at = excluded.next_attempt_at, queued_at = excluded.queued_at \
      WHERE alert_tenants.next_attempt_at IS NULL AND (alert_tenants.pushed_at IS NULL OR alert_tenants.pushed_at <= ?)";
 
-pub(crate) const READ_BACK: &str = "UPDATE alert_tenants SET checked_at = ? WHERE organization_id [[= ANY(ARRAY(||IN (]] \
+const READ_BACK: &str = "UPDATE alert_tenants SET checked_at = ? WHERE organization_id [[= ANY(ARRAY(||IN (]] \
      SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at IS NULL AND t.is_gone = FALSE \
      AND t.checked_at <= ? ORDER BY t.checked_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] RETURNING organization_id";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![FINISH, POSTPONE, FORGET, RELEASE_ALL, LOST, READ_BACK];
 
 /// Which tenants.
 #[derive(Clone, Copy, Debug)]

@@ -145,33 +145,35 @@ macro_rules! columns {
     };
 }
 
-pub(crate) const BY_PUBLIC: &str = concat!(
+const BY_PUBLIC: &str = concat!(
     "SELECT k.id AS key_id, k.name AS key_name, k.secret_hash, k.mode, k.expires_at, k.last_used_at, k.revoked_at, ",
     user_columns!(),
     " FROM api_keys k JOIN users u ON u.id = k.user_id JOIN organizations o ON o.id = u.organization_id \
      WHERE k.key_public = ?"
 );
 
-pub(crate) const OF_USER: &str = concat!(
+const OF_USER: &str = concat!(
     columns!(),
     " WHERE k.user_id = ? AND ((k.revoked_at IS NULL AND k.expires_at > ?) OR k.id IN ( \
      SELECT n.id FROM api_keys n WHERE n.user_id = ? ORDER BY n.created_at DESC, n.id DESC LIMIT ?)) \
      ORDER BY k.created_at DESC, k.id DESC"
 );
 
-pub(crate) const ONE_OF_USER: &str =
-    concat!(columns!(), " WHERE k.id = ? AND k.user_id = ? [[FOR UPDATE OF k||]]");
+const ONE_OF_USER: &str = concat!(columns!(), " WHERE k.id = ? AND k.user_id = ? [[FOR UPDATE OF k||]]");
 
-pub(crate) const COUNT_ACTIVE: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM api_keys \
+const COUNT_ACTIVE: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM api_keys \
      WHERE user_id = ? AND revoked_at IS NULL AND expires_at > ?";
 
-pub(crate) const INSERT: &str = "INSERT INTO api_keys (id, user_id, name, key_public, secret_hash, mode, expires_at, \
+const INSERT: &str = "INSERT INTO api_keys (id, user_id, name, key_public, secret_hash, mode, expires_at, \
      created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 
-pub(crate) const REVOKE: &str = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL";
+const REVOKE: &str = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL";
 
-pub(crate) const NOTE_USE: &str = "UPDATE api_keys SET last_used_at = ?, last_used_ip = ? \
+const NOTE_USE: &str = "UPDATE api_keys SET last_used_at = ?, last_used_ip = ? \
      WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![BY_PUBLIC, OF_USER, ONE_OF_USER, COUNT_ACTIVE, INSERT, REVOKE, NOTE_USE];
 
 /// The key with this lookup part and its owner: the one read of a request with an API key.
 pub async fn by_public(on: impl Into<On<'_>>, public: &str) -> Result<Option<Presented>, StoreError> {

@@ -33,24 +33,34 @@ macro_rules! listed {
 }
 pub(crate) use listed;
 
-pub(crate) const GET: &str = concat!(
+const GET: &str = concat!(
     "SELECT ",
     row_columns!(),
     " FROM applications a JOIN systems s ON s.id = a.system_id JOIN organizations h ON h.id = a.home_id \
      LEFT JOIN application_hosts t ON t.system_id = a.system_id LEFT JOIN organizations g ON g.id = a.organization_id \
      WHERE a.id = ?"
 );
-pub(crate) const BY_MODULE: &str = "SELECT id FROM applications WHERE system_id = ? AND module_id = ?";
-pub(crate) const HOLD_SYSTEM: &str = "SELECT id FROM systems WHERE id = ? [[FOR UPDATE||]]";
-pub(crate) const SET_NOTES: &str = "UPDATE applications SET notes = ?, updated_at = ? WHERE id = ?";
-pub(crate) const SET_DELETED: &str =
+const BY_MODULE: &str = "SELECT id FROM applications WHERE system_id = ? AND module_id = ?";
+const HOLD_SYSTEM: &str = "SELECT id FROM systems WHERE id = ? [[FOR UPDATE||]]";
+const SET_NOTES: &str = "UPDATE applications SET notes = ?, updated_at = ? WHERE id = ?";
+const SET_DELETED: &str =
     "UPDATE applications SET deleted_at = ?, is_dismissed = TRUE, updated_at = ? WHERE id = ?";
-pub(crate) const ASSIGN: &str =
-    "UPDATE applications SET organization_id = ?, status = ?, updated_at = ? WHERE id = ?";
+const ASSIGN: &str = "UPDATE applications SET organization_id = ?, status = ?, updated_at = ? WHERE id = ?";
 /// Makes the next document count as changed even if its text is the same, unless the one before it listed nothing.
-pub(crate) const FORGET_DIGEST: &str =
+const FORGET_DIGEST: &str =
     "UPDATE application_hosts SET digest = NULL WHERE system_id = ? AND digest <> [[CAST('' AS bytea)||X'']]";
-pub(crate) const RENAME_HOST: &str = "UPDATE application_hosts SET name_key = ? WHERE system_id = ?";
+const RENAME_HOST: &str = "UPDATE application_hosts SET name_key = ? WHERE system_id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    GET,
+    BY_MODULE,
+    HOLD_SYSTEM,
+    SET_NOTES,
+    SET_DELETED,
+    ASSIGN,
+    FORGET_DIGEST,
+    RENAME_HOST
+];
 
 /// The application, whatever its state; the caller decides whether it may be seen.
 pub async fn get(on: impl Into<On<'_>>, id: ApplicationId) -> Result<Option<ApplicationRecord>, StoreError> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const INSERT: &str = "INSERT INTO audit_log \
+const INSERT: &str = "INSERT INTO audit_log \
     (at, actor_user_id, acting_for_user_id, actor_organization_id, action, object_type, object_id, before, after, request_id) \
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
@@ -79,8 +79,9 @@ pub async fn record_of_all(tx: &mut Tx, entry: Entry<'_>, objects: &[Uuid]) -> R
     Ok(())
 }
 
-pub(crate) const IS_RECORDED: &str =
-    "SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE object_id = ? AND action = ?";
+const IS_RECORDED: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM audit_log WHERE object_id = ? AND action = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![INSERT, IS_RECORDED];
 
 /// Whether this was done to the object before.
 pub async fn is_recorded(tx: &mut Tx, object: Uuid, action: AuditAction) -> Result<bool, StoreError> {

@@ -15,13 +15,15 @@ macro_rules! of_living {
     };
 }
 
-pub(crate) const ETAG: &str = concat!("SELECT a.etag", of_living!());
-pub(crate) const IMAGE: &str = concat!("SELECT a.image, a.etag, a.object_key, a.object_size", of_living!());
-pub(crate) const HOLD_OBJECT: &str = "SELECT object_key FROM avatars WHERE user_id = ? [[FOR UPDATE||]]";
-pub(crate) const PUT: &str = "INSERT INTO avatars (user_id, image, object_key, object_size, etag, updated_at) \
+const ETAG: &str = concat!("SELECT a.etag", of_living!());
+const IMAGE: &str = concat!("SELECT a.image, a.etag, a.object_key, a.object_size", of_living!());
+const HOLD_OBJECT: &str = "SELECT object_key FROM avatars WHERE user_id = ? [[FOR UPDATE||]]";
+const PUT: &str = "INSERT INTO avatars (user_id, image, object_key, object_size, etag, updated_at) \
      VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (user_id) DO UPDATE SET image = excluded.image, \
      object_key = excluded.object_key, object_size = excluded.object_size, etag = excluded.etag, \
      updated_at = excluded.updated_at";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![ETAG, IMAGE, HOLD_OBJECT, PUT];
 
 /// The entity tag of a picture, without reading the picture.
 pub async fn etag(on: impl Into<On<'_>>, user: UserId) -> Result<Option<String>, StoreError> {

@@ -25,17 +25,18 @@ macro_rules! columns {
     };
 }
 
-pub(crate) const LIST: &str = concat!(columns!(), "WHERE system_id = ? ORDER BY uploaded_at DESC, id DESC");
-pub(crate) const GET: &str = concat!(columns!(), "WHERE id = ?");
-pub(crate) const BY_OBJECT: &str = concat!(columns!(), "WHERE object_key = ?");
-pub(crate) const INSERT: &str = "INSERT INTO backups (id, system_id, organization_id, object_key, filename, size, sha256, \
+const LIST: &str = concat!(columns!(), "WHERE system_id = ? ORDER BY uploaded_at DESC, id DESC");
+const GET: &str = concat!(columns!(), "WHERE id = ?");
+const BY_OBJECT: &str = concat!(columns!(), "WHERE object_key = ?");
+const INSERT: &str = "INSERT INTO backups (id, system_id, organization_id, object_key, filename, size, sha256, \
      mimetype, uploaded_at, uploaded_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-pub(crate) const REMOVE: &str = "DELETE FROM backups WHERE id = ?";
-pub(crate) const RELOCATE: &str = "UPDATE backups SET organization_id = ?, object_key = ? WHERE id = ?";
-pub(crate) const USED: &str =
-    "SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM backups WHERE organization_id = ?";
-pub(crate) const HOLD_ORGANIZATION: &str =
-    "SELECT id FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
+const REMOVE: &str = "DELETE FROM backups WHERE id = ?";
+const RELOCATE: &str = "UPDATE backups SET organization_id = ?, object_key = ? WHERE id = ?";
+const USED: &str = "SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM backups WHERE organization_id = ?";
+const HOLD_ORGANIZATION: &str = "SELECT id FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![LIST, GET, BY_OBJECT, INSERT, REMOVE, RELOCATE, USED, HOLD_ORGANIZATION];
 
 /// A stored backup.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,24 +29,34 @@ macro_rules! set_back {
         )
     };
 }
-pub(crate) const JOBS: &str =
-    set_back!("jobs", "id", "next_at", " AND ended_at IS NULL", "ended_at, next_at");
-pub(crate) const INVENTORY: &str =
+const JOBS: &str = set_back!("jobs", "id", "next_at", " AND ended_at IS NULL", "ended_at, next_at");
+const INVENTORY: &str =
     set_back!("inventory_queue", "id", "next_at", " AND [[||+]]quarantined_at IS NULL", "next_at");
-pub(crate) const HELD_ALERTS: &str =
+const HELD_ALERTS: &str =
     set_back!("alert_queue", "organization_id, fingerprint", "next_attempt_at", "", "next_attempt_at");
-pub(crate) const CONFIGURATIONS: &str =
+const CONFIGURATIONS: &str =
     set_back!("alert_tenants", "organization_id", "next_attempt_at", "", "next_attempt_at");
-pub(crate) const LOGTO: &str = set_back!("logto_outbox", "issuer, kind, object_id", "next_at", "", "next_at");
-pub(crate) const SUBSCRIPTIONS: &str = set_back!("event_subscriptions", "id", "next_at", "", "next_at");
-pub(crate) const EVENTS: &str = set_back!(
+const LOGTO: &str = set_back!("logto_outbox", "issuer, kind, object_id", "next_at", "", "next_at");
+const SUBSCRIPTIONS: &str = set_back!("event_subscriptions", "id", "next_at", "", "next_at");
+const EVENTS: &str = set_back!(
     "event_deliveries",
     "subscription_id, event_seq",
     "next_at",
     " AND state = 'pending'",
     "next_at"
 );
-pub(crate) const RETENTION: &str = set_back!("retention", "id", "next_at", "", "next_at");
+const RETENTION: &str = set_back!("retention", "id", "next_at", "", "next_at");
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    JOBS,
+    INVENTORY,
+    HELD_ALERTS,
+    CONFIGURATIONS,
+    LOGTO,
+    SUBSCRIPTIONS,
+    EVENTS,
+    RETENTION
+];
 
 /// The longest postponement of each kind of work.
 #[derive(Clone, Copy, Debug)]

@@ -25,17 +25,20 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-pub(crate) const BY_PUBLIC: &str = concat!("SELECT ", columns!(), " WHERE s.secret_public = ?");
-pub(crate) const REGISTER: &str = "UPDATE systems SET registered_at = ?, registered_from = ?, \
+const BY_PUBLIC: &str = concat!("SELECT ", columns!(), " WHERE s.secret_public = ?");
+const REGISTER: &str = "UPDATE systems SET registered_at = ?, registered_from = ?, \
      authenticated_at = NULL, updated_at = ? WHERE id = ? AND secret_hash = ? AND registered_at IS NULL \
      AND deleted_at IS NULL AND suspended_at IS NULL AND EXISTS (SELECT 1 FROM organizations o \
      WHERE o.id = systems.organization_id AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL)";
-pub(crate) const FIRST_CALL: &str = "UPDATE systems SET authenticated_at = ? \
+const FIRST_CALL: &str = "UPDATE systems SET authenticated_at = ? \
      WHERE id = ? AND registered_at = ? AND authenticated_at IS NULL";
 
 /// No secret hashes to an empty text, so none fits any more.
-pub(crate) const UNREGISTER: &str = "UPDATE systems SET registered_at = NULL, registered_from = NULL, \
+const UNREGISTER: &str = "UPDATE systems SET registered_at = NULL, registered_from = NULL, \
      authenticated_at = NULL, secret_hash = '', updated_at = ? WHERE id = ? AND registered_at IS NOT NULL";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![BY_PUBLIC, REGISTER, FIRST_CALL, UNREGISTER];
 
 /// A system as its credential sees it.
 #[derive(Clone, Debug, PartialEq)]

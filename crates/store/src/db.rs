@@ -126,13 +126,15 @@ pub enum Tx {
     Lite(Transaction<'static, Sqlite>, Arc<Epoch>, EpochsMoved),
 }
 
-pub(crate) const MOVE_ALERT_CONFIG: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
+const MOVE_ALERT_CONFIG: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
 /// A number is never used twice, even when a crash or a failover takes the database back to an earlier state: otherwise
 /// a process that has read the lost number would take its cached entries for valid again. On SQLite, the process that
 /// has read it ends with the database.
-pub(crate) const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
+const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
      [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] \
      WHERE id = 1 RETURNING n";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![MOVE_ALERT_CONFIG, MOVE_AUTH];
 
 /// The epochs a transaction moves.
 #[derive(Debug)]

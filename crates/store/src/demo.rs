@@ -22,9 +22,11 @@ use sqlx::AssertSqlSafe;
 use std::{collections::BTreeMap, sync::Arc};
 use uuid::Uuid;
 
-pub(crate) const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
+const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
      WHERE organization_id = ? AND deleted_at IS NULL ORDER BY created_at, id LIMIT 1";
-pub(crate) const VAT_TAKEN: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations WHERE vat_key = ?";
+const VAT_TAKEN: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations WHERE vat_key = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OWNER_USER, VAT_TAKEN];
 
 /// An organization and its place. Its own marks are those without `by`.
 #[derive(Clone, Debug)]
@@ -76,6 +78,7 @@ enum Kind {
     Json,
 }
 
+#[derive(Clone)]
 struct Column<T> {
     name: &'static str,
     kind: Kind,
@@ -94,22 +97,25 @@ mod applications;
 
 pub use applications::{KindCount, PlacedApplication, add_application_counts, insert_applications};
 
+macro_rules! of_details {
+    ($($kind:ident $name:literal = |$details:ident| $value:expr;)+) => {
+        columns! { PlacedOrganization;
+            $($kind $name = |row| { let $details = &row.organization.details; $value };)+
+        }
+    };
+}
+const DETAILS: Columns<PlacedOrganization> = organizations::kept_details!(of_details);
+
 const ORGANIZATIONS: Columns<PlacedOrganization> = columns! { PlacedOrganization;
     Id "id" = |r| r.organization.id;
     Text "type" = |r| r.organization.org_type.as_str();
     Id "parent_id" = |r| r.organization.parent_id;
     Id "p2" = |r| r.path.p2;
     Id "p3" = |r| r.path.p3;
-    Text "name" = |r| &r.organization.name;
-    Text "name_key" = |r| fold(&r.organization.name);
-    Text "description" = |r| &r.organization.description;
-    Text "description_key" = |r| fold(&r.organization.description);
-    Text "description_order" = |r| fold_start(&r.organization.description);
     TextOrNull "vat" = |r| r.organization.vat.as_deref();
     TextOrNull "vat_key" = |r| r.organization.vat.as_deref().map(Vat::key_of);
     Json "custom_data" = |r| Value::Object(r.organization.custom_data.clone());
-    Text "search_key" = |r| organizations::search_key(
-        &r.organization.name, &r.organization.description, &r.organization.custom_data);
+    Text "search_key" = |r| organizations::search_key(&r.organization.details, &r.organization.custom_data);
     Json "created_by" = |r| snapshot(r.organization.created_by.as_ref())?;
     Id "creator_user_id" = |r| r.organization.created_by.as_ref().and_then(|c| c.user_id);
     Id "creator_org_id" = |r| r.organization.created_by.as_ref().and_then(|c| c.organization_id);
@@ -230,7 +236,7 @@ pub async fn is_vat_taken(on: impl Into<On<'_>>, vat: &str) -> Result<bool, Stor
 
 /// Stores organizations, parents before children.
 pub async fn insert_organizations(tx: &mut Tx, rows: &[PlacedOrganization]) -> Result<(), StoreError> {
-    insert(tx, "organizations", ORGANIZATIONS, rows).await
+    insert(tx, "organizations", &[ORGANIZATIONS, DETAILS].concat(), rows).await
 }
 
 /// Stores users.
@@ -272,7 +278,7 @@ pub async fn add_counts(tx: &mut Tx, counts: &BTreeMap<OrgId, (u64, u64)>) -> Re
     Ok(())
 }
 
-async fn insert<T>(tx: &mut Tx, table: &str, columns: Columns<T>, rows: &[T]) -> Result<(), StoreError> {
+async fn insert<T>(tx: &mut Tx, table: &str, columns: &[Column<T>], rows: &[T]) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -286,14 +292,14 @@ async fn insert<T>(tx: &mut Tx, table: &str, columns: Columns<T>, rows: &[T]) ->
     Ok(())
 }
 
-fn names<T>(columns: Columns<T>) -> String {
+fn names<T>(columns: &[Column<T>]) -> String {
     columns.iter().map(|c| c.name).collect::<Vec<_>>().join(", ")
 }
 
 async fn insert_values<T>(
     tx: &mut Tx,
     table: &str,
-    columns: Columns<T>,
+    columns: &[Column<T>],
     rows: &[T],
 ) -> Result<(), StoreError> {
     let marks = vec!["?"; columns.len()].join(", ");
@@ -310,7 +316,7 @@ async fn insert_values<T>(
 async fn insert_columns<T>(
     tx: &mut Tx,
     table: &str,
-    columns: Columns<T>,
+    columns: &[Column<T>],
     rows: &[T],
 ) -> Result<(), StoreError> {
     let read = |(i, column): (usize, &Column<T>)| match column.kind {

@@ -9,7 +9,7 @@ use bailiwick_domain::{SystemId, Ts};
 /// Heartbeats of a group on PostgreSQL: one text whatever their number. Keys that have vanished are left out. Systems
 /// counted as something other than active are noted ([`status_counts`](crate::systems::status_counts)) in the same
 /// statement, because only its own writes are known to be the newest version of a row.
-pub(crate) const BEAT: &str = "[[WITH beat AS (||]]INSERT INTO system_activity (system_id, last_heartbeat) \
+const BEAT: &str = "[[WITH beat AS (||]]INSERT INTO system_activity (system_id, last_heartbeat) \
      SELECT v.system_id, v.at FROM [[unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at)\
      ||(SELECT ? AS system_id, ? AS at) v]] JOIN systems s ON s.id = v.system_id WHERE 1 = 1 \
      ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
@@ -17,16 +17,18 @@ pub(crate) const BEAT: &str = "[[WITH beat AS (||]]INSERT INTO system_activity (
      [[ RETURNING system_id, counted) INSERT INTO system_unsettled (system_id) SELECT b.system_id FROM beat b \
      WHERE b.counted <> 1 ON CONFLICT (system_id) DO NOTHING||]]";
 /// Stored on the wide row, once in a system's life: so systems without a heartbeat are an index range.
-pub(crate) const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
+const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
      FROM unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at) WHERE systems.id = v.system_id\
      ||? WHERE id = ?]] AND first_heartbeat_at IS NULL";
-pub(crate) const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) \
+const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) \
      SELECT v.system_id, v.received_at, v.latest_id FROM \
      [[unnest(?::uuid[], ?::timestamptz[], ?::bigint[]) AS v (system_id, received_at, latest_id)\
      ||(SELECT ? AS system_id, ? AS received_at, ? AS latest_id) v]] WHERE 1 = 1 \
      ON CONFLICT (system_id) DO UPDATE SET latest_inventory_id = excluded.latest_inventory_id, last_inventory = \
      CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
      ELSE excluded.last_inventory END";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![BEAT, FIRST, NOTE_INVENTORY];
 
 /// Stores heartbeats, each system at most once; times never move back. Systems that do not exist are left out.
 pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {

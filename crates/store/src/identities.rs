@@ -142,7 +142,7 @@ struct LoginRow {
     password_generated_at: Option<TsCodec>,
 }
 
-pub(crate) const GET: &str = concat!(
+const GET: &str = concat!(
     "SELECT ",
     user_columns!(),
     " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ?"
@@ -150,39 +150,49 @@ pub(crate) const GET: &str = concat!(
 
 // A sign-in writes the user, so it locks the row as a writer at once: two that share the lock first would wait for each
 // other.
-pub(crate) const GET_FOR_LOGIN: &str = concat!(
+const GET_FOR_LOGIN: &str = concat!(
     "SELECT ",
     user_columns!(),
     " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ? \
      [[FOR NO KEY UPDATE OF u FOR SHARE OF o||]]"
 );
 
-pub(crate) const GET_STEADY: &str = concat!(
+const GET_STEADY: &str = concat!(
     "SELECT ",
     user_columns!(),
     " FROM users u JOIN organizations o ON o.id = u.organization_id WHERE u.id = ? [[FOR SHARE OF u, o||]]"
 );
 
-pub(crate) const BY_EMAIL: &str = concat!(
+const BY_EMAIL: &str = concat!(
     "SELECT ",
     user_columns!(),
     ", u.password_hash, u.password_generated_at FROM users u JOIN organizations o ON o.id = u.organization_id \
      WHERE u.email_key = ? AND u.deleted_at IS NULL"
 );
 
-pub(crate) const BY_USERNAME: &str = concat!(
+const BY_USERNAME: &str = concat!(
     "SELECT ",
     user_columns!(),
     ", u.password_hash, u.password_generated_at FROM users u JOIN organizations o ON o.id = u.organization_id \
      WHERE u.username_key = ?"
 );
 
-pub(crate) const PASSWORD: &str = "SELECT password_hash, password_generated_at FROM users WHERE id = ?";
+const PASSWORD: &str = "SELECT password_hash, password_generated_at FROM users WHERE id = ?";
 
-pub(crate) const SET_PASSWORD: &str =
-    "UPDATE users SET password_hash = ?, password_generated_at = ? WHERE id = ?";
+const SET_PASSWORD: &str = "UPDATE users SET password_hash = ?, password_generated_at = ? WHERE id = ?";
 
-pub(crate) const STAMP_LOGIN: &str = "UPDATE users SET latest_login_at = ? WHERE id = ?";
+const STAMP_LOGIN: &str = "UPDATE users SET latest_login_at = ? WHERE id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    GET,
+    GET_FOR_LOGIN,
+    GET_STEADY,
+    BY_EMAIL,
+    BY_USERNAME,
+    PASSWORD,
+    SET_PASSWORD,
+    STAMP_LOGIN
+];
 
 async fn user(q: Q, on: impl Into<On<'_>>) -> Result<Option<Identified>, StoreError> {
     q.optional::<UserRow>(on).await?.map(UserRow::into_identified).transpose()

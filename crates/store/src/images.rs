@@ -9,15 +9,15 @@ use crate::{
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
 use uuid::Uuid;
 
-pub(crate) const REFERS: &str = "SELECT 1 AS one FROM rebranding_assets WHERE object_key = ? \
+const REFERS: &str = "SELECT 1 AS one FROM rebranding_assets WHERE object_key = ? \
      UNION ALL SELECT 1 FROM avatars WHERE object_key = ?";
-pub(crate) const TAKE_OF_USER: &str = "DELETE FROM avatars WHERE user_id = ? RETURNING object_key";
-pub(crate) const ANY_OBJECT: &str = "SELECT 1 AS one WHERE \
+const TAKE_OF_USER: &str = "DELETE FROM avatars WHERE user_id = ? RETURNING object_key";
+const ANY_OBJECT: &str = "SELECT 1 AS one WHERE \
      EXISTS (SELECT 1 FROM rebranding_assets WHERE object_key IS NOT NULL) \
      OR EXISTS (SELECT 1 FROM avatars WHERE object_key IS NOT NULL)";
-pub(crate) const COUNT_ROWS: &str = "SELECT (SELECT COUNT(*) FROM rebranding_assets WHERE object_key IS NULL) \
+const COUNT_ROWS: &str = "SELECT (SELECT COUNT(*) FROM rebranding_assets WHERE object_key IS NULL) \
      + (SELECT COUNT(*) FROM avatars WHERE object_key IS NULL)";
-pub(crate) const COUNT_OBJECTS: &str = "SELECT (SELECT COUNT(*) FROM rebranding_assets WHERE object_key IS NOT NULL) \
+const COUNT_OBJECTS: &str = "SELECT (SELECT COUNT(*) FROM rebranding_assets WHERE object_key IS NOT NULL) \
      + (SELECT COUNT(*) FROM avatars WHERE object_key IS NOT NULL)";
 
 macro_rules! files {
@@ -38,18 +38,33 @@ macro_rules! pictures {
         )
     };
 }
-pub(crate) const FILES_IN_ROWS: &str = files!("object_key IS NULL");
-pub(crate) const FILES_IN_OBJECTS: &str = files!("object_key IS NOT NULL");
-pub(crate) const PICTURES_IN_ROWS: &str = pictures!("object_key IS NULL");
-pub(crate) const PICTURES_IN_OBJECTS: &str = pictures!("object_key IS NOT NULL");
-pub(crate) const FILE_BYTES: &str = "SELECT bytes FROM rebranding_assets WHERE organization_id = ? AND product_id = ? \
+const FILES_IN_ROWS: &str = files!("object_key IS NULL");
+const FILES_IN_OBJECTS: &str = files!("object_key IS NOT NULL");
+const PICTURES_IN_ROWS: &str = pictures!("object_key IS NULL");
+const PICTURES_IN_OBJECTS: &str = pictures!("object_key IS NOT NULL");
+const FILE_BYTES: &str = "SELECT bytes FROM rebranding_assets WHERE organization_id = ? AND product_id = ? \
      AND asset = ? AND sha256 = ? AND object_key IS NULL";
-pub(crate) const PICTURE_BYTES: &str =
-    "SELECT image FROM avatars WHERE user_id = ? AND etag = ? AND object_key IS NULL";
-pub(crate) const MOVE_FILE: &str = "UPDATE rebranding_assets SET bytes = ?, object_key = ?, object_size = ? \
+const PICTURE_BYTES: &str = "SELECT image FROM avatars WHERE user_id = ? AND etag = ? AND object_key IS NULL";
+const MOVE_FILE: &str = "UPDATE rebranding_assets SET bytes = ?, object_key = ?, object_size = ? \
      WHERE organization_id = ? AND product_id = ? AND asset = ? AND sha256 = ? AND COALESCE(object_key, '') = ?";
-pub(crate) const MOVE_PICTURE: &str = "UPDATE avatars SET image = ?, object_key = ?, object_size = ? \
+const MOVE_PICTURE: &str = "UPDATE avatars SET image = ?, object_key = ?, object_size = ? \
      WHERE user_id = ? AND etag = ? AND COALESCE(object_key, '') = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    REFERS,
+    TAKE_OF_USER,
+    ANY_OBJECT,
+    COUNT_ROWS,
+    COUNT_OBJECTS,
+    FILES_IN_ROWS,
+    FILES_IN_OBJECTS,
+    PICTURES_IN_ROWS,
+    PICTURES_IN_OBJECTS,
+    FILE_BYTES,
+    PICTURE_BYTES,
+    MOVE_FILE,
+    MOVE_PICTURE
+];
 
 /// Where bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

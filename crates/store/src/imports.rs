@@ -4,14 +4,17 @@ use crate::{StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{Ts, UserId};
 use uuid::Uuid;
 
-pub(crate) const INSERT: &str =
+const INSERT: &str =
     "INSERT INTO import_sessions (id, user_id, family, content, size, created_at) VALUES (?, ?, ?, ?, ?, ?)";
-pub(crate) const KEEP_LATEST: &str = "DELETE FROM import_sessions WHERE user_id = ? AND id NOT IN ( \
+const KEEP_LATEST: &str = "DELETE FROM import_sessions WHERE user_id = ? AND id NOT IN ( \
     SELECT id FROM import_sessions WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT ?)";
-pub(crate) const LOCK: &str = "SELECT id, user_id, family, content, size, created_at FROM import_sessions \
+const LOCK: &str = "SELECT id, user_id, family, content, size, created_at FROM import_sessions \
     WHERE id = ? [[FOR UPDATE||]]";
-pub(crate) const REMOVE: &str = "DELETE FROM import_sessions WHERE id = ?";
-pub(crate) const PURGE: &str = "DELETE FROM import_sessions WHERE created_at < ?";
+const REMOVE: &str = "DELETE FROM import_sessions WHERE id = ?";
+const PURGE: &str = "DELETE FROM import_sessions WHERE created_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![INSERT, KEEP_LATEST, LOCK, REMOVE, PURGE];
 
 /// A file that waits to be confirmed.
 #[derive(Clone, Debug, PartialEq)]

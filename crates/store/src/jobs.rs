@@ -9,25 +9,28 @@ use bailiwick_domain::{JobId, Ts};
 use serde_json::Value;
 use uuid::Uuid;
 
-pub(crate) const ENQUEUE: &str = "INSERT INTO jobs (id, kind, key, payload, attempts, next_at, created_at) \
+const ENQUEUE: &str = "INSERT INTO jobs (id, kind, key, payload, attempts, next_at, created_at) \
     VALUES (?, ?, ?, ?, 0, ?, ?) \
     ON CONFLICT (kind, key) WHERE key IS NOT NULL DO UPDATE SET \
     payload = excluded.payload, attempts = 0, next_at = excluded.next_at, claimed_until = NULL, last_error = NULL, \
     ended_at = NULL";
-pub(crate) const CLAIM: &str = "UPDATE jobs SET claimed_until = ?, attempts = attempts + 1 WHERE id [[= ANY(ARRAY(||IN (]]\
+const CLAIM: &str = "UPDATE jobs SET claimed_until = ?, attempts = attempts + 1 WHERE id [[= ANY(ARRAY(||IN (]]\
     SELECT id FROM jobs WHERE kind = ? AND ended_at IS NULL AND next_at <= ? \
     AND (claimed_until IS NULL OR claimed_until <= ? OR claimed_until > ?) ORDER BY kind, next_at, id LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
     RETURNING id, kind, key, payload, attempts, claimed_until";
-pub(crate) const FINISH: &str = "DELETE FROM jobs WHERE id = ? AND claimed_until = ?";
-pub(crate) const POSTPONE: &str =
+const FINISH: &str = "DELETE FROM jobs WHERE id = ? AND claimed_until = ?";
+const POSTPONE: &str =
     "UPDATE jobs SET claimed_until = NULL, next_at = ?, last_error = ? WHERE id = ? AND claimed_until = ?";
 
-pub(crate) const END: &str = "UPDATE jobs SET claimed_until = NULL, ended_at = ?, last_error = ?, payload = ? \
+const END: &str = "UPDATE jobs SET claimed_until = NULL, ended_at = ?, last_error = ?, payload = ? \
     WHERE id = ? AND claimed_until = ?";
 pub(crate) const RELEASE_ALL: &str = "UPDATE jobs SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
-pub(crate) const TAKE_BACK: &str =
+const TAKE_BACK: &str =
     "DELETE FROM jobs WHERE kind = ? AND key = ? AND attempts = 0 AND claimed_until IS NULL";
-pub(crate) const PURGE_ENDED: &str = "DELETE FROM jobs WHERE ended_at < ?";
+const PURGE_ENDED: &str = "DELETE FROM jobs WHERE ended_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![ENQUEUE, CLAIM, FINISH, POSTPONE, END, RELEASE_ALL, TAKE_BACK, PURGE_ENDED];
 
 /// A job to enqueue.
 #[derive(Clone, Debug)]

@@ -15,11 +15,13 @@ pub(crate) fn latest(now: Ts, until: Ts) -> Ts {
     until.plus(until.since(now)).plus(SKEW)
 }
 
-pub(crate) const TAKE: &str = "INSERT INTO leases (name, holder, until) VALUES (?, ?, ?) \
+const TAKE: &str = "INSERT INTO leases (name, holder, until) VALUES (?, ?, ?) \
      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until \
      WHERE leases.until <= ? OR leases.until > ? OR leases.holder = excluded.holder";
-pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE name = ? AND holder = ?";
-pub(crate) const GIVE_BACK: &str = "DELETE FROM leases WHERE name = ? AND holder = ? AND until > ?";
+const RELEASE: &str = "DELETE FROM leases WHERE name = ? AND holder = ?";
+const GIVE_BACK: &str = "DELETE FROM leases WHERE name = ? AND holder = ? AND until > ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![TAKE, RELEASE, GIVE_BACK];
 
 /// Takes or renews a lease until `until`; false when another process holds it.
 pub async fn take(db: &Db, name: &str, holder: Uuid, now: Ts, until: Ts) -> Result<bool, StoreError> {

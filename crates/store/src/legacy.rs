@@ -13,26 +13,29 @@ use bailiwick_domain::{System, SystemId, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const BY_ID: &str = concat!(
+const BY_ID: &str = concat!(
     "SELECT ",
     columns!(", l.secret_hash AS legacy_hash"),
     " JOIN legacy_credentials l ON l.system_id = s.id WHERE l.legacy_id = ?"
 );
-pub(crate) const HOLD: &str = "SELECT system_id FROM legacy_credentials WHERE system_id = ? [[FOR UPDATE||]]";
-pub(crate) const PUT: &str = "INSERT INTO legacy_credentials (system_id, legacy_id, secret_hash, created_at) \
+const HOLD: &str = "SELECT system_id FROM legacy_credentials WHERE system_id = ? [[FOR UPDATE||]]";
+const PUT: &str = "INSERT INTO legacy_credentials (system_id, legacy_id, secret_hash, created_at) \
      VALUES (?, ?, ?, ?) ON CONFLICT (system_id) DO UPDATE SET legacy_id = excluded.legacy_id, \
      secret_hash = excluded.secret_hash, created_at = excluded.created_at";
-pub(crate) const REMOVE: &str = "DELETE FROM legacy_credentials WHERE system_id = ?";
-pub(crate) const REMOVE_ALL: &str = "DELETE FROM legacy_credentials";
-pub(crate) const ADOPT: &str = "UPDATE systems SET system_key = ?, search_key = ?, secret_public = ?, secret_hash = ?, \
+const REMOVE: &str = "DELETE FROM legacy_credentials WHERE system_id = ?";
+const REMOVE_ALL: &str = "DELETE FROM legacy_credentials";
+const ADOPT: &str = "UPDATE systems SET system_key = ?, search_key = ?, secret_public = ?, secret_hash = ?, \
      updated_at = ? WHERE id = ? AND registered_at IS NULL";
-pub(crate) const REPLACE_HASH: &str = "UPDATE systems SET secret_hash = ? WHERE id = ? AND secret_hash = ?";
+const REPLACE_HASH: &str = "UPDATE systems SET secret_hash = ? WHERE id = ? AND secret_hash = ?";
 /// The registration counts as used, so that it cannot be repeated.
-pub(crate) const ISSUE: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, \
+const ISSUE: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, \
      registered_at = COALESCE(registered_at, ?), registered_from = COALESCE(registered_from, ?), \
      authenticated_at = ?, updated_at = ? WHERE id = ?";
-pub(crate) const REGISTER: &str =
+const REGISTER: &str =
     "UPDATE systems SET registered_at = ?, updated_at = ? WHERE id = ? AND registered_at IS NULL";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![BY_ID, HOLD, PUT, REMOVE, REMOVE_ALL, ADOPT, REPLACE_HASH, ISSUE, REGISTER];
 
 #[derive(FromRow)]
 struct Row {

@@ -3,10 +3,12 @@
 
 use crate::{Db, StoreError, Tx, sql::Q};
 
-pub(crate) const LIST_EPOCHS: &str =
+const LIST_EPOCHS: &str =
     "SELECT people, figures, logins, systems, statuses, applications FROM list_epochs WHERE id = 1";
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
      logins = logins + ?, systems = systems + ?, statuses = statuses + ?, applications = applications + ? WHERE id = 1";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![LIST_EPOCHS, MOVE_LISTS];
 
 /// Numbers that move with every commit that changes the data of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

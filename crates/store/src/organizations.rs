@@ -17,25 +17,50 @@ pub use list::{Filter, Order, Sort, Within, list};
 
 use crate::{
     StoreError, Tx,
-    sql::{On, Q},
+    sql::{On, Q, assignments, names, placeholders, values},
     time::TsCodec,
     tree::parse_type,
 };
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Ts,
     fold::{fold, fold_start},
-    org::{Creator, Mark, SyncState},
+    org::{Creator, Details, Mark, SyncState},
     validate::Vat,
 };
 use bailiwick_policy::{Granted, OrgNode, Path, Standing};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+/// Columns of [`DetailsRow`], of the organization `o`.
+macro_rules! details {
+    () => {
+        "o.name, o.description"
+    };
+}
+pub(crate) use details;
+
+/// The columns that keep [`Details`], each with its value: the one list of what a creation, a change and the bulk load
+/// write.
+macro_rules! kept_details {
+    ($each:ident) => {
+        $each! {
+            Text "name" = |d| &d.name;
+            Text "name_key" = |d| fold(&d.name);
+            Text "description" = |d| &d.description;
+            Text "description_key" = |d| fold(&d.description);
+            Text "description_order" = |d| fold_start(&d.description);
+        }
+    };
+}
+pub(crate) use kept_details;
+
 /// Columns of [`Row`]; `o` is the organization, `c` the organization of its creator.
 macro_rules! columns {
     () => {
         concat!(
-            "o.id, o.type, o.parent_id, o.name, o.description, o.vat, o.custom_data, o.created_by, \
+            "o.id, o.type, o.parent_id, ",
+            details!(),
+            ", o.vat, o.custom_data, o.created_by, \
              c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
              o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, o.promoted_from, ",
             $crate::rebranding::nearest!("o.id", "o.p3", "o.p2"),
@@ -44,7 +69,7 @@ macro_rules! columns {
     };
 }
 pub(crate) const COLUMNS: &str = columns!();
-pub(crate) const GET: &str = concat!(
+const GET: &str = concat!(
     "SELECT ",
     columns!(),
     " FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE o.id = ?"
@@ -52,35 +77,67 @@ pub(crate) const GET: &str = concat!(
 const PLACES: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id IN (";
-pub(crate) const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
+const PLACE: &str = "SELECT o.id, o.type, o.p2, o.p3, o.eff_suspended_at, o.eff_deleted_at, \
     p.eff_suspended_at AS parent_suspended_at, p.eff_deleted_at AS parent_deleted_at \
     FROM organizations o LEFT JOIN organizations p ON p.id = o.parent_id WHERE o.id = ?";
 /// Top-down, so that it waits for a transaction that marks an organization above before that one rewrites the rows
 /// below.
-pub(crate) const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by \
+const LOCK_PATH: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by \
     FROM organizations WHERE id IN (?, ?, ?) \
     ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 WHEN 'reseller' THEN 3 ELSE 4 END [[FOR SHARE||]]";
-pub(crate) const LOCK: &str =
-    "SELECT name, description, vat, custom_data FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
-pub(crate) const INSERT: &str = "INSERT INTO organizations (id, type, parent_id, p2, p3, name, name_key, description, \
-    description_key, description_order, vat, vat_key, custom_data, search_key, created_by, creator_user_id, \
-    creator_org_id, creator_key, created_at, updated_at, eff_suspended_at, eff_suspended_by, eff_deleted_at, \
-    eff_deleted_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-pub(crate) const INSERT_COUNTS: &str =
+const LOCK: &str = concat!(
+    "SELECT ",
+    details!(),
+    ", o.vat, o.custom_data FROM organizations o WHERE o.id = ? [[FOR NO KEY UPDATE||]]"
+);
+const INSERT: &str = concat!(
+    "INSERT INTO organizations (",
+    kept_details!(names),
+    "id, type, parent_id, p2, p3, vat, vat_key, custom_data, search_key, created_by, creator_user_id, creator_org_id, \
+     creator_key, created_at, updated_at, eff_suspended_at, eff_suspended_by, eff_deleted_at, eff_deleted_by) VALUES (",
+    kept_details!(placeholders),
+    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+);
+const INSERT_COUNTS: &str =
     "INSERT INTO organization_counts (organization_id, systems, users) VALUES (?, 0, 0)";
-pub(crate) const UPDATE: &str = "UPDATE organizations SET name = ?, name_key = ?, description = ?, description_key = ?, \
-    description_order = ?, vat = ?, vat_key = ?, custom_data = ?, search_key = ?, updated_at = ?, updated_by_org_id = ? WHERE id = ?";
+const UPDATE: &str = concat!(
+    "UPDATE organizations SET ",
+    kept_details!(assignments),
+    "vat = ?, vat_key = ?, custom_data = ?, search_key = ?, updated_at = ?, updated_by_org_id = ? WHERE id = ?"
+);
 pub(crate) const OWNER: &str = "SELECT id FROM organizations WHERE type = 'owner'";
-pub(crate) const ADD_USERS: &str =
-    "UPDATE organization_counts SET users = users + ? WHERE organization_id = ?";
+const ADD_USERS: &str = "UPDATE organization_counts SET users = users + ? WHERE organization_id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, PLACE, LOCK_PATH, LOCK, INSERT, INSERT_COUNTS, UPDATE, OWNER, ADD_USERS];
+
+/// Columns of [`Details`].
+#[derive(sqlx::FromRow)]
+pub(crate) struct DetailsRow {
+    name: String,
+    description: String,
+}
+
+impl DetailsRow {
+    /// Bytes of text.
+    const fn len(&self) -> usize {
+        self.name.len() + self.description.len()
+    }
+}
+
+impl From<DetailsRow> for Details {
+    fn from(row: DetailsRow) -> Details {
+        Details { name: row.name, description: row.description }
+    }
+}
 
 #[derive(sqlx::FromRow)]
 pub(crate) struct Row {
     id: Uuid,
     r#type: String,
     parent_id: Option<Uuid>,
-    name: String,
-    description: String,
+    #[sqlx(flatten)]
+    details: DetailsRow,
     vat: Option<String>,
     custom_data: Value,
     created_by: Option<Value>,
@@ -106,8 +163,7 @@ impl Row {
             id: OrgId(self.id),
             org_type: parse_type(&self.r#type)?,
             parent_id: self.parent_id.map(OrgId),
-            name: self.name,
-            description: self.description,
+            details: self.details.into(),
             vat: self.vat,
             custom_data: object(self.custom_data)?,
             created_at: self.created_at.0,
@@ -265,10 +321,8 @@ pub struct NewOrganization {
     pub id: OrgId,
     /// Type.
     pub org_type: OrgType,
-    /// Name.
-    pub name: String,
-    /// `""` when absent.
-    pub description: String,
+    /// What people write of it.
+    pub details: Details,
     /// None only for the owner.
     pub vat: Option<Vat>,
     /// Client keys.
@@ -299,21 +353,16 @@ pub async fn insert(
     };
     let creator = new.created_by.as_ref();
     tx.people_changed();
-    Q::new(INSERT)
+    with_details(INSERT, &new.details)
         .bind(new.id)
         .bind(new.org_type.as_str())
         .bind(parent.map(Granted::id))
         .bind(path.p2)
         .bind(path.p3)
-        .bind(&new.name)
-        .bind(fold(&new.name))
-        .bind(&new.description)
-        .bind(fold(&new.description))
-        .bind(fold_start(&new.description))
         .bind(new.vat.as_ref().map(Vat::as_str))
         .bind(new.vat.as_ref().map(Vat::key))
         .bind(Value::Object(new.custom_data.clone()))
-        .bind(search_key(&new.name, &new.description, &new.custom_data))
+        .bind(search_key(&new.details, &new.custom_data))
         .bind(snapshot(creator)?)
         .bind(creator.and_then(|c| c.user_id))
         .bind(creator.and_then(|c| c.organization_id))
@@ -333,32 +382,36 @@ pub async fn insert(
 /// The present values that a PUT starts from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Editable {
-    /// Name.
-    pub name: String,
-    /// Description.
-    pub description: String,
+    /// What people write of it.
+    pub details: Details,
     /// As sent.
     pub vat: Option<String>,
     /// Client keys.
     pub custom_data: Map<String, Value>,
 }
 
+#[derive(sqlx::FromRow)]
+struct EditableRow {
+    #[sqlx(flatten)]
+    details: DetailsRow,
+    vat: Option<String>,
+    custom_data: Value,
+}
+
 /// Reads the values that a PUT changes and locks the row.
 pub async fn lock(tx: &mut Tx, id: OrgId) -> Result<Option<Editable>, StoreError> {
-    let row: Option<(String, String, Option<String>, Value)> = Q::new(LOCK).bind(id).optional(tx).await?;
-    row.map(|(name, description, vat, data)| {
-        Ok(Editable { name, description, vat, custom_data: object(data)? })
-    })
-    .transpose()
+    let row: Option<EditableRow> = Q::new(LOCK).bind(id).optional(tx).await?;
+    let editable = |EditableRow { details, vat, custom_data }| {
+        Ok(Editable { details: details.into(), vat, custom_data: object(custom_data)? })
+    };
+    row.map(editable).transpose()
 }
 
 /// The result of a PUT.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Name.
-    pub name: String,
-    /// Description.
-    pub description: String,
+    /// What people write of it.
+    pub details: Details,
     /// VAT number.
     pub vat: Vat,
     /// All client keys.
@@ -372,22 +425,27 @@ pub struct Change {
 /// Writes the result of a PUT.
 pub async fn update(tx: &mut Tx, target: &Granted<OrgId>, change: &Change) -> Result<(), StoreError> {
     tx.people_changed();
-    Q::new(UPDATE)
-        .bind(&change.name)
-        .bind(fold(&change.name))
-        .bind(&change.description)
-        .bind(fold(&change.description))
-        .bind(fold_start(&change.description))
+    with_details(UPDATE, &change.details)
         .bind(change.vat.as_str())
         .bind(change.vat.key())
         .bind(Value::Object(change.custom_data.clone()))
-        .bind(search_key(&change.name, &change.description, &change.custom_data))
+        .bind(search_key(&change.details, &change.custom_data))
         .bind(change.at)
         .bind(change.by)
         .bind(target.id())
         .run(tx)
         .await?;
     Ok(())
+}
+
+/// A statement whose first placeholders are those of `kept_details!`.
+fn with_details(text: &str, details: &Details) -> Q {
+    let mut q = Q::new(text);
+    let values: fn(&Details) -> _ = kept_details!(values);
+    for value in values(details) {
+        q.arg(value);
+    }
+    q
 }
 
 /// Adds to the counter of an organization's users that are not individually deleted.
@@ -401,10 +459,10 @@ const BETWEEN: char = '\u{1f}';
 
 /// The texts that `search` compares: name, description and the text of each top-level client value (spec:
 /// organizations#list).
-pub(crate) fn search_key(name: &str, description: &str, custom_data: &Map<String, Value>) -> String {
-    let mut key = fold(name);
+pub(crate) fn search_key(details: &Details, custom_data: &Map<String, Value>) -> String {
+    let mut key = fold(&details.name);
     key.push(BETWEEN);
-    key.push_str(&fold(description));
+    key.push_str(&fold(&details.description));
     for value in custom_data.values() {
         key.push(BETWEEN);
         match value {
@@ -418,13 +476,13 @@ pub(crate) fn search_key(name: &str, description: &str, custom_data: &Map<String
 
 #[cfg(test)]
 mod tests {
-    use super::search_key;
+    use super::{Details, search_key};
     use serde_json::json;
 
     #[test]
     fn search_looks_at_values_not_at_keys() {
         let data = json!({"city": "ROMA", "n": 15, "list": ["A"], "none": null});
-        let key = search_key("Alfa", "Nord", data.as_object().unwrap());
+        let key = search_key(&Details::new("Alfa", "Nord"), data.as_object().unwrap());
         assert_eq!(key, "alfa\u{1f}nord\u{1f}roma\u{1f}15\u{1f}[\"a\"]\u{1f}");
     }
 }

@@ -45,12 +45,14 @@ struct Row {
     seen_at: TsCodec,
 }
 
-pub(crate) const SIGN: &str = "INSERT INTO processes (id, host, public_url, issuer, audience, secret, previous_secret, \
+const SIGN: &str = "INSERT INTO processes (id, host, public_url, issuer, audience, secret, previous_secret, \
     started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at";
-pub(crate) const FORGET: &str = "DELETE FROM processes WHERE seen_at < ?";
-pub(crate) const LEAVE: &str = "DELETE FROM processes WHERE id = ?";
-pub(crate) const SEEN: &str = "SELECT id, host, public_url, issuer, audience, secret, previous_secret, started_at, \
+const FORGET: &str = "DELETE FROM processes WHERE seen_at < ?";
+const LEAVE: &str = "DELETE FROM processes WHERE id = ?";
+const SEEN: &str = "SELECT id, host, public_url, issuer, audience, secret, previous_secret, started_at, \
     seen_at FROM processes WHERE seen_at BETWEEN ? AND ? ORDER BY started_at, id";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![SIGN, FORGET, LEAVE, SEEN];
 
 /// Writes the sign of life of a process, and removes processes last seen before a time.
 pub async fn sign(db: &Db, process: &Process, forget_before: Ts) -> Result<(), StoreError> {

@@ -33,41 +33,58 @@ macro_rules! nearest {
 }
 pub(crate) use nearest;
 
-pub(crate) const REGISTER: &str = "INSERT INTO rebrandable_products (id, display_name, type, created_at) VALUES (?, ?, ?, ?) \
+const REGISTER: &str = "INSERT INTO rebrandable_products (id, display_name, type, created_at) VALUES (?, ?, ?, ?) \
      ON CONFLICT (id) DO UPDATE SET display_name = excluded.display_name, type = excluded.type";
-pub(crate) const KNOWN: &str = "SELECT id, created_at FROM rebrandable_products ORDER BY id";
-pub(crate) const NEAREST: &str = concat!(
+const KNOWN: &str = "SELECT id, created_at FROM rebrandable_products ORDER BY id";
+const NEAREST: &str = concat!(
     "SELECT e.id, e.type FROM organizations o JOIN organizations e ON e.id = ",
     nearest!("o.id", "o.p3", "o.p2"),
     " WHERE o.id = ?"
 );
-pub(crate) const IS_ENABLED: &str =
-    "SELECT organization_id FROM rebranding_enabled WHERE organization_id = ?";
-pub(crate) const HOLD_ENABLED: &str =
+const IS_ENABLED: &str = "SELECT organization_id FROM rebranding_enabled WHERE organization_id = ?";
+const HOLD_ENABLED: &str =
     "SELECT organization_id FROM rebranding_enabled WHERE organization_id = ? [[FOR SHARE||]]";
-pub(crate) const ENABLE: &str = "INSERT INTO rebranding_enabled (organization_id, enabled_at) VALUES (?, ?) \
+const ENABLE: &str = "INSERT INTO rebranding_enabled (organization_id, enabled_at) VALUES (?, ?) \
      ON CONFLICT (organization_id) DO UPDATE SET enabled_at = excluded.enabled_at";
-pub(crate) const DISABLE: &str = "DELETE FROM rebranding_enabled WHERE organization_id = ?";
-pub(crate) const ASSETS: &str =
-    "SELECT product_id, asset, sha256 FROM rebranding_assets WHERE organization_id = ?";
-pub(crate) const NAMES: &str =
-    "SELECT product_id, product_name FROM rebranding_product_names WHERE organization_id = ?";
-pub(crate) const FILE: &str = "SELECT content_type, sha256, object_key, object_size FROM rebranding_assets \
+const DISABLE: &str = "DELETE FROM rebranding_enabled WHERE organization_id = ?";
+const ASSETS: &str = "SELECT product_id, asset, sha256 FROM rebranding_assets WHERE organization_id = ?";
+const NAMES: &str = "SELECT product_id, product_name FROM rebranding_product_names WHERE organization_id = ?";
+const FILE: &str = "SELECT content_type, sha256, object_key, object_size FROM rebranding_assets \
      WHERE organization_id = ? AND product_id = ? AND asset = ?";
-pub(crate) const BYTES: &str = "SELECT bytes FROM rebranding_assets \
+const BYTES: &str = "SELECT bytes FROM rebranding_assets \
      WHERE organization_id = ? AND product_id = ? AND asset = ? AND sha256 = ? AND object_key IS NULL";
-pub(crate) const OBJECTS: &str = "SELECT asset, object_key FROM rebranding_assets \
+const OBJECTS: &str = "SELECT asset, object_key FROM rebranding_assets \
      WHERE organization_id = ? AND product_id = ? [[FOR UPDATE||]]";
-pub(crate) const PUT: &str = "INSERT INTO rebranding_assets \
+const PUT: &str = "INSERT INTO rebranding_assets \
      (organization_id, product_id, asset, content_type, sha256, created_at, updated_at, bytes, object_key, object_size) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (organization_id, product_id, asset) DO UPDATE SET \
      content_type = excluded.content_type, sha256 = excluded.sha256, updated_at = excluded.updated_at, \
      bytes = excluded.bytes, object_key = excluded.object_key, object_size = excluded.object_size";
-pub(crate) const RENAME: &str = "INSERT INTO rebranding_product_names (organization_id, product_id, product_name) VALUES (?, ?, ?) \
+const RENAME: &str = "INSERT INTO rebranding_product_names (organization_id, product_id, product_name) VALUES (?, ?, ?) \
      ON CONFLICT (organization_id, product_id) DO UPDATE SET product_name = excluded.product_name";
-pub(crate) const REMOVE: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? AND asset = ? RETURNING sha256, object_key";
-pub(crate) const REMOVE_ALL: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? RETURNING asset, sha256, object_key";
-pub(crate) const REMOVE_NAME: &str = "DELETE FROM rebranding_product_names WHERE organization_id = ? AND product_id = ? RETURNING product_name";
+const REMOVE: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? AND asset = ? RETURNING sha256, object_key";
+const REMOVE_ALL: &str = "DELETE FROM rebranding_assets WHERE organization_id = ? AND product_id = ? RETURNING asset, sha256, object_key";
+const REMOVE_NAME: &str = "DELETE FROM rebranding_product_names WHERE organization_id = ? AND product_id = ? RETURNING product_name";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    REGISTER,
+    KNOWN,
+    NEAREST,
+    IS_ENABLED,
+    HOLD_ENABLED,
+    ENABLE,
+    DISABLE,
+    ASSETS,
+    NAMES,
+    FILE,
+    BYTES,
+    OBJECTS,
+    PUT,
+    RENAME,
+    REMOVE,
+    REMOVE_ALL,
+    REMOVE_NAME
+];
 
 /// Registers the configured products; registered ones keep their time.
 pub async fn register(tx: &mut Tx, products: &[Product], at: Ts) -> Result<(), StoreError> {

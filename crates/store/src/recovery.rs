@@ -73,26 +73,39 @@ impl Addresses {
     }
 }
 
-pub(crate) const ADDRESSES: &str =
+const ADDRESSES: &str =
     "SELECT email, email_verified, previous_email, password_mailed_to FROM users WHERE id = ?";
-pub(crate) const SET_PREVIOUS: &str =
-    "UPDATE users SET previous_email = ?, previous_email_key = ? WHERE id = ?";
-pub(crate) const VERIFY: &str =
+const SET_PREVIOUS: &str = "UPDATE users SET previous_email = ?, previous_email_key = ? WHERE id = ?";
+const VERIFY: &str =
     "UPDATE users SET email_verified = ?, previous_email = NULL, previous_email_key = NULL WHERE id = ?";
-pub(crate) const NOTE_MAILED: &str = "UPDATE users SET password_mailed_to = ? WHERE id = ?";
-pub(crate) const FIND: &str = "SELECT id FROM users \
+const NOTE_MAILED: &str = "UPDATE users SET password_mailed_to = ? WHERE id = ?";
+const FIND: &str = "SELECT id FROM users \
     WHERE deleted_at IS NULL AND (email_key = ? OR username_key = ? OR previous_email_key = ?) \
     ORDER BY CASE WHEN email_key = ? THEN 0 WHEN username_key = ? THEN 1 ELSE 2 END, id LIMIT 1";
-pub(crate) const INSERT: &str = "INSERT INTO mail_links (token_hash, purpose, user_id, address, created_at, \
+const INSERT: &str = "INSERT INTO mail_links (token_hash, purpose, user_id, address, created_at, \
     expires_at) VALUES (?, ?, ?, ?, ?, ?)";
-pub(crate) const GET: &str = "SELECT user_id, address, created_at, expires_at FROM mail_links \
+const GET: &str = "SELECT user_id, address, created_at, expires_at FROM mail_links \
     WHERE token_hash = ? AND purpose = ? AND expires_at > ? AND ended_at IS NULL";
-pub(crate) const TAKE: &str = "UPDATE mail_links SET ended_at = ? WHERE token_hash = ? AND purpose = ? AND expires_at > ? AND ended_at IS NULL";
-pub(crate) const END_OF_USER: &str =
+const TAKE: &str = "UPDATE mail_links SET ended_at = ? WHERE token_hash = ? AND purpose = ? AND expires_at > ? AND ended_at IS NULL";
+const END_OF_USER: &str =
     "UPDATE mail_links SET ended_at = ? WHERE user_id = ? AND purpose = ? AND ended_at IS NULL";
-pub(crate) const COUNT_SINCE: &str = "SELECT CAST(count(*) AS BIGINT) FROM mail_links \
+const COUNT_SINCE: &str = "SELECT CAST(count(*) AS BIGINT) FROM mail_links \
     WHERE user_id = ? AND purpose = ? AND created_at > ?";
-pub(crate) const PURGE: &str = "DELETE FROM mail_links WHERE expires_at < ?";
+const PURGE: &str = "DELETE FROM mail_links WHERE expires_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    ADDRESSES,
+    SET_PREVIOUS,
+    VERIFY,
+    NOTE_MAILED,
+    FIND,
+    INSERT,
+    GET,
+    TAKE,
+    END_OF_USER,
+    COUNT_SINCE,
+    PURGE
+];
 
 /// The addresses of a user; none when there is no such user.
 pub async fn addresses(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Addresses>, StoreError> {

@@ -11,39 +11,52 @@ use sqlx::FromRow;
 use std::time::Duration;
 use uuid::Uuid;
 
-pub(crate) const LOCK_TENANTS: &str = "SELECT CAST(count([[pg_advisory_xact_lock(k)||k]]) AS BIGINT) FROM \
+const LOCK_TENANTS: &str = "SELECT CAST(count([[pg_advisory_xact_lock(k)||k]]) AS BIGINT) FROM \
      [[(SELECT k FROM unnest(?::bigint[]) AS u (k) ORDER BY k) AS keys||(SELECT ? AS k) AS keys]]";
-pub(crate) const ALERTS_AND_SILENCES_OF_SYSTEM: &str = "SELECT CAST(0 AS BIGINT) AS is_silence, payload FROM router_alerts \
+const ALERTS_AND_SILENCES_OF_SYSTEM: &str = "SELECT CAST(0 AS BIGINT) AS is_silence, payload FROM router_alerts \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ? UNION ALL \
      SELECT CAST(1 AS BIGINT) AS is_silence, payload FROM router_silences \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
-pub(crate) const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE \
+const PURGE_ALERTS: &str = "DELETE FROM router_alerts WHERE \
      [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, fingerprint) IN (SELECT organization_id, fingerprint]] \
      FROM router_alerts WHERE ends_at < ? \
      AND (group_id IN ('left', 'nobody') OR ends_at < ?) ORDER BY ends_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
-pub(crate) const SILENCE: &str = "SELECT payload FROM router_silences \
+const SILENCE: &str = "SELECT payload FROM router_silences \
      WHERE organization_id = ? AND id = ?";
-pub(crate) const SILENCES_OF_SYSTEM: &str = "SELECT payload FROM router_silences \
+const SILENCES_OF_SYSTEM: &str = "SELECT payload FROM router_silences \
      WHERE organization_id = ? AND system_key = ? AND ends_at >= ?";
-pub(crate) const COUNT_SILENCES: &str = "SELECT \
+const COUNT_SILENCES: &str = "SELECT \
      CAST(COALESCE(SUM(CASE WHEN ends_at > ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_tenant, \
      CAST(COALESCE(SUM(CASE WHEN ends_at > ? AND system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_system, \
      CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system \
      FROM router_silences WHERE organization_id = ?";
-pub(crate) const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_id, id, system_key, ends_at, payload) \
+const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_id, id, system_key, ends_at, payload) \
      VALUES (?, ?, ?, ?, ?) ON CONFLICT (organization_id, id) DO UPDATE SET \
      system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
-pub(crate) const PURGE_SILENCES_OF_SYSTEM: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
+const PURGE_SILENCES_OF_SYSTEM: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
      (SELECT organization_id, id FROM router_silences WHERE organization_id = ? AND system_key = ? AND ends_at <= ? \
      ORDER BY ends_at LIMIT ?)";
-pub(crate) const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE \
+const PURGE_SILENCES: &str = "DELETE FROM router_silences WHERE \
      [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, id) IN (SELECT organization_id, id]] FROM router_silences WHERE ends_at < ? ORDER BY ends_at LIMIT ? \
      [[FOR UPDATE SKIP LOCKED))||)]]";
-pub(crate) const LIFE: &str =
-    "SELECT alive_at, down_since, up_since FROM router_life WHERE id = 1 [[FOR UPDATE||]]";
-pub(crate) const NOTE_ALIVE: &str = "INSERT INTO router_life (id, alive_at, down_since, up_since) \
+const LIFE: &str = "SELECT alive_at, down_since, up_since FROM router_life WHERE id = 1 [[FOR UPDATE||]]";
+const NOTE_ALIVE: &str = "INSERT INTO router_life (id, alive_at, down_since, up_since) \
      VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET \
      alive_at = excluded.alive_at, down_since = excluded.down_since, up_since = excluded.up_since";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    LOCK_TENANTS,
+    ALERTS_AND_SILENCES_OF_SYSTEM,
+    PURGE_ALERTS,
+    SILENCE,
+    SILENCES_OF_SYSTEM,
+    COUNT_SILENCES,
+    PUT_SILENCE,
+    PURGE_SILENCES_OF_SYSTEM,
+    PURGE_SILENCES,
+    LIFE,
+    NOTE_ALIVE
+];
 
 /// Alerts written or read by one statement at most on SQLite.
 const ALERTS: usize = 128;

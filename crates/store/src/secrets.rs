@@ -26,14 +26,14 @@ struct Row {
     resealed_at: Option<TsCodec>,
 }
 
-pub(crate) const HOLD: &str = "SELECT [[CAST(count(pg_advisory_xact_lock(7263080)) AS BIGINT)||0]]";
-pub(crate) const ALL: &str =
-    "SELECT fingerprint, created_at, resealed_at FROM secrets ORDER BY created_at, fingerprint";
-pub(crate) const KEEP: &str = "INSERT INTO secrets (fingerprint, created_at) VALUES (?, ?) \
+const HOLD: &str = "SELECT [[CAST(count(pg_advisory_xact_lock(7263080)) AS BIGINT)||0]]";
+const ALL: &str = "SELECT fingerprint, created_at, resealed_at FROM secrets ORDER BY created_at, fingerprint";
+const KEEP: &str = "INSERT INTO secrets (fingerprint, created_at) VALUES (?, ?) \
     ON CONFLICT (fingerprint) DO UPDATE SET created_at = excluded.created_at, resealed_at = NULL";
-pub(crate) const RESEALED: &str =
-    "UPDATE secrets SET resealed_at = ? WHERE fingerprint <> ? AND resealed_at IS NULL";
-pub(crate) const FORGET: &str = "DELETE FROM secrets";
+const RESEALED: &str = "UPDATE secrets SET resealed_at = ? WHERE fingerprint <> ? AND resealed_at IS NULL";
+const FORGET: &str = "DELETE FROM secrets";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![HOLD, ALL, KEEP, RESEALED, FORGET];
 
 /// Begins a transaction that locks the fingerprints against other writers.
 pub async fn begin(db: &Db) -> Result<Tx, StoreError> {

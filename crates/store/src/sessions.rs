@@ -112,45 +112,59 @@ pub(crate) const WITH_USERS: &str = concat!(
      WHERE c.id "
 );
 
-pub(crate) const LOCK: &str =
+const LOCK: &str =
     concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ? [[FOR UPDATE||]]");
 
-pub(crate) const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
+const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
      refresh_id, refresh_issued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
 
-pub(crate) const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
+const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
      last_used_at = ? WHERE id = ? AND refresh_id = ? AND revoked_at IS NULL";
 
-pub(crate) const NOTE_ROTATION: &str =
+const NOTE_ROTATION: &str =
     "INSERT INTO session_rotations (refresh_id, chain_id, rotated_at) VALUES (?, ?, ?)";
 
-pub(crate) const FORGET_ROTATIONS: &str =
-    "DELETE FROM session_rotations WHERE chain_id = ? AND rotated_at < ?";
+const FORGET_ROTATIONS: &str = "DELETE FROM session_rotations WHERE chain_id = ? AND rotated_at < ?";
 
-pub(crate) const ROTATED_AT: &str =
-    "SELECT rotated_at FROM session_rotations WHERE refresh_id = ? AND chain_id = ?";
+const ROTATED_AT: &str = "SELECT rotated_at FROM session_rotations WHERE refresh_id = ? AND chain_id = ?";
 
-pub(crate) const LOGIN_OF: &str = "SELECT login_id FROM session_chains WHERE id = ?";
+const LOGIN_OF: &str = "SELECT login_id FROM session_chains WHERE id = ?";
 
-pub(crate) const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at \
+const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at \
      FROM session_chains WHERE user_id = ? AND revoked_at IS NULL AND expires_at > ? \
      ORDER BY created_at DESC, id DESC LIMIT 500";
 
-pub(crate) const REVOKE: &str =
+const REVOKE: &str =
     "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? WHERE id = ? AND revoked_at IS NULL";
 
-pub(crate) const REVOKE_OF_USER: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+const REVOKE_OF_USER: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE user_id = ? AND revoked_at IS NULL";
 
-pub(crate) const REVOKE_OTHERS_OF_USER: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+const REVOKE_OTHERS_OF_USER: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE user_id = ? AND revoked_at IS NULL AND id <> ?";
 
-pub(crate) const REVOKE_OF_LOGIN: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+const REVOKE_OF_LOGIN: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE login_id = ? AND revoked_at IS NULL";
 
-pub(crate) const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ? AND NOT EXISTS \
+const PURGE: &str = "DELETE FROM session_chains WHERE expires_at < ? AND NOT EXISTS \
      (SELECT 1 FROM impersonation_sessions s WHERE s.impersonator_user_id = session_chains.user_id \
      AND s.chain_id = session_chains.id AND s.expires_at > ?)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    LOCK,
+    INSERT,
+    ROTATE,
+    NOTE_ROTATION,
+    FORGET_ROTATIONS,
+    ROTATED_AT,
+    LOGIN_OF,
+    OPEN_OF_USER,
+    REVOKE,
+    REVOKE_OF_USER,
+    REVOKE_OTHERS_OF_USER,
+    REVOKE_OF_LOGIN,
+    PURGE
+];
 
 /// These chains with their users and their organizations, in any order; chains that do not exist are left out.
 pub async fn with_users(db: &Db, ids: Vec<Uuid>) -> Result<Vec<(Chain, Identified)>, StoreError> {

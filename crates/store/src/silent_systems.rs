@@ -8,19 +8,21 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Walked by the key of activity, so that each batch begins where the previous one ended.
-pub(crate) const DUE: &str = "SELECT s.id, s.system_key, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
+const DUE: &str = "SELECT s.id, s.system_key, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
      o.id AS org_id, o.name AS org_name, o.type AS org_type, o.vat, a.last_heartbeat FROM system_activity a \
      JOIN systems s ON s.id = a.system_id JOIN organizations o ON o.id = s.organization_id \
      LEFT JOIN link_alerts l ON l.system_id = s.id AND l.organization_id = s.organization_id \
      WHERE a.last_heartbeat <= ? AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL \
      AND o.eff_suspended_at IS NULL AND (l.refreshed_at IS NULL OR l.refreshed_at <= ?) AND a.system_id > ? \
      ORDER BY a.system_id LIMIT ?";
-pub(crate) const OVER: &str = "SELECT l.system_id, l.organization_id, l.system_key FROM link_alerts l \
+const OVER: &str = "SELECT l.system_id, l.organization_id, l.system_key FROM link_alerts l \
      LEFT JOIN systems s ON s.id = l.system_id AND s.organization_id = l.organization_id \
      LEFT JOIN organizations o ON o.id = s.organization_id LEFT JOIN system_activity a ON a.system_id = s.id \
      WHERE (s.id IS NULL OR s.deleted_at IS NOT NULL OR s.suspended_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL \
      OR o.eff_suspended_at IS NOT NULL OR a.last_heartbeat IS NULL OR a.last_heartbeat > ?) \
      AND (l.system_id, l.organization_id) > (?, ?) ORDER BY l.system_id, l.organization_id LIMIT ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![DUE, OVER];
 
 /// Rows of one statement.
 const ROWS: usize = 500;

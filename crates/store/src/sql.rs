@@ -4,12 +4,15 @@
 //!   keeps `?`). No statement contains a literal question mark.
 //! * `[[postgres||sqlite]]` is one of the few places where the engines differ; either side may be empty.
 //!
-//! Statements that never change are `const` texts listed in [`crate::catalogue`], which a test prepares on both engines.
+//! Statements that never change are `const` texts in the `STATEMENTS` of their module; [`crate::catalogue`] has them all, and
+//! a test prepares each on both engines.
 
 mod by_index;
+mod fixed;
 mod ids;
 mod table;
 
+pub(crate) use fixed::{assignments, names, placeholders, statements, values};
 pub(crate) use ids::padded;
 pub(crate) use table::{Column, ROWS, push_rows};
 

@@ -130,7 +130,7 @@ pub struct LogtoBacklog {
 /// Rows of one kind that are counted only up to a limit, as there may be millions.
 pub const MOST: i64 = 100_000;
 
-pub(crate) const JOBS: &str = "SELECT j.kind, \
+const JOBS: &str = "SELECT j.kind, \
     SUM(CASE WHEN j.ended_at IS NULL AND j.next_at <= ? THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
     SUM(CASE WHEN j.ended_at IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
     SUM(CASE WHEN j.ended_at IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
@@ -139,35 +139,52 @@ pub(crate) const JOBS: &str = "SELECT j.kind, \
     ORDER BY ended_at, next_at LIMIT ?) w UNION ALL \
     SELECT e.kind, e.next_at, e.ended_at FROM (SELECT kind, next_at, ended_at FROM jobs WHERE ended_at IS NOT NULL \
     ORDER BY ended_at, next_at LIMIT ?) e) j GROUP BY j.kind";
-pub(crate) const DOCUMENTS: &str = "SELECT COUNT(*), MIN(w.received_at) FROM (SELECT received_at \
+const DOCUMENTS: &str = "SELECT COUNT(*), MIN(w.received_at) FROM (SELECT received_at \
     FROM inventory_queue WHERE quarantined_at IS NULL ORDER BY quarantined_at, id LIMIT ?) w";
-pub(crate) const QUARANTINED: &str = "SELECT COUNT(*) FROM (SELECT id FROM inventory_queue \
+const QUARANTINED: &str = "SELECT COUNT(*) FROM (SELECT id FROM inventory_queue \
     WHERE quarantined_at IS NOT NULL ORDER BY quarantined_at, id LIMIT ?) w";
-pub(crate) const HELD_PUSHES: &str =
+const HELD_PUSHES: &str =
     "SELECT COUNT(*), MIN(w.queued_at) FROM (SELECT queued_at FROM alert_queue ORDER BY queued_at LIMIT ?) w";
-pub(crate) const CONFIGURATIONS: &str = "SELECT COUNT(*), MIN(w.queued_at) FROM (SELECT queued_at \
+const CONFIGURATIONS: &str = "SELECT COUNT(*), MIN(w.queued_at) FROM (SELECT queued_at \
     FROM alert_tenants WHERE next_attempt_at IS NOT NULL ORDER BY next_attempt_at LIMIT ?) w";
-pub(crate) const GROUPS: &str = "SELECT COUNT(*), MIN(w.due_at) FROM (SELECT due_at FROM router_groups \
+const GROUPS: &str = "SELECT COUNT(*), MIN(w.due_at) FROM (SELECT due_at FROM router_groups \
     WHERE started_at IS NULL AND due_at <= ? ORDER BY due_at LIMIT ?) w";
-pub(crate) const ALERTS: &str = "SELECT COUNT(*) FROM router_alerts WHERE ends_at > ?";
-pub(crate) const SILENCES: &str = "SELECT COUNT(*) FROM router_silences WHERE ends_at > ?";
-pub(crate) const EVENTS: &str =
+const ALERTS: &str = "SELECT COUNT(*) FROM router_alerts WHERE ends_at > ?";
+const SILENCES: &str = "SELECT COUNT(*) FROM router_silences WHERE ends_at > ?";
+const EVENTS: &str =
     "SELECT COUNT(*), MIN(w.at) FROM (SELECT x.at FROM event_outbox x ORDER BY x.id LIMIT ?) w";
-pub(crate) const DELIVERIES: &str = "SELECT COUNT(*), MIN(w.created_at) FROM (SELECT d.created_at \
+const DELIVERIES: &str = "SELECT COUNT(*), MIN(w.created_at) FROM (SELECT d.created_at \
     FROM event_subscriptions s JOIN event_deliveries d ON d.subscription_id = s.id AND d.state = 'pending' \
     WHERE s.is_enabled ORDER BY d.subscription_id, d.event_seq + 0 LIMIT ?) w";
-pub(crate) const DEAD_DELIVERIES: &str = "SELECT COUNT(*) FROM (SELECT d.event_seq FROM event_deliveries d \
+const DEAD_DELIVERIES: &str = "SELECT COUNT(*) FROM (SELECT d.event_seq FROM event_deliveries d \
     WHERE d.state = 'dead' ORDER BY d.subscription_id, d.event_seq + 0 LIMIT ?) w";
-pub(crate) const SUBSCRIPTIONS: &str = "SELECT \
+const SUBSCRIPTIONS: &str = "SELECT \
     SUM(CASE WHEN is_enabled AND failing_since IS NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
     SUM(CASE WHEN is_enabled AND failing_since IS NOT NULL THEN CAST(1 AS BIGINT) ELSE 0 END)[[::bigint||]], \
     SUM(CASE WHEN is_enabled THEN 0 ELSE CAST(1 AS BIGINT) END)[[::bigint||]] FROM event_subscriptions";
-pub(crate) const LOGTO: &str = "SELECT COUNT(*), MIN(COALESCE(w.queued_at, w.next_at)), \
+const LOGTO: &str = "SELECT COUNT(*), MIN(COALESCE(w.queued_at, w.next_at)), \
     SUM(CASE WHEN w.problem IS NULL THEN 0 ELSE CAST(1 AS BIGINT) END)[[::bigint||]], (SELECT COUNT(*) FROM \
     (SELECT object_id FROM logto_outbox WHERE next_at IS NULL ORDER BY next_at LIMIT ?) r) \
     FROM (SELECT queued_at, next_at, problem FROM logto_outbox WHERE next_at IS NOT NULL ORDER BY next_at LIMIT ?) w";
-pub(crate) const UNREACHED: &str =
+const UNREACHED: &str =
     "SELECT COUNT(*) FROM (SELECT failed_at FROM router_failures ORDER BY failed_at LIMIT ?) w";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    JOBS,
+    DOCUMENTS,
+    QUARANTINED,
+    HELD_PUSHES,
+    CONFIGURATIONS,
+    GROUPS,
+    ALERTS,
+    SILENCES,
+    EVENTS,
+    DELIVERIES,
+    DEAD_DELIVERIES,
+    SUBSCRIPTIONS,
+    LOGTO,
+    UNREACHED
+];
 
 type Counted = (i64, Option<TsCodec>);
 type CountedSubscriptions = (Option<i64>, Option<i64>, Option<i64>);

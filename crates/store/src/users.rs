@@ -50,19 +50,22 @@ macro_rules! get {
     };
 }
 
-pub(crate) const GET: &str = get!();
-pub(crate) const LOCK: &str = concat!(get!(), " [[FOR NO KEY UPDATE OF u||]]");
-pub(crate) const TAKEN: &str = "SELECT username_key, CASE WHEN deleted_at IS NULL THEN email_key END AS email_key, \
+const GET: &str = get!();
+const LOCK: &str = concat!(get!(), " [[FOR NO KEY UPDATE OF u||]]");
+const TAKEN: &str = "SELECT username_key, CASE WHEN deleted_at IS NULL THEN email_key END AS email_key, \
     CASE WHEN deleted_at IS NULL THEN phone END AS phone FROM users \
     WHERE (username_key = ? OR email_key = ? OR phone = ?) AND id <> ?";
-pub(crate) const INSERT: &str = "INSERT INTO users (id, organization_id, p2, p3, username, username_key, email, email_key, \
+const INSERT: &str = "INSERT INTO users (id, organization_id, p2, p3, username, username_key, email, email_key, \
     email_verified, name, name_key, phone, role_ids, custom_data, search_key, password_hash, password_generated_at, \
     created_by, creator_user_id, creator_org_id, creator_key, created_at, updated_at) \
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username_key) DO NOTHING";
-pub(crate) const UPDATE: &str = "UPDATE users SET username = ?, username_key = ?, email = ?, email_key = ?, \
+const UPDATE: &str = "UPDATE users SET username = ?, username_key = ?, email = ?, email_key = ?, \
     email_verified = ?, name = ?, name_key = ?, phone = ?, role_ids = ?, custom_data = ?, search_key = ?, \
     updated_at = ? WHERE id = ?";
-pub(crate) const MOVE: &str = "UPDATE users SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
+const MOVE: &str = "UPDATE users SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, LOCK, TAKEN, INSERT, UPDATE, MOVE];
 
 #[derive(sqlx::FromRow)]
 pub(crate) struct Row {

@@ -3,7 +3,7 @@
 
 use bailiwick_domain::{
     AuditAction, OrgId, OrgType, PageRequest, SortDirection, Ts, UserId,
-    org::{Creator, Mark},
+    org::{Creator, Details, Mark},
     validate::{self, Fields, email},
 };
 use bailiwick_policy::{
@@ -45,8 +45,7 @@ fn organization(id: OrgId, org_type: OrgType, name: &str, vat: &str) -> NewOrgan
     NewOrganization {
         id,
         org_type,
-        name: name.to_owned(),
-        description: String::new(),
+        details: Details::new(name, ""),
         vat: (org_type != OrgType::Owner).then_some(vat).flatten(),
         custom_data,
         created_by: Some(Creator {
@@ -360,8 +359,7 @@ async fn a_put_replaces_and_the_audit_remembers() {
     let (custom_data, vat) =
         validate::organization_custom_data(&mut fields, before.custom_data.clone(), sent);
     let change = organizations::Change {
-        name: "Gamma Due".to_owned(),
-        description: before.description,
+        details: Details { name: "Gamma Due".to_owned(), ..before.details.clone() },
         vat: vat.unwrap(),
         custom_data,
         at: Ts(900),
@@ -376,7 +374,7 @@ async fn a_put_replaces_and_the_audit_remembers() {
         action: AuditAction::OrganizationUpdate(OrgType::Customer),
         object_type: "customer",
         object_id: Some(C.0),
-        before: Some(json!({ "name": before.name })),
+        before: Some(json!({ "name": before.details.name })),
         after: None,
         request_id: Some("r1"),
     };
@@ -384,7 +382,7 @@ async fn a_put_replaces_and_the_audit_remembers() {
     tx.commit().await.unwrap();
     let read = organizations::get(&db, C).await.unwrap().unwrap();
     assert_eq!(
-        (read.name.as_str(), read.updated_at, read.updated_by_org_id),
+        (read.details.name.as_str(), read.updated_at, read.updated_by_org_id),
         ("Gamma Due", Ts(900), Some(D))
     );
     assert_eq!(read.custom_data["city"], "Asti");

@@ -4,7 +4,7 @@ use crate::Test;
 use bailiwick_alerts::config;
 use bailiwick_domain::{
     ApiKeyId, ApplicationId, OrgId, OrgType, SystemId, UserId,
-    org::OrgRef,
+    org::{Details, OrgRef},
     validate::{self, ApiKeyToken, Vat},
 };
 use bailiwick_fleet::inventory;
@@ -97,7 +97,7 @@ impl Test {
                 name: "Seed".to_owned(),
                 email: "seed@example.org".to_owned(),
                 phone: None,
-                organization: OrgRef { id: org.id, name: org.name, org_type: org.org_type },
+                organization: OrgRef { id: org.id, name: org.details.name, org_type: org.org_type },
                 effective: self.app.catalogue.effective(org.org_type, &["super".to_owned()]),
             }),
             None,
@@ -119,8 +119,7 @@ impl Test {
         let new = organizations::NewOrganization {
             id: self.app.fresh(),
             org_type,
-            name: name.to_owned(),
-            description: String::new(),
+            details: Details::new(name, ""),
             vat,
             custom_data,
             created_by: manager.creator(),

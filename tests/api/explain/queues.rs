@@ -169,14 +169,13 @@ async fn queues_cost_what_they_claim_whatever_is_believed_of_them() {
 /// The fixed statements that look for work, or change claimed rows, and were not run.
 fn unseen(plans: &[(String, Value)]) -> Vec<&'static str> {
     let seen: BTreeSet<&str> = plans.iter().filter_map(|(_, plan)| plan["Query Text"].as_str()).collect();
-    catalogue::STATEMENTS
-        .iter()
+    catalogue::statements()
         .filter(|(name, text)| fill::is_looked_at(name, text))
         .filter(|(_, text)| {
             let text = Q::new(text).text_for(true);
             // Some statements go on after the fixed part.
             !seen.iter().any(|seen| seen.starts_with(text.as_str()))
         })
-        .map(|(name, _)| *name)
+        .map(|(name, _)| name)
         .collect()
 }

@@ -320,7 +320,8 @@ api_test!(addresses_of_deleted_users_are_archived, |t| async move {
 api_test!(nobody_is_imported_into_the_owner_organization, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
-    let name = bailiwick_store::organizations::get(&t.app.db, tree.owner).await.unwrap().unwrap().name;
+    let name =
+        bailiwick_store::organizations::get(&t.app.db, tree.owner).await.unwrap().unwrap().details.name;
     let preview = validated(&t, &owner, "users", &[&format!("x@example.org,X,,{name},Reader")]).await;
     assert_eq!(told(&preview), [format!("error: company_name not_found [{name}]")]);
 });

@@ -164,8 +164,8 @@ impl From<Organization> for OrganizationOutput {
         OrganizationOutput {
             id: o.id.to_string(),
             logto_id: o.id.to_string(),
-            name: o.name,
-            description: o.description,
+            name: o.details.name,
+            description: o.details.description,
             custom_data: shown_custom_data(
                 o.custom_data,
                 o.org_type,

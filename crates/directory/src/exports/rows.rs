@@ -64,8 +64,7 @@ fn organization(line: Line) -> export::organizations::Row {
         Value::Object(shown).to_string()
     });
     export::organizations::Row {
-        name: line.name,
-        description: line.description,
+        details: line.details,
         vat: line.vat,
         custom_data: shown.unwrap_or_default(),
         created_at: line.created_at,

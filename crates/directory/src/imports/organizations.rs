@@ -126,7 +126,7 @@ fn body(row: &[String]) -> OrganizationBody {
         name: Some(cell(row, NAME_AT).to_owned()),
         description: Some(cell(row, DESCRIPTION_AT).to_owned()),
         custom_data: Some(custom_data),
-        created_by_organization_id: None,
+        ..OrganizationBody::default()
     }
 }
 

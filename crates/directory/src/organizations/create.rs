@@ -48,7 +48,7 @@ fn checked(
     parent: &Granted<OrgId>,
     body: OrganizationBody,
 ) -> Result<NewOrganization> {
-    let Accepted { name, description, custom_data, vat } = accept(body)?;
+    let Accepted { details, custom_data, vat } = accept(body)?;
     let mut created_by = caller.creator();
     if let Some(creator) = created_by.as_mut().filter(|c| c.organization_id != Some(parent.id())) {
         // The name is added on reading, as for every creator.
@@ -58,8 +58,7 @@ fn checked(
     Ok(NewOrganization {
         id: service.fresh(),
         org_type: family,
-        name,
-        description,
+        details,
         vat,
         custom_data,
         created_by,
@@ -78,7 +77,7 @@ async fn write(
     if let Some(creator) = new.created_by.as_mut().filter(|c| c.on_behalf_of) {
         // The last known name, for the time after that organization was destroyed.
         let attributed = organizations::get(&mut tx, parent.id()).await?;
-        creator.organization_name = attributed.map(|o| o.name).unwrap_or_default();
+        creator.organization_name = attributed.map(|o| o.details.name).unwrap_or_default();
     }
     let vat = new.vat.as_ref().map(|v| v.as_str().to_owned()).unwrap_or_default();
     let written = organizations::insert(&mut tx, Some(parent), &new).await;
@@ -86,12 +85,7 @@ async fn write(
         // Deleted between the decision and the write.
         return Err(Refusal::AttributionScope.into());
     }
-    let after = Editable {
-        name: new.name,
-        description: new.description,
-        vat: Some(vat),
-        custom_data: new.custom_data,
-    };
+    let after = Editable { details: new.details, vat: Some(vat), custom_data: new.custom_data };
     let event = audit::Event {
         action: AuditAction::OrganizationCreate(new.org_type),
         object_type: new.org_type.as_str(),
@@ -100,7 +94,7 @@ async fn write(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
-    let told = EventDraft::organization(Happening::Created, new.org_type, new.id, &after.name);
+    let told = EventDraft::organization(Happening::Created, new.org_type, new.id, &after.details.name);
     told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
     alert_tenants::queue(service, &mut tx, new.id, new.org_type).await?;
     logto_sync::organization_created(service, &mut tx, new.id).await?;

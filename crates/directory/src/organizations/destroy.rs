@@ -60,7 +60,7 @@ async fn attempt(
         action: AuditAction::OrganizationDestroy(family),
         object_type: family.as_str(),
         object_id: id.0,
-        before: Some(json!({ "name": last.name, "vat": last.vat, "parent_id": last.parent_id })),
+        before: Some(json!({ "name": last.details.name, "vat": last.vat, "parent_id": last.parent_id })),
         after: None,
     };
     audit::record(&mut tx, service.now(), caller, ctx, event).await?;

@@ -31,6 +31,7 @@ pub use update::update;
 use crate::Directory;
 use bailiwick_domain::{
     Error, OrgId, OrgType, Organization, Result,
+    org::Details,
     validate::{Fields, Vat, display_name, free_text, organization_custom_data},
 };
 use bailiwick_identity::logto_sync;
@@ -57,23 +58,28 @@ pub struct OrganizationBody {
 
 /// The fields of a body that a creation takes.
 pub(crate) struct Accepted {
-    pub name: String,
-    pub description: String,
+    pub details: Details,
     pub custom_data: Map<String, Value>,
     pub vat: Option<Vat>,
 }
 
 /// The field rules of a creation (spec: organizations#create); imports apply them too.
-pub(crate) fn accept(body: OrganizationBody) -> Result<Accepted> {
-    let name = body.name.unwrap_or_default();
-    let description = body.description.unwrap_or_default();
+pub(crate) fn accept(mut body: OrganizationBody) -> Result<Accepted> {
     let mut fields = Fields::new();
-    fields.check("name", &name, display_name(&name));
-    fields.check("description", "", free_text(&description));
+    let details = details(&mut fields, Details::default(), &mut body);
     let (custom_data, vat) =
         organization_custom_data(&mut fields, Map::new(), body.custom_data.unwrap_or_default());
     fields.finish()?;
-    Ok(Accepted { name, description, custom_data, vat })
+    Ok(Accepted { details, custom_data, vat })
+}
+
+/// The details of a body, checked; fields that it leaves out keep their values.
+fn details(fields: &mut Fields, before: Details, body: &mut OrganizationBody) -> Details {
+    let name = body.name.take().unwrap_or(before.name);
+    let description = body.description.take().unwrap_or(before.description);
+    fields.check("name", &name, display_name(&name));
+    fields.check("description", "", free_text(&description));
+    Details { name, description }
 }
 
 /// One organization of a family. `id`: none = malformed, treated as missing.
@@ -134,5 +140,7 @@ const VAT: &str = "custom_data.vat";
 
 /// The fields of an organization that the audit keeps.
 fn audited(o: &Editable) -> Value {
-    json!({ "name": o.name, "description": o.description, "custom_data": o.custom_data })
+    let mut shown = json!(o.details);
+    shown["custom_data"] = json!(o.custom_data);
+    shown
 }

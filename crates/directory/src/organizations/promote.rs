@@ -103,7 +103,7 @@ async fn attempt(
     EventDraft::organization_gone(Happening::Left, &before, detached_from).write(&mut tx, now).await?;
     let organization = organizations::get(&mut tx, seen).await?.ok_or_else(missing)?;
     let subject = format!("/distributors/{seen}");
-    EventDraft::organization(Happening::Promoted, FAMILY, seen, &before.name)
+    EventDraft::organization(Happening::Promoted, FAMILY, seen, &before.details.name)
         .at(subject)
         .write(&mut tx, now)
         .await?;

@@ -1,10 +1,10 @@
 //! PUT (spec: organizations#update): absent fields stay, and `custom_data` is merged over the stored keys.
 
-use super::{OrganizationBody, VAT, audited, authorize_change};
+use super::{OrganizationBody, VAT, audited, authorize_change, details};
 use crate::Directory;
 use bailiwick_domain::{
     AuditAction, Error, Happening, OrgId, OrgType, Organization, Result,
-    validate::{Fields, display_name, free_text, organization_custom_data},
+    validate::{Fields, organization_custom_data},
 };
 use bailiwick_events::EventDraft;
 use bailiwick_identity::logto_sync;
@@ -39,8 +39,7 @@ pub async fn update(
     written.map_err(|e| Error::from(e).with_values(&[(VAT, change.vat.as_str())]))?;
     follow_labels(&mut tx, &before, &change).await?;
     let after = Editable {
-        name: change.name,
-        description: change.description,
+        details: change.details,
         vat: Some(change.vat.as_str().to_owned()),
         custom_data: change.custom_data,
     };
@@ -52,7 +51,7 @@ pub async fn update(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
-    let told = EventDraft::organization(Happening::Updated, family, target.id(), &after.name);
+    let told = EventDraft::organization(Happening::Updated, family, target.id(), &after.details.name);
     told.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
     let updated = organizations::get(&mut tx, target.id()).await?;
     logto_sync::organization_changed(service, &mut tx, target.id()).await?;
@@ -65,24 +64,21 @@ fn changed(
     service: &Directory,
     caller: &Caller,
     before: &Editable,
-    body: OrganizationBody,
+    mut body: OrganizationBody,
 ) -> Result<Change> {
-    let name = body.name.unwrap_or_else(|| before.name.clone());
-    let description = body.description.unwrap_or_else(|| before.description.clone());
     let mut fields = Fields::new();
-    fields.check("name", &name, display_name(&name));
-    fields.check("description", "", free_text(&description));
+    let details = details(&mut fields, before.details.clone(), &mut body);
     let sent = body.custom_data.unwrap_or_default();
     let (custom_data, vat) = organization_custom_data(&mut fields, before.custom_data.clone(), sent);
     fields.finish()?;
     let vat = vat.ok_or_else(|| Error::internal("an accepted organization has no VAT number"))?;
     let by = caller.org().map(|o| o.id);
-    Ok(Change { name, description, vat, custom_data, at: service.now(), by })
+    Ok(Change { details, vat, custom_data, at: service.now(), by })
 }
 
 /// Name and VAT number are labels of every alert of the organization's systems, and are cached with their credentials.
 async fn follow_labels(tx: &mut Tx, before: &Editable, change: &Change) -> Result<()> {
-    if before.name != change.name || before.vat.as_deref() != Some(change.vat.as_str()) {
+    if before.details.name != change.details.name || before.vat.as_deref() != Some(change.vat.as_str()) {
         tx.bump_auth_epoch().await?;
     }
     Ok(())

@@ -23,7 +23,7 @@ pub(super) const LOCAL_ID: &str = "bailiwickId";
 pub(super) fn mirrored(o: Organization) -> LogtoOrganizationFields {
     let mut custom_data = shown_custom_data(o.custom_data, o.org_type, o.parent_id, o.created_at, None);
     custom_data.insert(LOCAL_ID.to_owned(), json!(o.id));
-    LogtoOrganizationFields { name: o.name, description: o.description, custom_data }
+    LogtoOrganizationFields { name: o.details.name, description: o.details.description, custom_data }
 }
 
 /// Sends the organization's current state.
@@ -88,7 +88,8 @@ async fn create(
     organization: Organization,
     there: logto::There,
 ) -> Result<Option<Made>, Stop> {
-    let (id, name, is_deleted) = (organization.id, organization.name.clone(), organization.deleted.is_set());
+    let (id, name, is_deleted) =
+        (organization.id, organization.details.name.clone(), organization.deleted.is_set());
     if there.is_creating {
         let searched = there.creating_name.as_deref().unwrap_or(&name);
         if let Some(theirs) = find(logto, id, searched).await? {

@@ -140,7 +140,7 @@ async fn organization_of(service: &Identity, logto: &LogtoSync, id: OrgId) -> Re
     let Some(found) = organizations::get(&service.db, id).await? else { return Ok(None) };
     let linked = logto::organization(&service.db, logto.issuer(), id).await?.id;
     let difference = |what: String, aspects, dead_link| {
-        let (kind, name) = ("organization", found.name.clone());
+        let (kind, name) = ("organization", found.details.name.clone());
         Some(Difference { kind, id: id.0, name, what: vec![what], aspects, dead_link })
     };
     let Some(theirs) = linked else {

@@ -17,9 +17,14 @@ mod header;
 pub use header::{Condition, IF_MATCH, IF_NONE_MATCH};
 
 use crate::{Platform, RequestContext};
-use bailiwick_domain::{Error, Organization, Result, System, Ts, User, org::Mark, ports::hex};
+use bailiwick_domain::{
+    Error, OrgId, OrgType, Organization, Result, System, Ts, User,
+    org::{Details, Mark},
+    ports::hex,
+};
 use bailiwick_store::applications::ApplicationRecord;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 /// Suffix of the tag of a compressed answer, whose bytes differ from those of the plain one.
 pub const PACKED: &str = ".gzip";
@@ -45,10 +50,25 @@ fn own(mark: Mark) -> Option<Ts> {
 
 impl Editable for Organization {
     fn editable(&self) -> Result<Value> {
-        Ok(json!({
-            "type": self.org_type, "parent_id": self.parent_id, "name": self.name, "description": self.description,
-            "custom_data": self.custom_data, "suspended_at": own(self.suspended), "deleted_at": own(self.deleted),
-        }))
+        #[derive(Serialize)]
+        struct Edited<'a> {
+            r#type: OrgType,
+            parent_id: Option<OrgId>,
+            #[serde(flatten)]
+            details: &'a Details,
+            custom_data: &'a Map<String, Value>,
+            suspended_at: Option<Ts>,
+            deleted_at: Option<Ts>,
+        }
+        let edited = Edited {
+            r#type: self.org_type,
+            parent_id: self.parent_id,
+            details: &self.details,
+            custom_data: &self.custom_data,
+            suspended_at: own(self.suspended),
+            deleted_at: own(self.deleted),
+        };
+        serde_json::to_value(edited).map_err(Error::internal)
     }
 }
 

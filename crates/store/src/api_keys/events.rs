@@ -164,7 +164,7 @@ impl From<Row> for Recorded {
     }
 }
 
-pub(crate) const RECORD: &str = "INSERT INTO api_key_events (id, api_key_id, user_id, organization_id, event, reason, \
+const RECORD: &str = "INSERT INTO api_key_events (id, api_key_id, user_id, organization_id, event, reason, \
      minute, key_name, key_mode, ip, method, path, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
      ON CONFLICT (api_key_id, minute, event, reason) DO NOTHING";
 
@@ -174,9 +174,11 @@ macro_rules! old_refusals {
          AND (k.revoked_at IS NOT NULL OR k.expires_at <= ?)"
     };
 }
-pub(crate) const PURGE: &str =
+const PURGE: &str =
     concat!("DELETE FROM api_key_events WHERE id IN (SELECT e.id ", old_refusals!(), " LIMIT ?)");
-pub(crate) const COUNT_OLD: &str = concat!("SELECT CAST(COUNT(*) AS BIGINT) ", old_refusals!());
+const COUNT_OLD: &str = concat!("SELECT CAST(COUNT(*) AS BIGINT) ", old_refusals!());
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![RECORD, PURGE, COUNT_OLD];
 
 /// Removes up to `limit` refusals before `before` of keys that were revoked or have expired at `now`; returns how many.
 /// The creation and revocation of such a key stay recorded, as do all events of the keys of destroyed users (spec:

@@ -15,25 +15,28 @@ use bailiwick_policy::Scope;
 use std::collections::{BTreeMap, HashMap};
 use uuid::Uuid;
 
-pub(crate) const TALLY: &str = "SELECT a.home_id, a.instance_of, a.version, COALESCE(a.name, '') AS name, \
+const TALLY: &str = "SELECT a.home_id, a.instance_of, a.version, COALESCE(a.name, '') AS name, \
      a.organization_id, a.is_user_facing FROM applications a JOIN systems s ON s.id = a.system_id \
      WHERE a.system_id = ? AND a.deleted_at IS NULL AND a.certification_level >= 4 AND s.deleted_at IS NULL";
-pub(crate) const ADD_LISTED: &str =
+const ADD_LISTED: &str =
     "UPDATE organization_counts SET applications = applications + ? WHERE organization_id = ?";
-pub(crate) const DROP_KINDS: &str =
+const DROP_KINDS: &str =
     "DELETE FROM application_counts WHERE home_id = ? AND unassigned = 0 AND assigned = 0";
-pub(crate) const DROP_ASSIGNMENTS: &str =
+const DROP_ASSIGNMENTS: &str =
     "DELETE FROM assignment_counts WHERE home_id = ? AND applications = 0 AND listed = 0";
 /// Of everything: the few deleted organizations are subtracted instead of looking up all others.
-pub(crate) const KINDS: &str = "SELECT c.instance_of, c.version, c.name, CAST(SUM(c.unassigned) AS BIGINT), \
+const KINDS: &str = "SELECT c.instance_of, c.version, c.name, CAST(SUM(c.unassigned) AS BIGINT), \
      CAST(SUM(c.assigned) AS BIGINT) FROM application_counts c WHERE c.home_id NOT IN \
      (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL) \
      GROUP BY c.instance_of, c.version, c.name";
-pub(crate) const MODULES: &str = "SELECT c.instance_of, CAST(SUM(c.unassigned) AS BIGINT), \
+const MODULES: &str = "SELECT c.instance_of, CAST(SUM(c.unassigned) AS BIGINT), \
      CAST(SUM(c.assigned) AS BIGINT) FROM application_counts c WHERE c.home_id NOT IN \
      (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL) GROUP BY c.instance_of";
-pub(crate) const LISTED: &str = "SELECT CAST(COALESCE(SUM(n.applications), 0) AS BIGINT) FROM organization_counts n \
+const LISTED: &str = "SELECT CAST(COALESCE(SUM(n.applications), 0) AS BIGINT) FROM organization_counts n \
      WHERE n.organization_id NOT IN (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![TALLY, ADD_LISTED, DROP_KINDS, DROP_ASSIGNMENTS, KINDS, MODULES, LISTED];
 
 /// Rows of one statement.
 const ROWS: usize = 200;

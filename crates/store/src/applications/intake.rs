@@ -29,7 +29,7 @@ const ROWS: usize = 64;
 const VERSION_CHARS: usize = 255;
 
 /// An application as a document shows it. Where a column says "kept", `None` leaves the stored value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Seen {
     /// Its key on the system; each at most once in a document.
     pub module_id: String,
@@ -322,18 +322,8 @@ fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
 #[derive(FromRow)]
 struct KnownRow {
     system_id: Uuid,
-    module_id: String,
-    instance_of: String,
-    name: Option<String>,
-    source: Option<String>,
-    display_name: Option<String>,
-    node_id: Option<i64>,
-    node_label: Option<String>,
-    version: String,
-    certification_level: Option<i64>,
-    is_user_facing: bool,
-    url: Option<String>,
-    inventory_data: String,
+    #[sqlx(flatten)]
+    seen: Seen,
     organization_id: Option<Uuid>,
     updated_at: TsCodec,
     first_seen_at: TsCodec,
@@ -360,20 +350,7 @@ async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreE
             is_dismissed: k.is_dismissed,
             is_changed: false,
             told: None,
-            seen: Seen {
-                module_id: k.module_id,
-                instance_of: k.instance_of,
-                name: k.name,
-                source: k.source,
-                display_name: k.display_name,
-                node_id: k.node_id,
-                node_label: k.node_label,
-                version: k.version,
-                certification_level: k.certification_level,
-                is_user_facing: k.is_user_facing,
-                url: k.url,
-                inventory_data: k.inventory_data,
-            },
+            seen: k.seen,
         };
         rows.entry(SystemId(k.system_id)).or_default().insert(row.seen.module_id.clone(), row);
     }

@@ -4,16 +4,18 @@ use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::Ts;
 
 // None of these statements waits for a lock, so the order in which others hold rows does not matter.
-pub(crate) const GROUPS: &str = "UPDATE router_groups SET due_at = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, id) IN \
+const GROUPS: &str = "UPDATE router_groups SET due_at = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, id) IN \
      (SELECT organization_id, id]] FROM router_groups WHERE due_at > ? AND started_at IS NULL ORDER BY due_at LIMIT ? \
      [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
-pub(crate) const LEASES: &str = "UPDATE router_tenants SET held_until = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||organization_id IN \
+const LEASES: &str = "UPDATE router_tenants SET held_until = ? WHERE [[ctid = ANY(ARRAY(SELECT ctid||organization_id IN \
      (SELECT organization_id]] FROM router_tenants WHERE held_until > ? AND holder IS NOT NULL ORDER BY held_until LIMIT ? \
      [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
-pub(crate) const NOTICES: &str = "UPDATE router_notices SET told_at = ? \
+const NOTICES: &str = "UPDATE router_notices SET told_at = ? \
      WHERE [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, group_id, receiver, integration) IN \
      (SELECT organization_id, group_id, receiver, integration]] FROM router_notices WHERE told_at > ? ORDER BY told_at LIMIT ? \
      [[FOR NO KEY UPDATE SKIP LOCKED))||)]]";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![GROUPS, LEASES, NOTICES];
 
 /// The latest times that rows can have, unless a clock has been set back since they were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

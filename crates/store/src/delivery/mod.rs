@@ -29,23 +29,26 @@ pub const UNKNOWN: &str = "unknown";
 /// Plan of a tenant with such alerts.
 pub const UNREADABLE: &str = "unreadable";
 
-pub(crate) const DUE_TENANTS: &str = "SELECT d.o FROM (\
+const DUE_TENANTS: &str = "SELECT d.o FROM (\
      SELECT organization_id AS o FROM router_alerts WHERE group_id = '' \
      UNION SELECT organization_id AS o FROM router_groups WHERE due_at <= ? AND started_at IS NULL \
      UNION SELECT organization_id AS o FROM router_tenants WHERE version < ? \
      UNION SELECT organization_id AS o FROM router_tenants WHERE holder IS NOT NULL AND held_until <= ?) AS d \
      LEFT JOIN router_tenants t ON t.organization_id = d.o \
      WHERE t.holder IS NULL OR t.held_until <= ? OR t.holder = ? LIMIT ?";
-pub(crate) const DUE_GROUPS: &str = "SELECT g.organization_id, g.id, g.due_at, (SELECT CAST(COUNT(*) AS BIGINT) \
+const DUE_GROUPS: &str = "SELECT g.organization_id, g.id, g.due_at, (SELECT CAST(COUNT(*) AS BIGINT) \
      FROM router_alerts a WHERE a.organization_id = g.organization_id AND a.group_id = g.id) AS alerts \
      FROM router_groups g WHERE g.due_at <= ? AND g.started_at IS NULL \
      AND (SELECT t.holder FROM router_tenants t WHERE t.organization_id = g.organization_id) = ?";
-pub(crate) const LOOK_AGAIN: &str = "UPDATE router_tenants SET version = 0 WHERE plan = 'unreadable'";
+const LOOK_AGAIN: &str = "UPDATE router_tenants SET version = 0 WHERE plan = 'unreadable'";
 pub(crate) const RELEASE_ALL: &str = "UPDATE router_tenants SET held_until = ? WHERE holder IS NOT NULL";
-pub(crate) const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organization_id [[= ANY(ARRAY(||IN (]] \
+const PURGE_TENANTS: &str = "DELETE FROM router_tenants WHERE organization_id [[= ANY(ARRAY(||IN (]] \
      SELECT t.organization_id FROM router_tenants t WHERE t.holder IS NULL AND (SELECT a.fingerprint \
      FROM router_alerts a WHERE a.organization_id = t.organization_id ORDER BY a.organization_id, a.fingerprint LIMIT 1) \
      IS NULL ORDER BY t.organization_id [[FOR UPDATE SKIP LOCKED))||)]]";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![DUE_TENANTS, DUE_GROUPS, LOOK_AGAIN, RELEASE_ALL, PURGE_TENANTS];
 
 /// A group: its tenant and its id within the tenant.
 pub type GroupKey = (OrgId, String);

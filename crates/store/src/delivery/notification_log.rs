@@ -10,11 +10,13 @@ use bailiwick_domain::{OrgId, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const PURGE: &str = "DELETE FROM router_notices WHERE \
+const PURGE: &str = "DELETE FROM router_notices WHERE \
      [[ctid = ANY(ARRAY(SELECT ctid||(organization_id, group_id, receiver, integration) IN \
      (SELECT organization_id, group_id, receiver, integration]] FROM router_notices WHERE told_at < ? \
      ORDER BY told_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
-pub(crate) const PURGE_FAILURES: &str = "DELETE FROM router_failures WHERE failed_at < ?";
+const PURGE_FAILURES: &str = "DELETE FROM router_failures WHERE failed_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![PURGE, PURGE_FAILURES];
 
 /// The last notification of a group that an integration accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -58,7 +58,7 @@ pub async fn due(db: &Db, id: Uuid, sight: &Sight, now: Ts, limit: i64) -> Resul
 
 /// By a range of one id and a sum, so that only the index of pending deliveries gives the order. To PostgreSQL, an
 /// index of events alone, or one of all deliveries, looks as good, and may begin with thousands of old deliveries.
-pub(crate) const DUE: &str = "SELECT d.event_seq, d.attempts FROM event_deliveries d WHERE d.subscription_id >= ? \
+const DUE: &str = "SELECT d.event_seq, d.attempts FROM event_deliveries d WHERE d.subscription_id >= ? \
      AND d.subscription_id <= ? AND d.state = 'pending' AND d.next_at <= ? \
      ORDER BY d.subscription_id, d.event_seq + 0 LIMIT ?";
 
@@ -80,7 +80,7 @@ pub struct Outcome {
 }
 
 /// By its key: the sum of texts keeps PostgreSQL from using an index by state.
-pub(crate) const RECORD: &str = "UPDATE event_deliveries SET state = ?, attempts = ?, next_at = ?, finished_at = ?, \
+const RECORD: &str = "UPDATE event_deliveries SET state = ?, attempts = ?, next_at = ?, finished_at = ?, \
      last_status = ?, last_error = ? WHERE subscription_id = ? AND event_seq = ? AND state || '' = 'pending'";
 
 /// Records the outcomes of tries.
@@ -102,10 +102,12 @@ pub async fn record(tx: &mut Tx, id: Uuid, outcomes: &[Outcome], now: Ts) -> Res
     Ok(())
 }
 
-pub(crate) const HURRY: &str = "UPDATE event_deliveries SET next_at = ? WHERE \
+const HURRY: &str = "UPDATE event_deliveries SET next_at = ? WHERE \
      [[ctid = ANY(ARRAY(SELECT d.ctid||(subscription_id, event_seq) IN (SELECT d.subscription_id, d.event_seq]] \
      FROM event_deliveries d WHERE d.subscription_id = ? AND d.state = 'pending' AND d.next_at > ? \
      ORDER BY d.subscription_id, d.next_at[[))||)]]";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![DUE, RECORD, HURRY];
 
 /// Makes pending deliveries due at once: the recipient is back.
 pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {

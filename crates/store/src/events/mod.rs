@@ -6,18 +6,14 @@
 //! already read. A reader that has read up to a number misses nothing.
 
 pub mod deliveries;
-mod number;
-mod purge;
-mod read;
+pub(crate) mod number;
+pub(crate) mod purge;
+pub(crate) mod read;
 pub mod subscriptions;
 
 pub use number::{Numbered, is_waiting, number, position};
 pub use purge::purge;
 pub use read::{Filter, Sight, Stored, after, first_since, list, purged};
-
-pub(crate) use number::{LAST, MOVE_ON, POSITION, TAKE, WAITING};
-pub(crate) use purge::{HOLD, OLDEST, PURGED};
-pub(crate) use read::{FIRST_AT, FIRST_SINCE};
 
 use crate::{
     StoreError, Tx,

@@ -13,21 +13,23 @@ use sqlx::FromRow;
 use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
-pub(crate) const WAITING: &str = "SELECT id FROM event_outbox ORDER BY id LIMIT 1";
+const WAITING: &str = "SELECT id FROM event_outbox ORDER BY id LIMIT 1";
 /// A process that does not get the row leaves the work to the process that holds it.
-pub(crate) const POSITION: &str =
-    "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE SKIP LOCKED||]]";
-pub(crate) const LAST: &str = "SELECT p.last FROM event_position p WHERE p.id = 1";
-pub(crate) const MOVE_ON: &str = "UPDATE event_position SET last = ? WHERE id = 1";
+const POSITION: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE SKIP LOCKED||]]";
+const LAST: &str = "SELECT p.last FROM event_position p WHERE p.id = 1";
+const MOVE_ON: &str = "UPDATE event_position SET last = ? WHERE id = 1";
 /// Rows of one object come in the order of its changes: the second writer holds the object, so the first has committed,
 /// with a smaller id.
-pub(crate) const TAKE: &str = "SELECT x.id, x.at, x.type, \
+const TAKE: &str = "SELECT x.id, x.at, x.type, \
      COALESCE(x.organization_id, s.organization_id, k.organization_id, u.organization_id) AS organization_id, x.object_id, x.subject, \
      COALESCE(x.system_id, k.id) AS system_id, COALESCE(s.name, k.name) AS system_name, x.user_id, x.data \
      FROM event_outbox x LEFT JOIN systems s ON s.id = x.system_id \
      LEFT JOIN systems k ON k.system_key = x.system_key \
      LEFT JOIN users u ON u.id = x.user_id \
      ORDER BY x.id LIMIT ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![WAITING, POSITION, LAST, MOVE_ON, TAKE];
 
 /// Rows of one step. The columns of each are values of one statement.
 const STEP: usize = 500;

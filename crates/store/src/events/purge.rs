@@ -3,12 +3,14 @@
 use crate::{Db, StoreError, sql::Q, time::TsCodec};
 use bailiwick_domain::Ts;
 
-pub(crate) const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
+const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
 /// Taken before any event, as numbering does: two transactions that lock the same rows in one order cannot deadlock.
-pub(crate) const HOLD: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE||]]";
+const HOLD: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE||]]";
 const DELIVERED: &str = "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id \
      FROM event_deliveries d WHERE d.event_seq <= ?) ORDER BY s.id FOR NO KEY UPDATE";
 pub(crate) const PURGED: &str = "SELECT p.purged FROM event_position p WHERE p.id = 1";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OLDEST, HOLD, PURGED];
 
 /// Removes up to `limit` of the oldest events: those from before `before`, and those beyond the newest `keep`. Returns
 /// how many.

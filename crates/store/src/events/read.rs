@@ -155,9 +155,11 @@ pub async fn after(
     Ok(q.all::<Row>(db).await?.into_iter().map(Stored::from).collect())
 }
 
-pub(crate) const FIRST_AT: &str = "SELECT e.at FROM events e WHERE e.at >= ? ORDER BY e.at LIMIT 1";
+const FIRST_AT: &str = "SELECT e.at FROM events e WHERE e.at >= ? ORDER BY e.at LIMIT 1";
 /// A sum, so that PostgreSQL searches these times and not all numbers from the first one on.
-pub(crate) const FIRST_SINCE: &str = "SELECT MIN(e.seq + 0) FROM events e WHERE e.at >= ? AND e.at <= ?";
+const FIRST_SINCE: &str = "SELECT MIN(e.seq + 0) FROM events e WHERE e.at >= ? AND e.at <= ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![FIRST_AT, FIRST_SINCE];
 /// An event is numbered after its transaction, so one of a later time may have a smaller number; not of more than this.
 const OUT_OF_ORDER: Duration = Duration::from_secs(180);
 
@@ -172,6 +174,6 @@ pub async fn first_since(db: &Db, since: Ts) -> Result<Option<i64>, StoreError> 
 
 /// The newest number that retention has removed.
 pub async fn purged(on: impl Into<On<'_>>) -> Result<i64, StoreError> {
-    let (purged,): (i64,) = Q::new(super::PURGED).one(on).await?;
+    let (purged,): (i64,) = Q::new(super::purge::PURGED).one(on).await?;
     Ok(purged)
 }

@@ -268,7 +268,7 @@ pub async fn disable_named_from_outside(
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-pub(crate) const DISABLE_OUTSIDE: &str = "UPDATE event_subscriptions SET is_enabled = ?, disabled_at = ?, \
+const DISABLE_OUTSIDE: &str = "UPDATE event_subscriptions SET is_enabled = ?, disabled_at = ?, \
      disabled_reason = ? WHERE is_enabled AND p3 = ? AND NOT EXISTS (SELECT 1 FROM organizations o \
      WHERE o.id = event_subscriptions.named_by_org_id AND (o.p3 = ? OR o.type = 'owner')) RETURNING id";
 
@@ -378,12 +378,15 @@ const WAITING: &str = "FROM event_subscriptions s JOIN organizations o ON o.id =
      AND o.eff_deleted_at IS NULL AND (SELECT d.event_seq FROM event_deliveries d WHERE d.subscription_id = s.id \
      AND d.state = 'pending' AND d.next_at <= ? ORDER BY d.subscription_id, d.next_at LIMIT 1) IS NOT NULL";
 
-pub(crate) const RENEW: &str =
+const RENEW: &str =
     "UPDATE event_subscriptions SET held_until = ? WHERE id = ? AND holder = ? AND held_until > ?";
-pub(crate) const RELEASE: &str =
+const RELEASE: &str =
     "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE id = ? AND holder = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE event_subscriptions SET holder = NULL, held_until = NULL WHERE holder IS NOT NULL";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![DISABLE_OUTSIDE, RENEW, RELEASE, RELEASE_ALL];
 /// Whether there is something to claim; a claim would last until `until`.
 pub async fn is_any_due(db: &Db, (now, until): (Ts, Ts)) -> Result<bool, StoreError> {
     let mut q = Q::by_index("SELECT s.id ");

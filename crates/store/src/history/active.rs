@@ -308,8 +308,10 @@ pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertK
     Ok(found)
 }
 
-pub(crate) const HAS_SYSTEM: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM systems \
+const HAS_SYSTEM: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM systems \
      WHERE system_key = ? AND organization_id = ? AND deleted_at IS NULL";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![HAS_SYSTEM];
 
 /// Whether an organization has this system, and it is not deleted.
 pub async fn has_system(tx: &mut Tx, organization: OrgId, system_key: &str) -> Result<bool, StoreError> {

@@ -6,9 +6,11 @@ use crate::{
 };
 use bailiwick_domain::OrgId;
 
-pub(crate) const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history \
+const COUNTS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history \
      WHERE system_key = ? AND status = 'firing' AND organization_id = ?), (SELECT CAST(COUNT(*) AS BIGINT) \
      FROM alert_history WHERE organization_id = ? AND status = 'firing')";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![COUNTS];
 
 /// How many open rows a system has in a tenant, and the tenant.
 pub async fn counts(

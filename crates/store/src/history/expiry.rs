@@ -17,24 +17,27 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 /// In an order that only the index of firing rows has.
-pub(crate) const EXPIRED: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'firing' \
+const EXPIRED: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'firing' \
      AND h.expires_at < ? AND (h.expires_at < ? OR h.expires_at > ?) ORDER BY h.p2, h.starts_at LIMIT ?";
-pub(crate) const CLOSE_SYSTEM: &str = "UPDATE alert_history SET status = 'resolved', ends_at = ?, expires_at = NULL, \
+const CLOSE_SYSTEM: &str = "UPDATE alert_history SET status = 'resolved', ends_at = ?, expires_at = NULL, \
      created_at = ? WHERE organization_id = ? AND system_key = ? AND status = 'firing' \
      RETURNING organization_id, fingerprint, system_key, alertname, severity, starts_at, ends_at";
-pub(crate) const OLD: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'resolved' \
+const OLD: &str = "SELECT h.id, h.organization_id FROM alert_history h WHERE h.status = 'resolved' \
      AND h.created_at < ? ORDER BY h.created_at LIMIT ?";
-pub(crate) const COUNT_OLD: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history h \
+const COUNT_OLD: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history h \
      WHERE h.status = 'resolved' AND h.created_at < ?";
-pub(crate) const FORGET_NAMES: &str = "DELETE FROM alert_names WHERE seen_at < ? AND NOT EXISTS (SELECT 1 \
+const FORGET_NAMES: &str = "DELETE FROM alert_names WHERE seen_at < ? AND NOT EXISTS (SELECT 1 \
      FROM alert_history h WHERE h.organization_id = alert_names.organization_id \
      AND SUBSTR(h.alertname, 1, 200) = alert_names.alertname)";
-pub(crate) const MOVE_ROWS: &str = "UPDATE alert_history SET organization_id = ?, p2 = ?, p3 = ? \
+const MOVE_ROWS: &str = "UPDATE alert_history SET organization_id = ?, p2 = ?, p3 = ? \
      WHERE organization_id = ? AND system_key = ?";
-pub(crate) const MOVE_NAMES: &str = "INSERT INTO alert_names (organization_id, alertname, severity, seen_at) \
+const MOVE_NAMES: &str = "INSERT INTO alert_names (organization_id, alertname, severity, seen_at) \
      SELECT h.organization_id, SUBSTR(h.alertname, 1, 200), MAX(h.severity), MAX(h.created_at) FROM alert_history h \
      WHERE h.organization_id = ? AND h.system_key = ? AND h.alertname <> '' GROUP BY 1, 2 \
      ON CONFLICT (organization_id, alertname) DO NOTHING";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![EXPIRED, CLOSE_SYSTEM, OLD, COUNT_OLD, FORGET_NAMES, MOVE_ROWS, MOVE_NAMES];
 
 /// Ends up to `limit` open rows that expired before `now`, as of their expiry; returns how many.
 pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, StoreError> {

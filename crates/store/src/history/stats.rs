@@ -187,10 +187,12 @@ pub async fn tenants_to_ask(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-pub(crate) const TENANTS_TO_ASK: &str = "SELECT o.id FROM organizations o \
+const TENANTS_TO_ASK: &str = "SELECT o.id FROM organizations o \
      LEFT JOIN alert_totals t ON t.organization_id = o.id WHERE o.id > ? \
      AND (t.active > 0 OR EXISTS (SELECT 1 FROM alert_history h WHERE h.organization_id = o.id \
      AND h.status = 'firing')) AND (t.updated_at IS NULL OR t.updated_at < ?) ORDER BY o.id LIMIT ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![TENANTS_TO_ASK];
 
 /// Stores a remote router's reports on tenants at `now`; tenants that no longer exist are left out.
 pub async fn keep_live(tx: &mut Tx, tenants: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {

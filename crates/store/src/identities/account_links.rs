@@ -8,16 +8,17 @@ use crate::{
 use bailiwick_domain::{Ts, UserId};
 use uuid::Uuid;
 
-pub(crate) const USER: &str = "SELECT user_id FROM user_identities WHERE issuer = ? AND subject = ?";
-pub(crate) const HOLDER: &str = "SELECT i.user_id, CASE WHEN u.deleted_at IS NULL THEN 0 ELSE 1 END \
+const USER: &str = "SELECT user_id FROM user_identities WHERE issuer = ? AND subject = ?";
+const HOLDER: &str = "SELECT i.user_id, CASE WHEN u.deleted_at IS NULL THEN 0 ELSE 1 END \
     FROM user_identities i JOIN users u ON u.id = i.user_id WHERE i.issuer = ? AND i.subject = ?";
-pub(crate) const INSERT: &str = "INSERT INTO user_identities (issuer, subject, user_id, linked_at) \
+const INSERT: &str = "INSERT INTO user_identities (issuer, subject, user_id, linked_at) \
     VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
-pub(crate) const REMOVE: &str =
-    "DELETE FROM user_identities WHERE user_id = ? AND issuer = ? RETURNING subject";
+const REMOVE: &str = "DELETE FROM user_identities WHERE user_id = ? AND issuer = ? RETURNING subject";
 
-pub(crate) const REMOVE_SUBJECT: &str =
-    "DELETE FROM user_identities WHERE user_id = ? AND issuer = ? AND subject = ?";
+const REMOVE_SUBJECT: &str = "DELETE FROM user_identities WHERE user_id = ? AND issuer = ? AND subject = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![USER, HOLDER, INSERT, REMOVE, REMOVE_SUBJECT];
 
 /// The user a subject of an issuer is linked to.
 pub async fn user(on: impl Into<On<'_>>, issuer: &str, subject: &str) -> Result<Option<UserId>, StoreError> {

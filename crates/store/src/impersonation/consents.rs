@@ -47,19 +47,22 @@ impl From<Row> for Consent {
     }
 }
 
-pub(crate) const GET: &str = "SELECT id, user_id, expires_at, max_duration_minutes, created_at \
+const GET: &str = "SELECT id, user_id, expires_at, max_duration_minutes, created_at \
      FROM impersonation_consents WHERE user_id = ? AND expires_at > ?";
-pub(crate) const HOLD: &str = "SELECT id, user_id, expires_at, max_duration_minutes, created_at \
+const HOLD: &str = "SELECT id, user_id, expires_at, max_duration_minutes, created_at \
      FROM impersonation_consents WHERE user_id = ? AND expires_at > ? [[FOR SHARE||]]";
-pub(crate) const PUT: &str = "INSERT INTO impersonation_consents \
+const PUT: &str = "INSERT INTO impersonation_consents \
      (user_id, id, expires_at, max_duration_minutes, created_at) VALUES (?, ?, ?, ?, ?) \
      ON CONFLICT (user_id) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at, \
      max_duration_minutes = excluded.max_duration_minutes, created_at = excluded.created_at";
-pub(crate) const REMOVE: &str = "DELETE FROM impersonation_consents WHERE user_id = ?";
-pub(crate) const NEXT_EXPIRY: &str =
+const REMOVE: &str = "DELETE FROM impersonation_consents WHERE user_id = ?";
+const NEXT_EXPIRY: &str =
     "SELECT MIN(expires_at) AS expires_at FROM impersonation_consents WHERE expires_at > ?";
-pub(crate) const PURGE: &str = "DELETE FROM impersonation_consents WHERE user_id IN \
+const PURGE: &str = "DELETE FROM impersonation_consents WHERE user_id IN \
      (SELECT user_id FROM impersonation_consents WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, HOLD, PUT, REMOVE, NEXT_EXPIRY, PURGE];
 
 /// The user's live consent.
 pub async fn get(on: impl Into<On<'_>>, user: UserId, now: Ts) -> Result<Option<Consent>, StoreError> {

@@ -70,29 +70,30 @@ impl From<Row> for Entry {
     }
 }
 
-pub(crate) const COUNT_ONE: &str =
-    "UPDATE impersonation_sessions SET action_count = action_count + 1 WHERE id = ?";
-pub(crate) const OPEN: &str = "INSERT INTO impersonation_entries \
+const COUNT_ONE: &str = "UPDATE impersonation_sessions SET action_count = action_count + 1 WHERE id = ?";
+const OPEN: &str = "INSERT INTO impersonation_entries \
      (id, session_id, at, action_type, api_endpoint, http_method, request_data) \
      VALUES (?, ?, ?, 'api_call', ?, ?, ?) RETURNING seq";
-pub(crate) const START: &str = "INSERT INTO impersonation_entries (id, session_id, at, action_type) \
+const START: &str = "INSERT INTO impersonation_entries (id, session_id, at, action_type) \
      VALUES (?, ?, ?, 'session_start')";
-pub(crate) const COMPLETE: &str = "UPDATE impersonation_entries SET response_status = ?, \
+const COMPLETE: &str = "UPDATE impersonation_entries SET response_status = ?, \
      response_status_text = ?, request_data = COALESCE(?, request_data) \
      WHERE seq = ? AND response_status IS NULL";
-pub(crate) const TOTAL: &str =
-    "SELECT CAST(COUNT(*) AS BIGINT) FROM impersonation_entries WHERE session_id = ?";
-pub(crate) const PAGE: &str = "SELECT id, at, action_type, api_endpoint, http_method, request_data, \
+const TOTAL: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM impersonation_entries WHERE session_id = ?";
+const PAGE: &str = "SELECT id, at, action_type, api_endpoint, http_method, request_data, \
      response_status, response_status_text FROM impersonation_entries WHERE session_id = ? \
      ORDER BY at, seq LIMIT ? OFFSET ?";
-pub(crate) const PURGE: &str = "DELETE FROM impersonation_entries WHERE seq IN (SELECT e.seq \
+const PURGE: &str = "DELETE FROM impersonation_entries WHERE seq IN (SELECT e.seq \
      FROM impersonation_sessions s JOIN impersonation_entries e ON e.session_id = s.id \
      WHERE s.ended_at IS NOT NULL AND s.ended_at < ? LIMIT ?)";
 
-pub(crate) const COUNT_OLD: &str = "SELECT (SELECT COUNT(*) FROM impersonation_entries e \
+const COUNT_OLD: &str = "SELECT (SELECT COUNT(*) FROM impersonation_entries e \
      JOIN impersonation_sessions s ON s.id = e.session_id WHERE s.ended_at < ? \
      OR (s.ended_at IS NULL AND s.expires_at < ?)) \
      + (SELECT COUNT(*) FROM impersonation_sessions s WHERE s.ended_at IS NULL AND s.expires_at < ?)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![COUNT_ONE, OPEN, START, COMPLETE, TOTAL, PAGE, PURGE, COUNT_OLD];
 
 /// Records that a call begins and returns the entry's number, by which the entry is completed.
 pub async fn open(tx: &mut Tx, call: &NewCall<'_>) -> Result<i64, StoreError> {

@@ -102,32 +102,45 @@ macro_rules! look {
     };
 }
 
-pub(crate) const LOOK: &str = look!("s.id = ?");
-pub(crate) const LOOK_OF_IMPERSONATOR: &str = look!("s.impersonator_user_id = ? AND s.ended_at IS NULL");
-pub(crate) const LOOK_OF_USER: &str =
+const LOOK: &str = look!("s.id = ?");
+const LOOK_OF_IMPERSONATOR: &str = look!("s.impersonator_user_id = ? AND s.ended_at IS NULL");
+const LOOK_OF_USER: &str =
     look!("(s.impersonator_user_id = ? OR s.impersonated_user_id = ?) AND s.ended_at IS NULL ORDER BY s.id");
 // A walk through all live sessions: one for each impersonator.
-pub(crate) const LOOK_BELOW: &str = look!(
+const LOOK_BELOW: &str = look!(
     "s.ended_at IS NULL AND EXISTS (SELECT 1 FROM users b \
      WHERE b.id IN (s.impersonator_user_id, s.impersonated_user_id) AND b.p3 = ?) ORDER BY s.id"
 );
-pub(crate) const GET: &str =
-    concat!("SELECT ", session_columns!(), " FROM impersonation_sessions s WHERE s.id = ?");
-pub(crate) const HOLD: &str =
+const GET: &str = concat!("SELECT ", session_columns!(), " FROM impersonation_sessions s WHERE s.id = ?");
+const HOLD: &str =
     concat!("SELECT ", session_columns!(), " FROM impersonation_sessions s WHERE s.id = ? [[FOR UPDATE||]]");
-pub(crate) const INSERT: &str = "INSERT INTO impersonation_sessions (id, impersonator_user_id, \
+const INSERT: &str = "INSERT INTO impersonation_sessions (id, impersonator_user_id, \
      impersonated_user_id, impersonator_username, impersonated_username, impersonator_name, impersonated_name, \
      consent_id, chain_id, login_id, started_at, expires_at, end_entry_id, action_count) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)";
-pub(crate) const BIND_TO: &str = "UPDATE impersonation_sessions SET chain_id = ?, login_id = ? \
+const BIND_TO: &str = "UPDATE impersonation_sessions SET chain_id = ?, login_id = ? \
      WHERE id = ? AND ended_at IS NULL";
-pub(crate) const RETURNED: &str = "UPDATE impersonation_sessions SET end_cause = 'exit' WHERE id = ? \
+const RETURNED: &str = "UPDATE impersonation_sessions SET end_cause = 'exit' WHERE id = ? \
      AND end_cause IN ('consent', 'target')";
-pub(crate) const COUNT_OLD: &str = "SELECT COUNT(*) FROM impersonation_sessions WHERE ended_at < ? \
+const COUNT_OLD: &str = "SELECT COUNT(*) FROM impersonation_sessions WHERE ended_at < ? \
      OR (ended_at IS NULL AND expires_at < ?)";
-pub(crate) const PURGE: &str = "DELETE FROM impersonation_sessions WHERE id IN (SELECT s.id \
+const PURGE: &str = "DELETE FROM impersonation_sessions WHERE id IN (SELECT s.id \
      FROM impersonation_sessions s WHERE s.ended_at IS NOT NULL AND s.ended_at < ? \
      AND NOT EXISTS (SELECT 1 FROM impersonation_entries e WHERE e.session_id = s.id) LIMIT ?)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    LOOK,
+    LOOK_OF_IMPERSONATOR,
+    LOOK_OF_USER,
+    LOOK_BELOW,
+    GET,
+    HOLD,
+    INSERT,
+    BIND_TO,
+    RETURNED,
+    COUNT_OLD,
+    PURGE
+];
 
 /// One of the two users in their present state.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,12 +3,14 @@
 use crate::{StoreError, Tx, sql::Q};
 use bailiwick_domain::{SystemId, Ts};
 
-pub(crate) const ADD: &str = "INSERT INTO inventory_alerts (system_id, diff_id, record_id, alert_type, message, severity, \
+const ADD: &str = "INSERT INTO inventory_alerts (system_id, diff_id, record_id, alert_type, message, severity, \
      structural_path, field_path, created_at, updated_at) \
      VALUES (?, ?, ?, 'inventory_change', ?, 'critical', ?, ?, ?, ?)";
-pub(crate) const OPEN: &str = "SELECT id, structural_path, field_path FROM inventory_alerts \
+const OPEN: &str = "SELECT id, structural_path, field_path FROM inventory_alerts \
      WHERE system_id = ? AND resolved_at IS NULL ORDER BY id LIMIT 1000";
-pub(crate) const RESOLVE: &str = "UPDATE inventory_alerts SET resolved_at = ?, updated_at = ? WHERE id = ?";
+const RESOLVE: &str = "UPDATE inventory_alerts SET resolved_at = ?, updated_at = ? WHERE id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![ADD, OPEN, RESOLVE];
 
 /// An alert to be raised.
 #[derive(Clone, Debug)]

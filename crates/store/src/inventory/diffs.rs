@@ -6,7 +6,7 @@ use crate::{
 };
 use bailiwick_domain::{SystemId, Ts, fold::fold};
 
-pub(crate) const ADD: &str = "INSERT INTO inventory_diffs (system_id, previous_id, current_id, record_at, kind, severity, \
+const ADD: &str = "INSERT INTO inventory_diffs (system_id, previous_id, current_id, record_at, kind, severity, \
      category, field_path, previous_value, current_value, folded, notification_sent, created_at) \
      SELECT v.system_id, v.previous_id, v.current_id, v.record_at, v.kind, v.severity, v.category, v.field_path, \
      NULLIF(v.previous_value, ''), NULLIF(v.current_value, ''), NULLIF(v.folded, ''), [[true||1]], v.created_at FROM \
@@ -16,6 +16,8 @@ pub(crate) const ADD: &str = "INSERT INTO inventory_diffs (system_id, previous_i
      ORDER BY v.n||(SELECT ? AS system_id, ? AS previous_id, ? AS current_id, ? AS record_at, ? AS kind, \
      ? AS severity, ? AS category, ? AS field_path, ? AS previous_value, ? AS current_value, ? AS folded, \
      ? AS created_at) v WHERE 1 = 1]] RETURNING id";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![ADD];
 
 /// Separates the parts of the text that a search compares; no text of a client contains it.
 pub(crate) const SEPARATOR: char = '\u{1f}';

@@ -29,7 +29,7 @@ macro_rules! enqueue_from {
         )
     };
 }
-pub(crate) const ENQUEUE_MANY: &str = enqueue_from!(
+const ENQUEUE_MANY: &str = enqueue_from!(
     "[[unnest(?::uuid[], ?::timestamptz[], ?::text[], ?::bigint[], ?::bytea[]) WITH ORDINALITY \
      AS v (system_id, received_at, data_hash, data_size, body, n)\
      ||(SELECT ? AS system_id, ? AS received_at, ? AS data_hash, ? AS data_size, ? AS body, 1 AS n) v]]",
@@ -41,7 +41,7 @@ const TAKE_TURN: &str = "SELECT pg_advisory_xact_lock(7263001)";
 /// waits for its retry. One index has the order of the waiting entries, another one that of a system's entries, and no
 /// third index could give either order. On PostgreSQL the entries are looked for once, as an array: a subquery may be
 /// run again for each row, and would claim more each time.
-pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id [[= ANY(ARRAY(||IN (]]\
+const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT q.id FROM inventory_queue q WHERE q.quarantined_at IS NULL AND q.next_at <= ? \
      AND (q.claimed_until IS NULL OR q.claimed_until <= ? OR q.claimed_until > ?) AND (\
      SELECT e.id FROM inventory_queue e WHERE (e.system_id, e.id) >= (q.system_id, 0) \
@@ -49,22 +49,20 @@ pub(crate) const CLAIM: &str = "UPDATE inventory_queue SET claimed_until = ? WHE
      AND [[||+]]e.quarantined_at IS NULL AND (e.next_at > ? OR (e.claimed_until > ? AND e.claimed_until <= ?)) \
      ORDER BY e.system_id, e.id LIMIT 1) IS NULL ORDER BY q.quarantined_at, q.id LIMIT ? [[FOR UPDATE))||)]] \
      RETURNING id, system_id, received_at, data_hash, data_size, same_as, attempts, claimed_until";
-pub(crate) const RELEASE: &str =
-    "UPDATE inventory_queue SET claimed_until = NULL WHERE id = ? AND claimed_until = ?";
+const RELEASE: &str = "UPDATE inventory_queue SET claimed_until = NULL WHERE id = ? AND claimed_until = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE inventory_queue SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
-pub(crate) const HOLD: &str =
-    "SELECT id FROM inventory_queue WHERE id = ? AND claimed_until = ? [[FOR UPDATE||]]";
-pub(crate) const RETRY: &str = "UPDATE inventory_queue SET attempts = attempts + 1, next_at = ?, error = ?, \
+const HOLD: &str = "SELECT id FROM inventory_queue WHERE id = ? AND claimed_until = ? [[FOR UPDATE||]]";
+const RETRY: &str = "UPDATE inventory_queue SET attempts = attempts + 1, next_at = ?, error = ?, \
      claimed_until = NULL WHERE id = ? AND claimed_until = ?";
-pub(crate) const QUARANTINE: &str = "UPDATE inventory_queue SET attempts = attempts + 1, quarantined_at = ?, \
+const QUARANTINE: &str = "UPDATE inventory_queue SET attempts = attempts + 1, quarantined_at = ?, \
      error = ?, claimed_until = NULL WHERE id = ? AND claimed_until = ?";
-pub(crate) const REPLAY: &str = "UPDATE inventory_queue SET quarantined_at = NULL, attempts = 0, next_at = ?, \
+const REPLAY: &str = "UPDATE inventory_queue SET quarantined_at = NULL, attempts = 0, next_at = ?, \
      error = NULL WHERE quarantined_at IS NOT NULL AND (CAST(? AS bigint) IS NULL OR id = ?)";
-pub(crate) const QUARANTINED: &str = "SELECT q.id, s.system_key, q.received_at, q.quarantined_at, q.data_size, \
+const QUARANTINED: &str = "SELECT q.id, s.system_key, q.received_at, q.quarantined_at, q.data_size, \
      COALESCE(q.error, '') AS error FROM inventory_queue q JOIN systems s ON s.id = q.system_id \
      WHERE q.quarantined_at IS NOT NULL AND q.id > ? ORDER BY q.id LIMIT ?";
-pub(crate) const STATE: &str = "SELECT (SELECT CAST(COUNT(*) AS bigint) FROM (SELECT id FROM inventory_queue \
+const STATE: &str = "SELECT (SELECT CAST(COUNT(*) AS bigint) FROM (SELECT id FROM inventory_queue \
      WHERE quarantined_at IS NULL ORDER BY quarantined_at, id LIMIT ?) w), (SELECT CAST(COUNT(*) AS bigint) FROM \
      (SELECT id FROM inventory_queue WHERE quarantined_at IS NOT NULL ORDER BY quarantined_at, id LIMIT ?) p)";
 
@@ -87,8 +85,22 @@ pub struct Document {
 }
 
 /// PostgreSQL only.
-pub(crate) const HOLD_SYSTEMS: &str =
+const HOLD_SYSTEMS: &str =
     "SELECT id FROM systems WHERE id [[= ANY(?::uuid[])||= ?]] ORDER BY id [[FOR KEY SHARE||]]";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    ENQUEUE_MANY,
+    CLAIM,
+    RELEASE,
+    RELEASE_ALL,
+    HOLD,
+    RETRY,
+    QUARANTINE,
+    REPLAY,
+    QUARANTINED,
+    STATE,
+    HOLD_SYSTEMS
+];
 
 /// Adds documents in this order. Those of systems that have vanished are left out.
 pub async fn enqueue(tx: &mut Tx, mut documents: Vec<Document>) -> Result<(), StoreError> {

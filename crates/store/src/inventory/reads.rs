@@ -11,24 +11,34 @@ use crate::{
 use bailiwick_domain::{Page, PageRequest, SystemId, Ts, fold::contains_pattern};
 use sqlx::FromRow;
 
-pub(crate) const OF_SYSTEM: &str = concat!(
+const OF_SYSTEM: &str = concat!(
     "SELECT ",
     record_columns!(),
     " FROM inventory_records r LEFT JOIN inventory_bases b ON b.id = r.base_id WHERE r.id = ? AND r.system_id = ?"
 );
-pub(crate) const LAST_PROCESSED: &str = "SELECT id, timestamp FROM inventory_records WHERE system_id = ? \
+const LAST_PROCESSED: &str = "SELECT id, timestamp FROM inventory_records WHERE system_id = ? \
      AND processed_at IS NOT NULL ORDER BY id DESC LIMIT 1";
-pub(crate) const LATEST_TIME: &str = "SELECT r.id, r.timestamp FROM system_activity a \
+const LATEST_TIME: &str = "SELECT r.id, r.timestamp FROM system_activity a \
      JOIN inventory_records r ON r.id = a.latest_inventory_id WHERE a.system_id = ?";
-pub(crate) const COUNTS: &str = "SELECT category, severity, CAST(COUNT(*) AS bigint) AS all_of_them, \
+const COUNTS: &str = "SELECT category, severity, CAST(COUNT(*) AS bigint) AS all_of_them, \
      CAST(SUM(CASE WHEN record_at >= ? THEN 1 ELSE 0 END) AS bigint) AS recent FROM inventory_diffs \
      WHERE system_id = ? GROUP BY category, severity";
-pub(crate) const COUNTS_OF_RECORD: &str = "SELECT category, severity, CAST(COUNT(*) AS bigint) AS all_of_them, \
+const COUNTS_OF_RECORD: &str = "SELECT category, severity, CAST(COUNT(*) AS bigint) AS all_of_them, \
      CAST(COUNT(*) AS bigint) AS recent FROM inventory_diffs WHERE current_id = ? GROUP BY category, severity";
-pub(crate) const OPEN_ALERTS: &str = "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts WHERE system_id = ? \
+const OPEN_ALERTS: &str = "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts WHERE system_id = ? \
      AND resolved_at IS NULL AND created_at > ? AND (CAST(? AS bigint) IS NULL OR record_id = ?)";
-pub(crate) const NEWEST_BATCH: &str = "SELECT current_id, created_at FROM inventory_diffs WHERE system_id = ? \
+const NEWEST_BATCH: &str = "SELECT current_id, created_at FROM inventory_diffs WHERE system_id = ? \
      ORDER BY created_at DESC, id DESC LIMIT 1";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    OF_SYSTEM,
+    LAST_PROCESSED,
+    LATEST_TIME,
+    COUNTS,
+    COUNTS_OF_RECORD,
+    OPEN_ALERTS,
+    NEWEST_BATCH
+];
 
 /// A time range: from the first moment on, and before the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use bailiwick_domain::{SystemId, Ts};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const ADD_BASE: &str =
+const ADD_BASE: &str =
     "INSERT INTO inventory_bases (system_id, data_size, body) VALUES (?, ?, ?) RETURNING id";
-pub(crate) const ADD_RECORDS: &str = "INSERT INTO inventory_records (system_id, timestamp, body, base_id, data_hash, \
+const ADD_RECORDS: &str = "INSERT INTO inventory_records (system_id, timestamp, body, base_id, data_hash, \
      data_size, processed_at, has_changes, change_count, created_at, updated_at) \
      SELECT v.system_id, v.received_at, v.body, v.base_id, v.data_hash, v.data_size, v.now, v.change_count > 0, \
      v.change_count, v.now, v.now FROM [[unnest(?::uuid[], ?::timestamptz[], ?::bytea[], ?::bigint[], ?::text[], \
@@ -19,7 +19,7 @@ pub(crate) const ADD_RECORDS: &str = "INSERT INTO inventory_records (system_id, 
      data_hash, data_size, now, change_count, n) ORDER BY v.n\
      ||(SELECT ? AS system_id, ? AS received_at, ? AS body, ? AS base_id, ? AS data_hash, ? AS data_size, ? AS now, \
      ? AS change_count) v WHERE 1 = 1]] RETURNING id";
-pub(crate) const TOUCH: &str = "UPDATE inventory_records SET timestamp = CASE WHEN timestamp > v.received_at \
+const TOUCH: &str = "UPDATE inventory_records SET timestamp = CASE WHEN timestamp > v.received_at \
      THEN timestamp ELSE v.received_at END, updated_at = v.now FROM \
      [[unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[]) AS v (id, received_at, now)\
      ||(SELECT ? AS id, ? AS received_at, ? AS now) v]] WHERE inventory_records.id = v.id";
@@ -31,12 +31,14 @@ macro_rules! record_columns {
     };
 }
 pub(super) use record_columns;
-pub(crate) const LATEST: &str = concat!(
+const LATEST: &str = concat!(
     "SELECT ",
     record_columns!(),
     " FROM system_activity a JOIN inventory_records r ON r.id = a.latest_inventory_id \
      LEFT JOIN inventory_bases b ON b.id = r.base_id WHERE a.system_id = ?"
 );
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![ADD_BASE, ADD_RECORDS, TOUCH, LATEST];
 
 /// A text as it is stored.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,12 +9,12 @@ use crate::{
 use bailiwick_domain::{SystemId, Ts};
 use uuid::Uuid;
 
-pub(crate) const STATE: &str = "SELECT next_at, thinned_to FROM retention WHERE id = 1";
-pub(crate) const SET_STATE: &str = "UPDATE retention SET next_at = ?, thinned_to = ? WHERE id = 1";
-pub(crate) const SYSTEMS: &str = "SELECT id FROM systems WHERE id > ? ORDER BY id LIMIT ?";
-pub(crate) const CREATED: &str = "SELECT created_at, id, system_id FROM inventory_records \
+const STATE: &str = "SELECT next_at, thinned_to FROM retention WHERE id = 1";
+const SET_STATE: &str = "UPDATE retention SET next_at = ?, thinned_to = ? WHERE id = 1";
+const SYSTEMS: &str = "SELECT id FROM systems WHERE id > ? ORDER BY id LIMIT ?";
+const CREATED: &str = "SELECT created_at, id, system_id FROM inventory_records \
      WHERE (created_at, id) > (?, ?) AND created_at < ? ORDER BY created_at, id LIMIT ?";
-pub(crate) const RECORDS: &str = "SELECT id, created_at FROM inventory_records WHERE system_id = ? AND id > ? \
+const RECORDS: &str = "SELECT id, created_at FROM inventory_records WHERE system_id = ? AND id > ? \
      ORDER BY id LIMIT ?";
 /// A record stays whatever the rules say if a waiting document shares its text, or if it is the latest of the system. A
 /// text is shared by reference only while its record is the latest one, so a record chosen here cannot become shared
@@ -22,21 +22,35 @@ pub(crate) const RECORDS: &str = "SELECT id, created_at FROM inventory_records W
 const MAY_GO: &str = " AND NOT EXISTS (SELECT 1 FROM inventory_queue q WHERE q.system_id = r.system_id \
      AND q.same_as = r.id) AND NOT EXISTS (SELECT 1 FROM system_activity a WHERE a.system_id = r.system_id \
      AND a.latest_inventory_id = r.id)";
-pub(crate) const END_ALERTS: &str = "UPDATE inventory_alerts SET \
+const END_ALERTS: &str = "UPDATE inventory_alerts SET \
      resolved_at = [[created_at + INTERVAL '720 hours'||created_at + 2592000000000]], updated_at = ? WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT id FROM inventory_alerts WHERE resolved_at IS NULL AND created_at <= ? ORDER BY created_at LIMIT ? \
      [[FOR UPDATE SKIP LOCKED))||)]]";
-pub(crate) const COUNT_ENDING_ALERTS: &str =
+const COUNT_ENDING_ALERTS: &str =
     "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts WHERE resolved_at IS NULL AND created_at <= ?";
-pub(crate) const REMOVE_ALERTS: &str = "DELETE FROM inventory_alerts WHERE id [[= ANY(ARRAY(||IN (]]\
+const REMOVE_ALERTS: &str = "DELETE FROM inventory_alerts WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT id FROM inventory_alerts WHERE resolved_at < ? ORDER BY resolved_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]]";
-pub(crate) const COUNT_OLD_ALERTS: &str = "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts \
+const COUNT_OLD_ALERTS: &str = "SELECT CAST(COUNT(*) AS bigint) FROM inventory_alerts \
      WHERE resolved_at < ? OR (resolved_at IS NULL AND created_at < ?)";
-pub(crate) const REMOVE_QUARANTINED: &str = "DELETE FROM inventory_queue WHERE id [[= ANY(ARRAY(||IN (]]\
+const REMOVE_QUARANTINED: &str = "DELETE FROM inventory_queue WHERE id [[= ANY(ARRAY(||IN (]]\
      SELECT id FROM inventory_queue WHERE quarantined_at < ? ORDER BY quarantined_at, id LIMIT ? \
      [[FOR UPDATE SKIP LOCKED))||)]]";
-pub(crate) const COUNT_QUARANTINED: &str =
+const COUNT_QUARANTINED: &str =
     "SELECT CAST(COUNT(*) AS bigint) FROM inventory_queue WHERE quarantined_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    STATE,
+    SET_STATE,
+    SYSTEMS,
+    CREATED,
+    RECORDS,
+    END_ALERTS,
+    COUNT_ENDING_ALERTS,
+    REMOVE_ALERTS,
+    COUNT_OLD_ALERTS,
+    REMOVE_QUARANTINED,
+    COUNT_QUARANTINED
+];
 
 /// How far the hourly run has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

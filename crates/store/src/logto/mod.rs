@@ -14,50 +14,50 @@ use sqlx::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-pub(crate) const SUBJECT: &str = "SELECT subject FROM user_identities WHERE user_id = ? AND issuer = ?";
-pub(crate) const USER: &str = "SELECT creating_at, creating_name, sealed_password, password_generated_at \
+const SUBJECT: &str = "SELECT subject FROM user_identities WHERE user_id = ? AND issuer = ?";
+const USER: &str = "SELECT creating_at, creating_name, sealed_password, password_generated_at \
     FROM logto_users \
     WHERE user_id = ? AND issuer = ?";
-pub(crate) const NEW_USER: &str = "INSERT INTO logto_users (issuer, user_id, sealed_password, password_generated_at) \
+const NEW_USER: &str = "INSERT INTO logto_users (issuer, user_id, sealed_password, password_generated_at) \
     VALUES (?, ?, ?, ?) ON CONFLICT (user_id, issuer) DO UPDATE SET sealed_password = excluded.sealed_password, \
     password_generated_at = excluded.password_generated_at";
-pub(crate) const PASSWORDS_AFTER: &str = "SELECT issuer, user_id, sealed_password FROM logto_users \
+const PASSWORDS_AFTER: &str = "SELECT issuer, user_id, sealed_password FROM logto_users \
     WHERE sealed_password IS NOT NULL AND (issuer > ? OR (issuer = ? AND user_id > ?)) \
     ORDER BY issuer, user_id LIMIT ?";
-pub(crate) const RESEAL: &str = "UPDATE logto_users SET sealed_password = ? \
+const RESEAL: &str = "UPDATE logto_users SET sealed_password = ? \
     WHERE issuer = ? AND user_id = ? AND sealed_password = ?";
-pub(crate) const USER_CREATING: &str = "INSERT INTO logto_users (issuer, user_id, creating_at, creating_name) \
+const USER_CREATING: &str = "INSERT INTO logto_users (issuer, user_id, creating_at, creating_name) \
     VALUES (?, ?, ?, ?) ON CONFLICT (user_id, issuer) DO UPDATE SET creating_at = excluded.creating_at, \
     creating_name = excluded.creating_name";
-pub(crate) const USER_NOT_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, creating_name = NULL \
+const USER_NOT_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, creating_name = NULL \
     WHERE user_id = ? AND issuer = ?";
-pub(crate) const USER_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, creating_name = NULL, \
+const USER_CREATED: &str = "UPDATE logto_users SET creating_at = NULL, creating_name = NULL, \
     sealed_password = NULL WHERE user_id = ? AND issuer = ?";
-pub(crate) const USER_SYNCED: &str = "INSERT INTO logto_users (issuer, user_id, synced_at) VALUES (?, ?, ?) \
+const USER_SYNCED: &str = "INSERT INTO logto_users (issuer, user_id, synced_at) VALUES (?, ?, ?) \
     ON CONFLICT (user_id, issuer) DO UPDATE SET synced_at = excluded.synced_at, sync_error = NULL";
-pub(crate) const USER_FAILED: &str = "INSERT INTO logto_users (issuer, user_id, sync_error) VALUES (?, ?, ?) \
+const USER_FAILED: &str = "INSERT INTO logto_users (issuer, user_id, sync_error) VALUES (?, ?, ?) \
     ON CONFLICT (user_id, issuer) DO UPDATE SET sync_error = excluded.sync_error";
-pub(crate) const ORGANIZATION: &str = "SELECT provider_id, creating_at, creating_name FROM logto_organizations \
+const ORGANIZATION: &str = "SELECT provider_id, creating_at, creating_name FROM logto_organizations \
     WHERE organization_id = ? AND issuer = ?";
-pub(crate) const ORGANIZATION_CREATING: &str = "INSERT INTO logto_organizations (issuer, organization_id, creating_at, \
+const ORGANIZATION_CREATING: &str = "INSERT INTO logto_organizations (issuer, organization_id, creating_at, \
     creating_name) VALUES (?, ?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE \
     SET creating_at = excluded.creating_at, creating_name = excluded.creating_name";
-pub(crate) const ORGANIZATION_NOT_CREATED: &str = "UPDATE logto_organizations \
+const ORGANIZATION_NOT_CREATED: &str = "UPDATE logto_organizations \
     SET creating_at = NULL, creating_name = NULL WHERE organization_id = ? AND issuer = ?";
-pub(crate) const LINK_ORGANIZATION: &str = "INSERT INTO logto_organizations (issuer, organization_id, provider_id) \
+const LINK_ORGANIZATION: &str = "INSERT INTO logto_organizations (issuer, organization_id, provider_id) \
     SELECT CAST(? AS TEXT), o.id, CAST(? AS TEXT) FROM organizations o WHERE o.id = ? AND NOT EXISTS (\
     SELECT 1 FROM logto_organizations l WHERE l.issuer = ? AND l.provider_id = ? AND l.organization_id <> o.id) ON CONFLICT (organization_id, issuer) DO UPDATE SET creating_at = NULL, \
     creating_name = NULL, provider_id = excluded.provider_id";
-pub(crate) const UNLINK_ORGANIZATION: &str = "UPDATE logto_organizations SET provider_id = NULL, synced_at = NULL \
+const UNLINK_ORGANIZATION: &str = "UPDATE logto_organizations SET provider_id = NULL, synced_at = NULL \
     WHERE organization_id = ? AND issuer = ? AND provider_id = ?";
-pub(crate) const ORGANIZATION_SYNCED: &str = "INSERT INTO logto_organizations (issuer, organization_id, synced_at) \
+const ORGANIZATION_SYNCED: &str = "INSERT INTO logto_organizations (issuer, organization_id, synced_at) \
     VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET synced_at = excluded.synced_at, \
     sync_error = NULL";
-pub(crate) const ORGANIZATION_FAILED: &str = "INSERT INTO logto_organizations (issuer, organization_id, sync_error) \
+const ORGANIZATION_FAILED: &str = "INSERT INTO logto_organizations (issuer, organization_id, sync_error) \
     VALUES (?, ?, ?) ON CONFLICT (organization_id, issuer) DO UPDATE SET sync_error = excluded.sync_error";
-pub(crate) const USERS_AFTER: &str = "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?";
-pub(crate) const ORGANIZATIONS_AFTER: &str = "SELECT id FROM organizations WHERE id > ? ORDER BY id LIMIT ?";
-pub(crate) const PURGE_USERS: &str = "DELETE FROM logto_users WHERE (user_id, issuer) IN (SELECT user_id, issuer \
+const USERS_AFTER: &str = "SELECT id FROM users WHERE id > ? ORDER BY id LIMIT ?";
+const ORGANIZATIONS_AFTER: &str = "SELECT id FROM organizations WHERE id > ? ORDER BY id LIMIT ?";
+const PURGE_USERS: &str = "DELETE FROM logto_users WHERE (user_id, issuer) IN (SELECT user_id, issuer \
     FROM logto_users WHERE issuer <> ? AND (synced_at IS NULL OR synced_at < ?) \
     AND (password_generated_at IS NULL OR password_generated_at < ?) \
     AND (creating_at IS NULL OR creating_at < ?) LIMIT ?)";
@@ -73,7 +73,32 @@ macro_rules! purge_outbox {
     };
 }
 /// For the tenants before and after one, so that no row of that one is read.
-pub(crate) const PURGE_OUTBOX: [&str; 2] = [purge_outbox!("<"), purge_outbox!(">")];
+const PURGE_OUTBOX: [&str; 2] = [purge_outbox!("<"), purge_outbox!(">")];
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    SUBJECT,
+    USER,
+    NEW_USER,
+    PASSWORDS_AFTER,
+    RESEAL,
+    USER_CREATING,
+    USER_NOT_CREATED,
+    USER_CREATED,
+    USER_SYNCED,
+    USER_FAILED,
+    ORGANIZATION,
+    ORGANIZATION_CREATING,
+    ORGANIZATION_NOT_CREATED,
+    LINK_ORGANIZATION,
+    UNLINK_ORGANIZATION,
+    ORGANIZATION_SYNCED,
+    ORGANIZATION_FAILED,
+    USERS_AFTER,
+    ORGANIZATIONS_AFTER,
+    PURGE_USERS,
+    PURGE_OUTBOX_BEFORE = PURGE_OUTBOX[0],
+    PURGE_OUTBOX_BEHIND = PURGE_OUTBOX[1]
+];
 
 /// The stored state of a user, apart from their link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

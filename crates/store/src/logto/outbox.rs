@@ -13,14 +13,14 @@ use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-pub(crate) const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, \
+const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, \
     batch, attempts, next_at, queued_at) VALUES (?, ?, ?, ?, ?, 1, ?, NULL, 0, ?, ?) \
     ON CONFLICT (issuer, kind, object_id) DO UPDATE SET aspects = logto_outbox.aspects | excluded.aspects, \
     wanted = logto_outbox.wanted + 1, attempts = 0, next_at = excluded.next_at, after_id = NULL, problem = NULL, \
     queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
-pub(crate) const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, \
+const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, \
     next_at, queued_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
-pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
+const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
     WHERE issuer || '' = ? AND [[ctid = ANY(ARRAY(SELECT q.ctid||(kind, object_id) IN (SELECT q.kind, q.object_id]] FROM logto_outbox q \
     WHERE q.issuer = ? AND q.position = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ? \
     OR q.claimed_until > ?) \
@@ -28,18 +28,18 @@ pub(crate) const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attem
     AND e.next_at IS NOT NULL ORDER BY e.batch, e.position LIMIT 1) IS NULL \
     ORDER BY q.issuer, q.position, q.next_at, q.object_id LIMIT ? [[FOR UPDATE OF q SKIP LOCKED))||)]] \
     RETURNING kind, object_id, provider_id, search_name, aspects, wanted, after_id, attempts, claimed_until";
-pub(crate) const REMOVE: &str = "DELETE FROM logto_outbox \
+const REMOVE: &str = "DELETE FROM logto_outbox \
     WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ? AND wanted = ?";
-pub(crate) const GIVE_BACK: &str = "UPDATE logto_outbox SET claimed_until = NULL, attempts = 0 \
+const GIVE_BACK: &str = "UPDATE logto_outbox SET claimed_until = NULL, attempts = 0 \
     WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ?";
-pub(crate) const POSTPONE: &str = "UPDATE logto_outbox SET claimed_until = NULL, problem = ?, \
+const POSTPONE: &str = "UPDATE logto_outbox SET claimed_until = NULL, problem = ?, \
     next_at = CASE WHEN wanted = ? THEN ? ELSE next_at END \
     WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ?";
-pub(crate) const GO_ON: &str = "UPDATE logto_outbox SET claimed_until = NULL, attempts = 0, after_id = ? \
+const GO_ON: &str = "UPDATE logto_outbox SET claimed_until = NULL, attempts = 0, after_id = ? \
     WHERE issuer = ? AND kind = ? AND object_id = ? AND claimed_until = ? AND wanted = ?";
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE logto_outbox SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
-pub(crate) const GONE_USER: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, \
+const GONE_USER: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, \
     wanted, position, attempts, next_at, queued_at) SELECT ?, 'gone_user', u.id, i.subject, \
     CASE WHEN i.subject IS NULL THEN COALESCE(l.creating_name, u.username) END, 0, 1, ?, 0, ?, ? FROM users u \
     LEFT JOIN user_identities i ON i.user_id = u.id AND i.issuer = ? \
@@ -48,18 +48,33 @@ pub(crate) const GONE_USER: &str = "INSERT INTO logto_outbox (issuer, kind, obje
     ON CONFLICT (issuer, kind, object_id) DO UPDATE SET provider_id = excluded.provider_id, \
     search_name = excluded.search_name, next_at = excluded.next_at, \
     queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
-pub(crate) const GONE_UNKNOWN: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, search_name, aspects, wanted, \
+const GONE_UNKNOWN: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, search_name, aspects, wanted, \
     position, attempts, next_at, queued_at) VALUES (?, ?, ?, ?, 0, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO UPDATE SET \
     search_name = COALESCE(logto_outbox.search_name, excluded.search_name), wanted = logto_outbox.wanted + 1, \
     attempts = 0, next_at = excluded.next_at, \
     queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
-pub(crate) const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_at = ?, queued_at = ? WHERE \
+const GONE_AGAIN: &str = "UPDATE logto_outbox SET attempts = 0, next_at = ?, queued_at = ? WHERE \
     [[ctid = ANY(ARRAY(SELECT q.ctid||(issuer, kind, object_id) IN (SELECT q.issuer, q.kind, q.object_id]] \
     FROM logto_outbox q WHERE q.issuer = ? AND q.kind IN ('gone_user', 'gone_organization') AND q.next_at IS NULL \
     ORDER BY q.next_at[[))||)]]";
-pub(crate) const FORGET_USER: &str =
-    "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
-pub(crate) const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";
+const FORGET_USER: &str = "DELETE FROM logto_outbox WHERE issuer = ? AND kind = 'user' AND object_id = ?";
+const WAITING: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM logto_outbox WHERE issuer = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    PUT,
+    PUT_NEW,
+    CLAIM,
+    REMOVE,
+    GIVE_BACK,
+    POSTPONE,
+    GO_ON,
+    RELEASE_ALL,
+    GONE_USER,
+    GONE_UNKNOWN,
+    GONE_AGAIN,
+    FORGET_USER,
+    WAITING
+];
 
 /// The position of distributors among removed organizations.
 const LAST_POSITION: i64 = 6;

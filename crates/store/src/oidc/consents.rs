@@ -32,15 +32,17 @@ impl From<ConsentRow> for Consent {
     }
 }
 
-pub(crate) const SCOPE: &str = "SELECT scope FROM oidc_consents WHERE user_id = ? AND client_id = ?";
+const SCOPE: &str = "SELECT scope FROM oidc_consents WHERE user_id = ? AND client_id = ?";
 
-pub(crate) const OF_USER: &str =
+const OF_USER: &str =
     "SELECT client_id, scope, given_at FROM oidc_consents WHERE user_id = ? ORDER BY client_id LIMIT 100";
 
-pub(crate) const PUT: &str = "INSERT INTO oidc_consents (user_id, client_id, scope, given_at) VALUES (?, ?, ?, ?) \
+const PUT: &str = "INSERT INTO oidc_consents (user_id, client_id, scope, given_at) VALUES (?, ?, ?, ?) \
      ON CONFLICT (user_id, client_id) DO UPDATE SET scope = excluded.scope, given_at = excluded.given_at";
 
-pub(crate) const WITHDRAW: &str = "DELETE FROM oidc_consents WHERE user_id = ? AND client_id = ?";
+const WITHDRAW: &str = "DELETE FROM oidc_consents WHERE user_id = ? AND client_id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![SCOPE, OF_USER, PUT, WITHDRAW];
 
 /// The scopes the user has allowed the client, separated by spaces.
 pub async fn scope(

@@ -106,36 +106,47 @@ macro_rules! grant_columns {
 }
 pub(crate) use grant_columns;
 
-pub(crate) const BY_CODE: &str = concat!(
+const BY_CODE: &str = concat!(
     "SELECT ",
     grant_columns!(),
     " FROM oidc_grants g JOIN oidc_logins l ON l.id = g.login_id WHERE g.code_hash = ?"
 );
 
-pub(crate) const LOCK: &str = concat!(
+const LOCK: &str = concat!(
     "SELECT ",
     grant_columns!(),
     " FROM oidc_grants g JOIN oidc_logins l ON l.id = g.login_id WHERE g.id = ? [[FOR UPDATE OF g||]]"
 );
 
-pub(crate) const INSERT: &str = "INSERT INTO oidc_grants (id, user_id, login_id, client_id, scope, nonce, resource, \
+const INSERT: &str = "INSERT INTO oidc_grants (id, user_id, login_id, client_id, scope, nonce, resource, \
      auth_at, code_hash, code_redirect_uri, code_challenge, code_expires_at, created_at, expires_at) \
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-pub(crate) const USE_CODE: &str =
-    "UPDATE oidc_grants SET code_used_at = ? WHERE id = ? AND code_used_at IS NULL";
+const USE_CODE: &str = "UPDATE oidc_grants SET code_used_at = ? WHERE id = ? AND code_used_at IS NULL";
 
-pub(crate) const EXTEND: &str = "UPDATE oidc_grants SET expires_at = ? WHERE id = ? AND expires_at < ?";
+const EXTEND: &str = "UPDATE oidc_grants SET expires_at = ? WHERE id = ? AND expires_at < ?";
 
-pub(crate) const END: &str = "UPDATE oidc_grants SET ended_at = ? WHERE id = ? AND ended_at IS NULL";
+const END: &str = "UPDATE oidc_grants SET ended_at = ? WHERE id = ? AND ended_at IS NULL";
 
-pub(crate) const END_OF_CLIENT: &str =
+const END_OF_CLIENT: &str =
     "UPDATE oidc_grants SET ended_at = ? WHERE user_id = ? AND client_id = ? AND ended_at IS NULL";
 
-pub(crate) const REVOKE_CHAINS_SINCE: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
+const REVOKE_CHAINS_SINCE: &str = "UPDATE session_chains SET revoked_at = ?, revoked_reason = ? \
      WHERE login_id = ? AND created_at >= ? AND revoked_at IS NULL";
 
-pub(crate) const PURGE: &str = "DELETE FROM oidc_grants WHERE expires_at < ?";
+const PURGE: &str = "DELETE FROM oidc_grants WHERE expires_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    BY_CODE,
+    LOCK,
+    INSERT,
+    USE_CODE,
+    EXTEND,
+    END,
+    END_OF_CLIENT,
+    REVOKE_CHAINS_SINCE,
+    PURGE
+];
 
 /// The grant of a code, in whatever state.
 pub async fn by_code(on: impl Into<On<'_>>, code_hash: &[u8]) -> Result<Option<Grant>, StoreError> {

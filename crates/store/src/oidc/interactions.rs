@@ -60,38 +60,40 @@ macro_rules! interaction_columns {
     };
 }
 
-pub(crate) const GET: &str = concat!(
+const GET: &str = concat!(
     "SELECT ",
     interaction_columns!(),
     " FROM oidc_interactions WHERE id = ? AND browser_hash = ? AND expires_at > ?"
 );
 
-pub(crate) const LATEST: &str = concat!(
+const LATEST: &str = concat!(
     "SELECT ",
     interaction_columns!(),
     " FROM oidc_interactions WHERE browser_hash = ? AND expires_at > ? ORDER BY created_at DESC, id DESC LIMIT 1"
 );
 
-pub(crate) const INSERT: &str = "INSERT INTO oidc_interactions (id, browser_hash, request, must_replace_password, \
+const INSERT: &str = "INSERT INTO oidc_interactions (id, browser_hash, request, must_replace_password, \
      created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)";
 
-pub(crate) const IDENTIFY: &str = "UPDATE oidc_interactions SET user_id = ?, must_replace_password = ?, \
+const IDENTIFY: &str = "UPDATE oidc_interactions SET user_id = ?, must_replace_password = ?, \
      browser_hash = ? WHERE id = ? AND browser_hash = ?";
 
-pub(crate) const REWRITE: &str = "UPDATE oidc_interactions SET request = ? \
+const REWRITE: &str = "UPDATE oidc_interactions SET request = ? \
      WHERE id = ? AND browser_hash = ? AND must_replace_password = ?";
 
-pub(crate) const RESET: &str =
-    "UPDATE oidc_interactions SET user_id = NULL, must_replace_password = ? WHERE id = ?";
+const RESET: &str = "UPDATE oidc_interactions SET user_id = NULL, must_replace_password = ? WHERE id = ?";
 
 // Only if unchanged since it was read: a request that another transaction has finished or changed meanwhile is not
 // finished again.
-pub(crate) const TAKE: &str =
+const TAKE: &str =
     "DELETE FROM oidc_interactions WHERE id = ? AND browser_hash = ? AND must_replace_password = ?";
 
-pub(crate) const FORGET_USER: &str = "DELETE FROM oidc_interactions WHERE user_id = ?";
+const FORGET_USER: &str = "DELETE FROM oidc_interactions WHERE user_id = ?";
 
-pub(crate) const PURGE: &str = "DELETE FROM oidc_interactions WHERE expires_at < ?";
+const PURGE: &str = "DELETE FROM oidc_interactions WHERE expires_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, LATEST, INSERT, IDENTIFY, REWRITE, RESET, TAKE, FORGET_USER, PURGE];
 
 /// A live request of this browser.
 pub async fn get(

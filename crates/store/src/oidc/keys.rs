@@ -42,19 +42,21 @@ impl From<KeyRow> for StoredKey {
 }
 
 // Two processes may create one each at their first start: the later one signs, both verify.
-pub(crate) const CURRENT: &str = "SELECT kid, sealed, public_jwk, created_at FROM oidc_keys WHERE retired_at IS NULL \
+const CURRENT: &str = "SELECT kid, sealed, public_jwk, created_at FROM oidc_keys WHERE retired_at IS NULL \
      ORDER BY created_at DESC, kid DESC LIMIT 1";
 
-pub(crate) const PUBLISHED: &str = "SELECT kid, sealed, public_jwk, created_at FROM oidc_keys \
+const PUBLISHED: &str = "SELECT kid, sealed, public_jwk, created_at FROM oidc_keys \
      WHERE retired_at IS NULL OR retired_at > ? \
      ORDER BY CASE WHEN retired_at IS NULL THEN 0 ELSE 1 END, created_at DESC, kid DESC";
 
-pub(crate) const INSERT: &str =
-    "INSERT INTO oidc_keys (kid, sealed, public_jwk, created_at) VALUES (?, ?, ?, ?)";
+const INSERT: &str = "INSERT INTO oidc_keys (kid, sealed, public_jwk, created_at) VALUES (?, ?, ?, ?)";
 
-pub(crate) const RETIRE: &str = "UPDATE oidc_keys SET retired_at = ? WHERE retired_at IS NULL AND kid <> ?";
+const RETIRE: &str = "UPDATE oidc_keys SET retired_at = ? WHERE retired_at IS NULL AND kid <> ?";
 
-pub(crate) const PURGE: &str = "DELETE FROM oidc_keys WHERE retired_at <= ?";
+const PURGE: &str = "DELETE FROM oidc_keys WHERE retired_at <= ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![CURRENT, PUBLISHED, INSERT, RETIRE, PURGE];
 
 /// The key that signs now.
 pub async fn current(on: impl Into<On<'_>>) -> Result<Option<StoredKey>, StoreError> {

@@ -63,34 +63,45 @@ impl From<LoginRow> for Login {
     }
 }
 
-pub(crate) const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, expires_at FROM oidc_logins \
+const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, expires_at FROM oidc_logins \
      WHERE token_hash = ? AND ended_at IS NULL AND expires_at > ?";
 
-pub(crate) const OPEN_OF_USER: &str = "SELECT id, created_at, authenticated_at, expires_at FROM oidc_logins \
+const OPEN_OF_USER: &str = "SELECT id, created_at, authenticated_at, expires_at FROM oidc_logins \
      WHERE user_id = ? AND ended_at IS NULL AND (expires_at > ? OR EXISTS (SELECT 1 FROM oidc_grants g \
      WHERE g.login_id = oidc_logins.id AND g.ended_at IS NULL AND g.expires_at > ?)) \
      ORDER BY created_at DESC, id DESC LIMIT 500";
 
-pub(crate) const INSERT: &str = "INSERT INTO oidc_logins (id, user_id, token_hash, created_at, authenticated_at, \
+const INSERT: &str = "INSERT INTO oidc_logins (id, user_id, token_hash, created_at, authenticated_at, \
      expires_at) VALUES (?, ?, ?, ?, ?, ?)";
 
-pub(crate) const RENEW: &str = "UPDATE oidc_logins SET token_hash = ?, authenticated_at = ?, expires_at = ? \
+const RENEW: &str = "UPDATE oidc_logins SET token_hash = ?, authenticated_at = ?, expires_at = ? \
      WHERE id = ? AND ended_at IS NULL";
 
-pub(crate) const HOLD: &str =
+const HOLD: &str =
     "SELECT CAST(1 AS BIGINT) FROM oidc_logins WHERE id = ? AND ended_at IS NULL [[FOR SHARE||]]";
 
-pub(crate) const END: &str = "UPDATE oidc_logins SET ended_at = ? WHERE id = ? AND ended_at IS NULL";
+const END: &str = "UPDATE oidc_logins SET ended_at = ? WHERE id = ? AND ended_at IS NULL";
 
-pub(crate) const END_OF_USER: &str =
-    "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL";
+const END_OF_USER: &str = "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL";
 
-pub(crate) const END_OTHERS_OF_USER: &str =
+const END_OTHERS_OF_USER: &str =
     "UPDATE oidc_logins SET ended_at = ? WHERE user_id = ? AND ended_at IS NULL AND id <> ?";
 
 // Not while a grant still has tokens to refresh: without the login they would end.
-pub(crate) const PURGE: &str = "DELETE FROM oidc_logins WHERE expires_at < ? \
+const PURGE: &str = "DELETE FROM oidc_logins WHERE expires_at < ? \
      AND NOT EXISTS (SELECT 1 FROM oidc_grants g WHERE g.login_id = oidc_logins.id)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    BY_TOKEN,
+    OPEN_OF_USER,
+    INSERT,
+    RENEW,
+    HOLD,
+    END,
+    END_OF_USER,
+    END_OTHERS_OF_USER,
+    PURGE
+];
 
 /// The live login of a browser.
 pub async fn by_token(

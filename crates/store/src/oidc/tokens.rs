@@ -105,26 +105,29 @@ impl TokenRow {
     }
 }
 
-pub(crate) const GET: &str = concat!(
+const GET: &str = concat!(
     "SELECT ",
     grant_columns!(),
     ", t.kind, t.scope, t.created_at, t.expires_at, t.rotated_at, t.revoked_at FROM oidc_tokens t \
      JOIN oidc_grants g ON g.id = t.grant_id JOIN oidc_logins l ON l.id = g.login_id WHERE t.token_hash = ?"
 );
 
-pub(crate) const CURRENT_REFRESH: &str = "SELECT sealed FROM oidc_tokens WHERE grant_id = ? AND kind = 'refresh' \
+const CURRENT_REFRESH: &str = "SELECT sealed FROM oidc_tokens WHERE grant_id = ? AND kind = 'refresh' \
      AND rotated_at IS NULL AND revoked_at IS NULL AND expires_at > ?";
 
-pub(crate) const INSERT: &str = "INSERT INTO oidc_tokens (token_hash, grant_id, kind, scope, sealed, created_at, \
+const INSERT: &str = "INSERT INTO oidc_tokens (token_hash, grant_id, kind, scope, sealed, created_at, \
      expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
 
-pub(crate) const ROTATE: &str =
+const ROTATE: &str =
     "UPDATE oidc_tokens SET rotated_at = ?, sealed = NULL WHERE token_hash = ? AND rotated_at IS NULL";
 
-pub(crate) const REVOKE: &str =
+const REVOKE: &str =
     "UPDATE oidc_tokens SET revoked_at = ?, sealed = NULL WHERE token_hash = ? AND revoked_at IS NULL";
 
-pub(crate) const PURGE: &str = "DELETE FROM oidc_tokens WHERE expires_at < ?";
+const PURGE: &str = "DELETE FROM oidc_tokens WHERE expires_at < ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, CURRENT_REFRESH, INSERT, ROTATE, REVOKE, PURGE];
 
 /// A token in whatever state.
 pub async fn get(on: impl Into<On<'_>>, hash: &[u8]) -> Result<Option<Token>, StoreError> {

@@ -12,9 +12,11 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 /// Of everything: the few deleted organizations are subtracted from the counters, instead of looking up all others.
-pub(crate) const TOTALS: &str = "SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT), \
+const TOTALS: &str = "SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT), \
     CAST(COALESCE(SUM(n.users), 0) AS BIGINT) FROM organization_counts n WHERE n.organization_id NOT IN \
     (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![TOTALS];
 
 /// The counts that a list shows beside an organization (spec: organizations#counts): deleted rows do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

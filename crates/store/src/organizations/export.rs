@@ -1,7 +1,7 @@
 //! The rows of an export of a family (spec: organizations#stats).
 
 use super::{
-    Filter, Order,
+    DetailsRow, Filter, Order, details,
     list::{count, push_where},
 };
 use crate::{
@@ -11,17 +11,15 @@ use crate::{
     time::TsCodec,
     tree::parse_type,
 };
-use bailiwick_domain::{OrgId, OrgType, Ts};
+use bailiwick_domain::{OrgId, OrgType, Ts, org::Details};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
 /// The data of an organization that an export needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Name.
-    pub name: String,
-    /// `""` when absent.
-    pub description: String,
+    /// What people write of it.
+    pub details: Details,
     /// As sent.
     pub vat: Option<String>,
     /// Client keys, as JSON text: parsed only when the line is written. None unless [`Extra::custom_data`].
@@ -42,8 +40,8 @@ pub struct Line {
 
 #[derive(sqlx::FromRow)]
 struct Row {
-    name: String,
-    description: String,
+    #[sqlx(flatten)]
+    details: DetailsRow,
     vat: Option<String>,
     custom_data: Option<String>,
     r#type: String,
@@ -56,7 +54,7 @@ struct Row {
 
 impl Row {
     fn weight(&self) -> usize {
-        self.name.len() + self.description.len() + self.custom_data.as_ref().map_or(0, String::len)
+        self.details.len() + self.custom_data.as_ref().map_or(0, String::len)
     }
 }
 
@@ -65,8 +63,7 @@ impl TryFrom<Row> for Line {
 
     fn try_from(row: Row) -> Result<Line, StoreError> {
         Ok(Line {
-            name: row.name,
-            description: row.description,
+            details: row.details.into(),
             vat: row.vat,
             custom_data: row.custom_data,
             org_type: parse_type(&row.r#type)?,
@@ -102,7 +99,7 @@ pub async fn export(
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
     }
-    let mut q = Q::new("SELECT o.name, o.description, o.vat, CAST(");
+    let mut q = Q::new(concat!("SELECT ", details!(), ", o.vat, CAST("));
     q.push(if extra.custom_data { "o.custom_data" } else { "NULL" });
     q.push(
         " AS TEXT) AS custom_data, o.type, o.parent_id, o.created_at, o.updated_at, o.updated_by_org_id, \

@@ -11,9 +11,9 @@ use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::{Granted, Path};
 
 /// The ancestors, top-down, locked against marks and moves until the transaction ends.
-pub(crate) const LOCK_ABOVE: &str = "SELECT id FROM organizations WHERE id IN (?, ?) AND id <> ? \
+const LOCK_ABOVE: &str = "SELECT id FROM organizations WHERE id IN (?, ?) AND id <> ? \
     ORDER BY CASE type WHEN 'owner' THEN 1 WHEN 'distributor' THEN 2 ELSE 3 END [[FOR SHARE||]]";
-pub(crate) const LOCK_OWN: &str = "SELECT id FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
+const LOCK_OWN: &str = "SELECT id FROM organizations WHERE id = ? [[FOR NO KEY UPDATE||]]";
 
 macro_rules! own {
     ($mark:literal) => {
@@ -29,8 +29,11 @@ macro_rules! own {
     };
 }
 
-pub(crate) const OWN_SUSPENDED: &str = own!("suspended");
-pub(crate) const OWN_DELETED: &str = own!("deleted");
+const OWN_SUSPENDED: &str = own!("suspended");
+const OWN_DELETED: &str = own!("deleted");
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![LOCK_ABOVE, LOCK_OWN, OWN_SUSPENDED, OWN_DELETED];
 
 /// Which of the two marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

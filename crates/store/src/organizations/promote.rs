@@ -6,15 +6,16 @@ use bailiwick_domain::{OrgId, OrgType, Ts, org::PromotedFrom};
 use bailiwick_policy::Granted;
 
 /// Rewriting the places of tens of thousands of systems takes longer than any other statement may (docs/tree.md).
-pub(crate) const MORE_TIME: &str =
-    "[[SELECT set_config('statement_timeout', '150s', true)||SELECT CAST('' AS text)]]";
+const MORE_TIME: &str = "[[SELECT set_config('statement_timeout', '150s', true)||SELECT CAST('' AS text)]]";
 /// `updated_by_org_id` stays empty until the first PUT.
-pub(crate) const TURN: &str = "UPDATE organizations SET type = 'distributor', parent_id = ?, promoted_from = ?, updated_at = ?, \
+const TURN: &str = "UPDATE organizations SET type = 'distributor', parent_id = ?, promoted_from = ?, updated_at = ?, \
     updated_by_org_id = CASE WHEN updated_by_org_id IS NULL THEN NULL ELSE [[CAST(? AS uuid)||?]] END WHERE id = ?";
 /// `p3` is the organization itself before and after; users and systems follow by their foreign key.
-pub(crate) const MOVE: &str = "UPDATE organizations SET p2 = ? WHERE p3 = ?";
+const MOVE: &str = "UPDATE organizations SET p2 = ? WHERE p3 = ?";
 /// No foreign key updates these, so that counting a system does not wait for its organization.
-pub(crate) const MOVE_STATUSES: &str = "UPDATE system_statuses SET p2 = ? WHERE p3 = ?";
+const MOVE_STATUSES: &str = "UPDATE system_statuses SET p2 = ? WHERE p3 = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![MORE_TIME, TURN, MOVE, MOVE_STATUSES];
 
 /// The counts of rows that a promotion changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

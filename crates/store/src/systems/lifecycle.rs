@@ -11,18 +11,26 @@ use crate::{
 use bailiwick_domain::{System, SystemId, Ts};
 use bailiwick_policy::Granted;
 
-pub(crate) const SET_SUSPENDED: &str = "UPDATE systems SET suspended_at = ?, updated_at = ? WHERE id = ?";
-pub(crate) const SET_DELETED: &str = "UPDATE systems SET deleted_at = ?, updated_at = ? WHERE id = ?";
-pub(crate) const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, registered_at = NULL, \
+const SET_SUSPENDED: &str = "UPDATE systems SET suspended_at = ?, updated_at = ? WHERE id = ?";
+const SET_DELETED: &str = "UPDATE systems SET deleted_at = ?, updated_at = ? WHERE id = ?";
+const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?, registered_at = NULL, \
      registered_from = NULL, authenticated_at = NULL, updated_at = ? WHERE id = ?";
 /// Heartbeat, inventory with its waiting documents, and applications are removed with the row.
-pub(crate) const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
+const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
 /// No foreign key does it ([`status_counts`]).
-pub(crate) const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled WHERE system_id = ?";
-pub(crate) const DESTROY_ALERTS: &str =
-    "DELETE FROM router_alerts WHERE organization_id = ? AND system_key = ?";
-pub(crate) const DESTROY_SILENCES: &str =
-    "DELETE FROM router_silences WHERE organization_id = ? AND system_key = ?";
+const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled WHERE system_id = ?";
+const DESTROY_ALERTS: &str = "DELETE FROM router_alerts WHERE organization_id = ? AND system_key = ?";
+const DESTROY_SILENCES: &str = "DELETE FROM router_silences WHERE organization_id = ? AND system_key = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    SET_SUSPENDED,
+    SET_DELETED,
+    SET_SECRET,
+    DESTROY,
+    FORGET_UNSETTLED,
+    DESTROY_ALERTS,
+    DESTROY_SILENCES
+];
 
 /// Sets (`at`) or clears (none) the own suspension mark.
 pub async fn set_suspended(

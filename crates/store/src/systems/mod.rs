@@ -34,26 +34,29 @@ use sqlx::FromRow;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-pub(crate) const GET: &str = concat!(
+const GET: &str = concat!(
     "SELECT ",
     row_columns!(),
     " FROM systems s JOIN organizations o ON o.id = s.organization_id \
      LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id \
      WHERE s.id = ?"
 );
-pub(crate) const LOCK: &str = "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
-pub(crate) const HOME: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_deleted_at, name FROM organizations \
+const LOCK: &str = "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
+const HOME: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_deleted_at, name FROM organizations \
      WHERE id = ? [[FOR SHARE||]]";
-pub(crate) const INSERT: &str = "INSERT INTO systems (id, organization_id, p2, p3, name, name_key, custom_data, notes, \
+const INSERT: &str = "INSERT INTO systems (id, organization_id, p2, p3, name, name_key, custom_data, notes, \
      search_key, system_key, secret_public, secret_hash, created_by, creator_user_id, creator_org_id, creator_key, \
      created_at, updated_at, registered_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-pub(crate) const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems, systems_unheard) \
+const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems, systems_unheard) \
      VALUES (?, 1, 1) ON CONFLICT (organization_id) DO UPDATE SET systems = organization_counts.systems + 1, \
      systems_unheard = organization_counts.systems_unheard + 1";
-pub(crate) const UPDATE: &str = "UPDATE systems SET name = ?, name_key = ?, notes = ?, custom_data = ?, \
+const UPDATE: &str = "UPDATE systems SET name = ?, name_key = ?, notes = ?, custom_data = ?, \
      search_key = ?, updated_at = ? WHERE id = ?";
-pub(crate) const SET_FACTS: &str = "UPDATE systems SET type = ?, type_key = ?, fqdn = ?, fqdn_key = ?, \
+const SET_FACTS: &str = "UPDATE systems SET type = ?, type_key = ?, fqdn = ?, fqdn_key = ?, \
      ipv4_address = ?, ipv6_address = ?, version = ?, search_key = ?, updated_at = ? WHERE id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![GET, LOCK, HOME, INSERT, ONE_MORE, UPDATE, SET_FACTS];
 
 /// The system, whatever its state; the caller decides whether it may be seen.
 pub async fn get(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<SystemRecord>, StoreError> {

@@ -12,19 +12,21 @@ use bailiwick_policy::{Granted, Path};
 use uuid::Uuid;
 
 /// Applications follow by their foreign key.
-pub(crate) const PLACE: &str =
-    "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ?, updated_at = ? WHERE id = ?";
+const PLACE: &str = "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ?, updated_at = ? WHERE id = ?";
 /// Includes applications that have disappeared: they would come back with the assignment.
-pub(crate) const UNASSIGN: &str = "UPDATE applications SET organization_id = NULL, status = 'unassigned', \
+const UNASSIGN: &str = "UPDATE applications SET organization_id = NULL, status = 'unassigned', \
      updated_at = ? WHERE system_id = ? AND organization_id IS NOT NULL";
 /// The actor's present data; of a destroyed actor only the id is left.
-pub(crate) const RECORD: &str = "INSERT INTO system_reassignments (id, system_id, system_key, from_org_id, to_org_id, \
+const RECORD: &str = "INSERT INTO system_reassignments (id, system_id, system_key, from_org_id, to_org_id, \
      actor_user_id, actor_user_email, actor_organization_id, actor_ip, user_agent, backups_copied, \
      history_rows_reassigned, apps_unassigned, occurred_at) VALUES (?, ?, ?, ?, ?, ?, (SELECT u.email FROM users u WHERE u.id = ?), \
      (SELECT u.organization_id FROM users u WHERE u.id = ?), ?, ?, ?, ?, ?, ?)";
-pub(crate) const EXISTS: &str = "SELECT id FROM system_reassignments WHERE id = ?";
-pub(crate) const NOTE_CLEARED: &str = "UPDATE system_reassignments SET \
+const EXISTS: &str = "SELECT id FROM system_reassignments WHERE id = ?";
+const NOTE_CLEARED: &str = "UPDATE system_reassignments SET \
      backups_deleted = [[GREATEST||MAX]](backups_deleted, ?), silences_cleared = silences_cleared + ? WHERE id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![PLACE, UNASSIGN, RECORD, EXISTS, NOTE_CLEARED];
 
 /// Moves a locked system, not individually deleted, to the granted organization; `path` is that organization's. Its
 /// applications become unassigned; returns how many of them were assigned.

@@ -17,49 +17,65 @@ use sqlx::FromRow;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
-pub(crate) const TALLY: &str = "SELECT s.organization_id, CAST(CASE WHEN s.suspended_at IS NULL THEN 0 ELSE 1 END AS BIGINT), \
+const TALLY: &str = "SELECT s.organization_id, CAST(CASE WHEN s.suspended_at IS NULL THEN 0 ELSE 1 END AS BIGINT), \
      CAST(COALESCE((SELECT a.counted FROM system_activity a WHERE a.system_id = s.id), 0) AS BIGINT) \
      FROM systems s WHERE s.id = ? AND s.deleted_at IS NULL";
-pub(crate) const ADD: &str = "UPDATE organization_counts SET systems = systems + ?, \
+const ADD: &str = "UPDATE organization_counts SET systems = systems + ?, \
      systems_suspended = systems_suspended + ?, systems_unheard = systems_unheard + ?, \
      systems_silent = systems_silent + ? WHERE organization_id = ?";
-pub(crate) const HOLD_MARKS: &str = "SELECT watched_to FROM system_figures WHERE id = 1 [[FOR UPDATE||]]";
-pub(crate) const SET_MARKS: &str = "UPDATE system_figures SET silent_to = ?, watched_to = ? WHERE id = 1";
+const HOLD_MARKS: &str = "SELECT watched_to FROM system_figures WHERE id = 1 [[FOR UPDATE||]]";
+const SET_MARKS: &str = "UPDATE system_figures SET silent_to = ?, watched_to = ? WHERE id = 1";
 /// The last two conditions find rows that should not exist: inserted without a heartbeat, or written by a clock that
 /// was set back.
-pub(crate) const WATCH: &str = "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a \
+const WATCH: &str = "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a \
      WHERE (a.counted = 1 AND a.last_heartbeat <= ?) OR (a.counted = 0 AND a.last_heartbeat IS NOT NULL) \
      OR (a.counted = 2 AND a.last_heartbeat > ?) ORDER BY a.system_id ON CONFLICT (system_id) DO NOTHING";
-pub(crate) const DROP_GONE: &str = "DELETE FROM system_unsettled WHERE NOT EXISTS \
+const DROP_GONE: &str = "DELETE FROM system_unsettled WHERE NOT EXISTS \
      (SELECT 1 FROM system_activity a WHERE a.system_id = system_unsettled.system_id)";
 /// Locked, except for rows that another transaction holds.
-pub(crate) const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WHEN s.deleted_at IS NULL \
+const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WHEN s.deleted_at IS NULL \
      AND s.suspended_at IS NULL THEN 1 ELSE 0 END AS BIGINT) AS shows, CAST(a.counted AS BIGINT) AS counted, a.last_heartbeat \
      FROM systems s JOIN system_activity a ON a.system_id = s.id WHERE s.id [[= ANY(ARRAY||IN ]](SELECT u.system_id \
      FROM system_unsettled u WHERE u.system_id > ? ORDER BY u.system_id LIMIT ?)[[)||]] ORDER BY s.id \
      [[FOR NO KEY UPDATE OF s, a SKIP LOCKED||]]";
 /// Recounts everything from the rows; see [`recount`].
-pub(crate) const COUNTED_ANEW: &str = "UPDATE system_activity SET counted = CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END \
+const COUNTED_ANEW: &str = "UPDATE system_activity SET counted = CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END \
      WHERE counted <> CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END";
-pub(crate) const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = (SELECT COUNT(*) FROM systems s \
+const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = (SELECT COUNT(*) FROM systems s \
      WHERE s.organization_id = organization_counts.organization_id AND s.deleted_at IS NULL), \
      systems_suspended = (SELECT COUNT(*) FROM systems s WHERE s.organization_id = organization_counts.organization_id \
      AND s.deleted_at IS NULL AND s.suspended_at IS NOT NULL), \
      systems_unheard = (SELECT COUNT(*) FROM systems s LEFT JOIN system_activity a ON a.system_id = s.id \
      WHERE s.organization_id = organization_counts.organization_id AND s.deleted_at IS NULL \
      AND s.suspended_at IS NULL AND a.last_heartbeat IS NULL), systems_silent = 0";
-pub(crate) const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled";
-pub(crate) const FORGET_STATUSES: &str = "DELETE FROM system_statuses";
+const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled";
+const FORGET_STATUSES: &str = "DELETE FROM system_statuses";
 /// Rows of `system_statuses` as the systems have them; conditions may follow.
-pub(crate) const STATUSES: &str = "INSERT INTO system_statuses (system_id, counted, organization_id, p2, p3) \
+const STATUSES: &str = "INSERT INTO system_statuses (system_id, counted, organization_id, p2, p3) \
      SELECT s.id, a.counted, s.organization_id, s.p2, s.p3 FROM systems s JOIN system_activity a ON a.system_id = s.id \
      WHERE s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.counted <> 0";
 /// How many systems are unsettled, at most those of the limit; no row where the counters are not for the cutoff, which is
 /// bound twice.
-pub(crate) const COVERS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) u) \
+const COVERS: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) u) \
      FROM system_figures WHERE id = 1 AND silent_to <= ? AND watched_to >= ?";
-pub(crate) const FORGET_MARKS: &str =
-    "UPDATE system_figures SET silent_to = NULL, watched_to = NULL WHERE id = 1";
+const FORGET_MARKS: &str = "UPDATE system_figures SET silent_to = NULL, watched_to = NULL WHERE id = 1";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    TALLY,
+    ADD,
+    HOLD_MARKS,
+    SET_MARKS,
+    WATCH,
+    DROP_GONE,
+    UNSETTLED,
+    COUNTED_ANEW,
+    COUNTS_ANEW,
+    FORGET_UNSETTLED,
+    FORGET_STATUSES,
+    STATUSES,
+    COVERS,
+    FORGET_MARKS
+];
 
 /// With more unsettled systems, lists in the order of status read every heartbeat.
 pub(super) const MOST_UNSETTLED: i64 = 2_000;

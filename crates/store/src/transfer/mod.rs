@@ -91,9 +91,11 @@ pub async fn analyze(target: &Db) -> Result<(), StoreError> {
 
 /// The least bytes of tables without statistics that make it worthwhile.
 const UNKNOWN_BYTES: u64 = 1024 * 1024;
-pub(crate) const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(c.oid)) AS BIGINT) FROM pg_class c \
+const UNKNOWN: &str = "[[SELECT CAST(SUM(pg_relation_size(c.oid)) AS BIGINT) FROM pg_class c \
      WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND NOT EXISTS \
      (SELECT 1 FROM pg_stats s WHERE s.schemaname = current_schema() AND s.tablename = c.relname)||SELECT 0]]";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![UNKNOWN];
 
 /// The same for a restored database: `pg_restore` restores rows only, and until the server has gathered its statistics
 /// some lists take longer than a request may. True when there was something to do.

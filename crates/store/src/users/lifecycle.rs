@@ -5,12 +5,15 @@ use crate::{StoreError, Tx, organizations::add_users, sql::Q};
 use bailiwick_domain::{OrgId, Ts, UserId, fold::fold, validate::Email};
 use bailiwick_policy::Granted;
 
-pub(crate) const SET_SUSPENDED: &str = "UPDATE users SET suspended_at = ?, updated_at = ? WHERE id = ?";
-pub(crate) const SET_DELETED: &str = "UPDATE users SET deleted_at = ?, updated_at = ? WHERE id = ?";
+const SET_SUSPENDED: &str = "UPDATE users SET suspended_at = ?, updated_at = ? WHERE id = ?";
+const SET_DELETED: &str = "UPDATE users SET deleted_at = ?, updated_at = ? WHERE id = ?";
 /// Chains, provider logins, grants and tokens are removed with the row.
-pub(crate) const DESTROY: &str = "DELETE FROM users WHERE id = ?";
-pub(crate) const UPDATE_OWN: &str = "UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, \
+const DESTROY: &str = "DELETE FROM users WHERE id = ?";
+const UPDATE_OWN: &str = "UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, \
     name_key = ?, phone = ?, search_key = ?, updated_at = ? WHERE id = ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![SET_SUSPENDED, SET_DELETED, DESTROY, UPDATE_OWN];
 
 /// Sets (`at`) or clears (none) the own suspension mark.
 pub async fn set_suspended(
