@@ -3,10 +3,10 @@
 
 use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
-    backups, clock_skew, credentials, db, delivery, demo, events, heartbeats, history, identities, images,
-    impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, oidc, organizations,
-    processes, rebranding, recovery, router, secrets, sessions, silent_systems, stats, systems, transfer,
-    users,
+    backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, heartbeats, history,
+    identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, oidc,
+    organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems, stats,
+    systems, transfer, users,
 };
 
 /// `(name, text)`.
@@ -16,6 +16,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("secrets::KEEP", secrets::KEEP),
     ("secrets::RESEALED", secrets::RESEALED),
     ("secrets::FORGET", secrets::FORGET),
+    ("console_sessions::INSERT", console_sessions::INSERT),
+    ("console_sessions::GET", console_sessions::GET),
+    ("console_sessions::ACT_IN", console_sessions::ACT_IN),
+    ("console_sessions::REMOVE", console_sessions::REMOVE),
     ("processes::SIGN", processes::SIGN),
     ("processes::FORGET", processes::FORGET),
     ("processes::LEAVE", processes::LEAVE),

@@ -43,7 +43,19 @@ pub async fn trend(
     answer_cache::answer(service, DependsOn::People, "trend of users", scope, dates, make).await
 }
 
-/// The choices of the list's filters.
+/// The same as numbers.
+pub async fn growth(service: &Directory, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+    let scope = list_scope(caller, Resource::Users)?;
+    let window = Window::parse(service.now(), period)?;
+    let dates = window.key();
+    let make = async {
+        let created = stats::created_by_day(&service.db, &scope, window.since()?).await?;
+        window.fill(&created, stats::count(&service.db, &scope).await?)
+    };
+    answer_cache::computed(service, DependsOn::People, "growth of users", scope, dates, make).await
+}
+
+/// What the filters of the list can be set to.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Roles the caller could assign by level.

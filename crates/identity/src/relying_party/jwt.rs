@@ -209,7 +209,9 @@ pub(super) struct Claims {
     pub(super) client_id: Option<String>,
     pub(super) email: Option<String>,
     pub(super) email_verified: Option<Value>,
-    /// The kind of a token at Keycloak.
+    /// What an ID token hands back to the client that asked for it.
+    pub(super) nonce: Option<String>,
+    /// What Keycloak calls the kind of a token.
     typ: Option<Value>,
     /// The kind of a token at Cognito.
     token_use: Option<Value>,

@@ -207,7 +207,7 @@ async fn begin(
     let for_workers = app.clone();
     let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);
     let front = listen::start(bound.front, connections.clone(), tls.clone(), move |_| {
-        bailiwick_api::router(&for_workers)
+        bailiwick_api::router(&for_workers, pages(&for_workers))
     })
     .map_err(|e| format!("cannot serve: {e}"))?;
     let operations = operations(config, app, bound.operations, connections, (tls.clone(), traces))?;
@@ -217,7 +217,12 @@ async fn begin(
     Ok((front, operations))
 }
 
-/// The certificate, if one is configured; the check of the configuration requires both files.
+/// The console.
+fn pages(app: &App) -> bailiwick_api::Pages {
+    bailiwick_api::Pages { router: bailiwick_console::router(app), routes: bailiwick_console::ROUTES }
+}
+
+/// The certificate, where one is configured; the configuration has been checked to have both files.
 fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
     let (Some(certificate), Some(key)) = (&config.http.tls_certificate, &config.http.tls_key) else {
         return Ok(None);
