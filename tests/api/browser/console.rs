@@ -124,8 +124,8 @@ async fn the_console_on_a_phone_in_the_dark() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_console_on_a_phone_in_italian_without_javascript() {
-    let kind = Kind { is_italian: true, without_javascript: true, width: Some(360), ..Kind::default() };
+async fn the_console_on_a_narrow_screen_in_italian_without_javascript() {
+    let kind = Kind { is_italian: true, without_javascript: true, is_narrow: true, ..Kind::default() };
     let (stage, system) = stage(kind).await;
     stage.browser.goto(&format!("{}/console/systems/{}/edit", stage.service.url, system.id)).await.unwrap();
     stage.type_into("name", "owner@example.org").await;
@@ -136,6 +136,6 @@ async fn the_console_on_a_phone_in_italian_without_javascript() {
     stage.press_on("form.form .main").await;
     assert_eq!(stage.text_of("h1").await, "Nuovo nome");
     assert_eq!(stage.text_of(".note").await, "Salvato.");
-    stage.picture("console-saved-360-it").await;
+    stage.picture("console-saved-narrow-it").await;
     stage.browser.clone().close().await.unwrap();
 }

@@ -131,7 +131,7 @@ api_test!(documents_and_their_changes_are_shown_side_by_side, |t| async move {
     let mut document: serde_json::Value = serde_json::from_str(sample).unwrap();
     for version in ["3.19.2", "<b>4.0.0</b>"] {
         document["facts"]["nodes"]["1"]["version"] = json!(version);
-        let body = json!({"data": document});
+        let body = document.clone();
         t.post("/api/systems/inventory").basic(&system.key, &system.secret).json(body).send().await;
         bailiwick_fleet::inventory::run_until_idle(&t.app).await.unwrap();
         t.advance(std::time::Duration::from_secs(60));

@@ -8,6 +8,7 @@ use crate::{
     session::{self, Guest, kept},
 };
 use axum::{
+    Extension,
     extract::State,
     response::{IntoResponse, Response},
 };
@@ -18,6 +19,7 @@ use bailiwick_identity::{
     oidc::{authorize::Parameters, clients::CONSOLE_REDIRECT},
     relying_party,
 };
+use bailiwick_platform::RequestContext;
 use bailiwick_web::{Language, Params};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use serde_json::json;
@@ -64,8 +66,17 @@ fn return_address(app: &App, headers: &HeaderMap) -> String {
 }
 
 /// `GET /console/signed-in`: back from the provider.
-pub(crate) async fn signed_in(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+pub(crate) async fn signed_in(
+    State(app): State<App>,
+    Extension(context): Extension<RequestContext>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
     let look = Look::of(&app, &headers, &uri);
+    // As often as any other client may exchange.
+    if let Err(error) = app.token_requests.check(context.client_ip) {
+        return failure::answer(&look, &error);
+    }
     let answer = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
     let entry = session::entry_cookie(&app, &headers);
     let mut response = match console::complete(&app, entry.as_deref(), &answer).await {
