@@ -71,7 +71,7 @@ pub fn panicked() -> Response {
     response
 }
 
-/// Status, client text and data. `form`: the caller reads `data.errors` of a 400 and a 409 without looking.
+/// Status, text and data for the client. `form`: the caller reads `data.errors` of every 400 and 409.
 fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCode, &'a str, Value) {
     let (status, text) = status_and_text(error, failed);
     let data = match error {

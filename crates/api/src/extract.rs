@@ -195,8 +195,8 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     Ok(value)
 }
 
-/// The `Authorization` header; one that is not text is malformed, which an empty text is too. So are two of them: what
-/// stands in front may have looked at the other one.
+/// The `Authorization` header. A header that is not text is malformed, and is returned as an empty text, which is
+/// malformed too. So are two of them: a proxy in front may have checked the other one.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).into_iter();
     let first = all.next()?;

@@ -111,7 +111,7 @@ fn not_proxied(
     extensions.get::<Uncompressed>().is_none()
 }
 
-/// How long a browser may cache the answer of a preflight: the longest time that any browser accepts.
+/// How long a browser may cache the answer of a preflight: the longest time that any browser allows.
 pub(crate) const PREFLIGHT_AGE: Duration = Duration::from_secs(7200);
 
 fn cors(origins: &[String]) -> Option<CorsLayer> {

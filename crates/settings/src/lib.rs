@@ -76,7 +76,7 @@ pub struct Settings {
     pub limits: Limits,
     /// The web console.
     pub console: Console,
-    /// Outgoing mail; none = messages are not made at all.
+    /// Outgoing mail; none = no mails are written.
     pub mail: Option<Mail>,
     /// Objects outside the database.
     pub assets: Assets,

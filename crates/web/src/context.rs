@@ -7,7 +7,7 @@ use bailiwick_platform::RequestContext;
 use http::request::Parts;
 use std::convert::Infallible;
 
-/// The service whose use case a handler calls, from the application that the routes share.
+/// The service with the use case that a handler calls, from the application that the routes share.
 #[derive(Clone, Debug)]
 pub struct Service<S>(pub S);
 

@@ -16,7 +16,7 @@ pub struct Cookie<'a> {
     pub is_https: bool,
 }
 
-/// On https the prefix makes browsers refuse the cookie from every other host.
+/// On https, this prefix makes browsers refuse the cookie from any other host.
 fn full_name(name: &str, is_https: bool) -> String {
     if is_https { format!("__Host-{name}") } else { name.to_owned() }
 }

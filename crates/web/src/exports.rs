@@ -43,7 +43,7 @@ pub fn asked(params: &Params, keys: &Keys) -> Asked {
     Asked { format: params.one("format").unwrap_or_default().to_owned(), filters }
 }
 
-/// The file as it is: compressed it would lose `Content-Length`, which these answers promise.
+/// The uncompressed file: compression would remove `Content-Length`, which these answers promise.
 ///
 /// # Errors
 /// A name that no header can hold.

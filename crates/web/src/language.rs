@@ -12,7 +12,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// What the browser prefers among ours.
+    /// The supported language that the browser prefers.
     pub fn of(headers: &HeaderMap) -> Language {
         let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok()).unwrap_or_default();
         let mut best = (Language::English, 0.0);

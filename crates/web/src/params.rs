@@ -27,8 +27,8 @@ impl Params {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// The direction of a list that begins with the latest or most: down unless the query says otherwise. An empty
-    /// `sort_by` asks for the usual order, whatever direction stands beside it (spec: conventions#lists).
+    /// The direction of a list that begins with the latest or largest: descending unless the query says otherwise. An
+    /// empty `sort_by` asks for the default order and ignores the direction (spec: conventions#lists).
     pub fn falling(&self) -> &'static str {
         let is_usual = self.one("sort_by") == Some("");
         if !is_usual && self.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
@@ -44,7 +44,7 @@ impl Params {
         self.0.iter().filter(|(k, _)| k == key).map(|(_, v)| v.clone()).collect()
     }
 
-    /// Whether the key is there with exactly `true`.
+    /// Whether the key has exactly the value `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.one(key) == Some("true")
     }

@@ -18,7 +18,7 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for PathId<T> {
     }
 }
 
-/// The last path parameter as it is; one that is not UTF-8 is empty.
+/// The last path parameter, not decoded; empty if it is not UTF-8.
 #[derive(Clone, Debug)]
 pub struct PathText(pub String);
 

@@ -178,7 +178,7 @@ pub async fn timeline(
     PathId(id): PathId<SystemId>,
     params: Params,
 ) -> Outcome<Answer<TimelineOutput>> {
-    // The dates of all records, whichever they are.
+    // The dates of all records, regardless of the filter.
     let filter = DiffFilter { records: None, ..diff_filter(&params) };
     let found = inventory::timeline(&fleet, &caller, id, &filter, params.page(PAGE_SIZE)).await?;
     Ok(Answer::ok("inventory timeline retrieved successfully", TimelineOutput::from(found)))

@@ -36,7 +36,7 @@ pub fn clear_login(identity: &Identity, headers: &mut HeaderMap) {
     set(identity, headers, LOGIN, "", Duration::ZERO);
 }
 
-// The values are ours: base64url, so always a header value.
+// The service's own values are base64url, so always a valid header value.
 fn set(identity: &Identity, headers: &mut HeaderMap, name: &str, value: &str, life: Duration) {
     set_cookie(headers, Cookie { name, value, life, is_https: is_https(identity) });
 }

@@ -90,8 +90,8 @@ pub async fn suspended(service: &Directory, caller: &Caller, family: OrgType) ->
     list::total(service, family, scope, &filter).await
 }
 
-/// Who created the family's organizations that the caller sees, by name (spec: organizations#filters). `write`: the
-/// answer as it is sent.
+/// The creators of the family's organizations that the caller sees, by name (spec: organizations#filters). `write`
+/// writes the answer.
 pub async fn choices(
     service: &Directory,
     caller: &Caller,

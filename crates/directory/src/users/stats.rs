@@ -55,7 +55,7 @@ pub async fn growth(service: &Directory, caller: &Caller, period: Option<&str>) 
     answer_cache::computed(service, DependsOn::People, "growth of users", scope, dates, make).await
 }
 
-/// What the filters of the list can be set to.
+/// The choices of the list's filters.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Roles the caller could assign by level.

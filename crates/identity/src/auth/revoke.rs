@@ -128,7 +128,7 @@ pub async fn revoke_organization(
     Ok(())
 }
 
-/// Ends one chain, which is held, and the impersonation that is bound to it.
+/// Ends one chain, which is locked, and the impersonation session bound to it.
 pub(crate) async fn revoke_chain(
     tx: &mut Tx,
     now: Ts,

@@ -60,7 +60,7 @@ pub(crate) fn nonce_of(id_token: &str) -> Option<String> {
     serde_json::from_slice::<Claims>(&claims).ok()?.nonce
 }
 
-/// `POST /oidc/token` for a client that has proved itself.
+/// `POST /oidc/token` for an authenticated client.
 pub async fn token(
     service: &Identity,
     client: &Client,

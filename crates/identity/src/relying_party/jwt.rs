@@ -211,7 +211,7 @@ pub(super) struct Claims {
     pub(super) email_verified: Option<Value>,
     /// What an ID token hands back to the client that asked for it.
     pub(super) nonce: Option<String>,
-    /// What Keycloak calls the kind of a token.
+    /// The kind of a token at Keycloak.
     typ: Option<Value>,
     /// The kind of a token at Cognito.
     token_use: Option<Value>,

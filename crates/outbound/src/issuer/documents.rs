@@ -70,7 +70,7 @@ impl WrittenDiscovery {
         if !named.into_iter().all(|address| usable(address)) {
             return Err("an endpoint cannot be used");
         }
-        // RFC 8414: without a list for this endpoint, that of the token endpoint is the best there is.
+        // RFC 8414: without a list for this endpoint, that of the token endpoint applies best.
         let of_codes = self.token_endpoint_auth_methods_supported;
         let code_secret_in_form = takes_form_only(of_codes.as_ref());
         let methods = self.introspection_endpoint_auth_methods_supported.or(of_codes);
@@ -103,7 +103,7 @@ pub struct Redeemed {
     pub id_token: Option<String>,
 }
 
-/// What introspection says of a token (RFC 7662 §2.2).
+/// The answer to an introspection (RFC 7662 §2.2).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Introspected {
     /// Whether it is good.

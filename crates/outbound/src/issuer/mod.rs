@@ -71,7 +71,7 @@ pub struct Code<'a> {
     pub verifier: &'a str,
 }
 
-/// What the issuer says of a token.
+/// The issuer's answer about a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IssuerAnswer<T> {
     /// The token is valid; the value describes it.
@@ -168,7 +168,7 @@ impl IssuerClient {
         Ok(IssuerAnswer::Good(ok(&answered, "code")?))
     }
 
-    /// What the issuer says of the person behind a token.
+    /// The issuer's description of the user of a token.
     pub async fn userinfo(&self, endpoint: &str, token: &str) -> Result<IssuerAnswer<Userinfo>, IssuerError> {
         let total = self.connections.times().total;
         let answered = self.get(endpoint, Some(token), total, ANSWER_BYTES).await?;

@@ -30,7 +30,7 @@ fn signs_in_at(app: &App) -> String {
     }
 }
 
-/// A command has made them, and no service answers.
+/// Prints them after a command that has created them; no service answers yet.
 pub fn tell(app: &App, first: FirstStart) {
     let FirstStart::Created { email, generated_password } = first else { return };
     let who = if app.settings.identity.issuer().is_some() {

@@ -222,7 +222,7 @@ fn pages(app: &App) -> bailiwick_api::Pages {
     bailiwick_api::Pages { router: bailiwick_console::router(app), routes: bailiwick_console::ROUTES }
 }
 
-/// The certificate, where one is configured; the configuration has been checked to have both files.
+/// The certificate, if one is configured; the check of the configuration requires both files.
 fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
     let (Some(certificate), Some(key)) = (&config.http.tls_certificate, &config.http.tls_key) else {
         return Ok(None);
