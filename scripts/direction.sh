@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that dependencies between the crates go one way, that each outside library stays where it belongs, and that the
 # top-level modules of a crate make no circle (scripts/modules.py):
-# server → api → app → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
+# server → {api, console} → web → app → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
 # and {outbound, inventory, alerting, export} → domain below them. Only dependencies of the product count; tests may use
 # what they like.
 set -euo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 # Our crates from the bottom to the top. A crate may name only crates to its left, and of those the ones in its row.
 order=(
     domain policy inventory alerting store outbound export platform settings events identity directory fleet alerts demo
-    app api server
+    app web api console server
 )
 declare -A may_use=(
     [domain]=''
@@ -29,14 +29,16 @@ declare -A may_use=(
     [alerts]='domain policy alerting store outbound platform settings events identity directory fleet'
     [demo]='domain policy inventory store identity fleet'
     [app]='domain policy store outbound platform settings events identity directory fleet alerts'
-    [api]='domain policy alerting platform settings events identity directory fleet alerts app'
-    [server]='domain platform settings events identity directory fleet alerts demo app api'
+    [web]='domain platform directory fleet app'
+    [api]='domain policy alerting platform settings events identity directory fleet alerts app web'
+    [console]='domain policy alerting platform settings identity directory fleet alerts app web'
+    [server]='domain platform settings events identity directory fleet alerts demo app api console'
 )
 # Crates of ours that may name an outside library; libraries that are not listed may be named anywhere.
 declare -A belongs_to=(
     [sqlx]='store'
     [jiff-sqlx]='store'
-    [axum]='api server'
+    [axum]='web api console server'
     [tower-http]='api server'
     [hyper]='api server outbound'
     [hyper-util]='server outbound'
@@ -48,7 +50,7 @@ declare -A belongs_to=(
     [reqwest]=''
     [time]=''
     [chrono]=''
-    [tokio]='store outbound platform events identity directory fleet alerts app api server'
+    [tokio]='store outbound platform events identity directory fleet alerts app web api console server'
     [tokio-util]='outbound platform identity fleet alerts server'
 )
 # For tests only.

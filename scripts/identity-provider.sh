@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what tests need of npm, in the versions of the lock file: the OpenID Connect provider that they sign in at
-# (oidc-provider), the library that verifies webhooks (standardwebhooks) and the object storage (s3rver, aws4),
+# (oidc-provider), the library that verifies webhooks (standardwebhooks) the object storage (s3rver, aws4) and what looks for barriers on pages (axe-core),
 # below the target directory, if it is not there yet. Needs node 20 or newer and npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."

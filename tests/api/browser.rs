@@ -1,4 +1,4 @@
-//! The sign-in pages and the API reference in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
+//! The sign-in pages, the console and the API reference in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,6 +26,8 @@ use url::Url;
 
 #[path = "browser/consent.rs"]
 mod consent;
+#[path = "browser/console.rs"]
+mod console;
 #[path = "browser/library.rs"]
 mod library;
 #[path = "browser/reference.rs"]
@@ -52,6 +54,8 @@ struct Kind {
     is_italian: bool,
     is_dark: bool,
     is_narrow: bool,
+    /// Of the page, on a device of its own.
+    width: Option<u32>,
 }
 
 impl Kind {
@@ -62,6 +66,10 @@ impl Kind {
         }
         if self.is_italian {
             options["prefs"]["intl.accept_languages"] = json!("it-IT,it");
+        }
+        if let Some(width) = self.width {
+            options["mobileEmulation"] =
+                json!({"deviceMetrics": {"width": width, "height": 800, "pixelRatio": 1.0}});
         }
         let mut add = |flag: &str| options["args"].as_array_mut().unwrap().push(json!(flag));
         if self.is_dark {
@@ -249,7 +257,13 @@ async fn a_person_replaces_a_generated_password_in_italian_on_a_small_dark_scree
 async fn a_person_signs_in_at_the_printed_address_and_out_on_either_engine() {
     for (engine, picture) in [(Engine::Sqlite, "signed-in"), (Engine::Postgres, "signed-in-italian-dark")] {
         let other = engine == Engine::Postgres;
-        let kind = Kind { without_javascript: true, is_italian: other, is_dark: other, is_narrow: other };
+        let kind = Kind {
+            without_javascript: true,
+            is_italian: other,
+            is_dark: other,
+            is_narrow: other,
+            ..Kind::default()
+        };
         let stage = stage_on(engine, kind).await;
         let address = format!("{}/oidc/login", stage.service.url);
         stage.browser.goto(&format!("{}/oidc/", stage.service.url)).await.unwrap();

@@ -20,6 +20,7 @@ mod avatars;
 mod clients;
 mod clock_skew;
 mod conditions;
+mod console;
 mod coverage;
 mod delivery;
 mod demo;

@@ -2,6 +2,7 @@
 //! lies.
 
 mod attacks;
+mod console;
 mod faults;
 mod linking;
 mod modes;

@@ -8,7 +8,9 @@ use crate::{
     route::{Credential, Route},
 };
 use axum::response::{IntoResponse, Response};
-use bailiwick_domain::{Error, FieldError, ObjectKind};
+use bailiwick_domain::{Error, FieldError};
+pub use bailiwick_web::whole_seconds;
+use bailiwick_web::{retry_after, status_and_text};
 use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -69,72 +71,19 @@ pub fn panicked() -> Response {
     response
 }
 
-fn retry_after(error: &Error) -> Option<Duration> {
-    match error {
-        Error::TooMany { retry_after } => Some(*retry_after),
-        // Errors that a retry can resolve (spec: clients#checklist row 14).
-        Error::SlowBody
-        | Error::Upstream { .. }
-        | Error::UpstreamTimeout(_)
-        | Error::Unavailable { .. }
-        | Error::Internal(_) => Some(RETRY_AFTER),
-        _ => None,
-    }
-}
-
-/// Seconds for `Retry-After`: rounded up, so that a client that waits that long is not refused again; at least one.
-pub fn whole_seconds(duration: Duration) -> u64 {
-    duration.as_secs() + u64::from(duration.subsec_nanos() > 0 || duration.is_zero())
-}
-
 /// Status, text and data for the client. `form`: the caller reads `data.errors` of every 400 and 409.
 fn parts<'a>(error: &'a Error, form: bool, failed: Option<&'a str>) -> (StatusCode, &'a str, Value) {
-    match error {
-        Error::Invalid(fields) => (StatusCode::BAD_REQUEST, "validation failed", validation(fields)),
-        Error::BadRequest { message, data } => (StatusCode::BAD_REQUEST, message, form_data(data, form)),
-        Error::Conflict { message, data } => (StatusCode::CONFLICT, message, form_data(data, form)),
-        Error::Unauthenticated { message, data } => (StatusCode::UNAUTHORIZED, message, data.clone()),
-        Error::Forbidden { message, data } => (StatusCode::FORBIDDEN, message, data.clone()),
-        Error::NotFound(kind) => (StatusCode::NOT_FOUND, not_found_text(*kind), Value::Null),
-        Error::PreconditionFailed(header) => {
-            let data = json!({"reason": "precondition_failed", "header": header});
-            (StatusCode::PRECONDITION_FAILED, "precondition failed", data)
-        }
-        Error::TooLarge { message, data } => (StatusCode::PAYLOAD_TOO_LARGE, message, data.clone()),
-        Error::SlowBody => (StatusCode::REQUEST_TIMEOUT, "request body timed out", Value::Null),
-        Error::Unsupported(message) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, message, Value::Null),
-        Error::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded", Value::Null),
-        Error::Upstream { message, .. } => (StatusCode::BAD_GATEWAY, message, Value::Null),
-        Error::UpstreamTimeout(message) => (StatusCode::GATEWAY_TIMEOUT, message, Value::Null),
-        Error::Unavailable { message, .. } => (StatusCode::SERVICE_UNAVAILABLE, message, Value::Null),
-        Error::Internal(_) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, failed.unwrap_or("internal server error"), Value::Null)
-        }
-    }
-}
-
-const fn not_found_text(kind: ObjectKind) -> &'static str {
-    match kind {
-        ObjectKind::Distributor => "distributor not found",
-        ObjectKind::Reseller => "reseller not found",
-        ObjectKind::Customer => "customer not found",
-        ObjectKind::Organization => "organization not found",
-        ObjectKind::User => "user not found",
-        ObjectKind::System => "system not found",
-        ObjectKind::Application => "application not found",
-        ObjectKind::Session => "session not found",
-        ObjectKind::Silence => "silence not found",
-        ObjectKind::Alert => "alert not found",
-        ObjectKind::ApiKey => "api key not found",
-        ObjectKind::Event => "event not found",
-        ObjectKind::EventSubscription => "event subscription not found",
-        ObjectKind::Avatar => "avatar not found",
-        ObjectKind::Backup => "backup not found",
-        ObjectKind::Rebranding => "rebranding not enabled",
-        ObjectKind::RebrandingProduct => "rebranding product not found",
-        ObjectKind::Asset => "asset not found",
-        ObjectKind::InventoryRecord => "inventory record not found",
-    }
+    let (status, text) = status_and_text(error, failed);
+    let data = match error {
+        Error::Invalid(fields) => validation(fields),
+        Error::BadRequest { data, .. } | Error::Conflict { data, .. } => form_data(data, form),
+        Error::Unauthenticated { data, .. }
+        | Error::Forbidden { data, .. }
+        | Error::TooLarge { data, .. } => data.clone(),
+        Error::PreconditionFailed(header) => json!({"reason": "precondition_failed", "header": header}),
+        _ => Value::Null,
+    };
+    (status, text, data)
 }
 
 /// `{"type":"validation_error","errors":[…]}`.

@@ -2,24 +2,22 @@
 //! asks for it).
 
 use crate::{error::Failure, route::Route};
-use axum::{
-    body::Body,
-    extract::{FromRequest, FromRequestParts, RawPathParams, Request},
-};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use bailiwick_app::App;
 use bailiwick_directory::imports;
-use bailiwick_domain::{Error, FieldError, OrgType, PageRequest};
+use bailiwick_domain::{Error, FieldError, OrgType};
 use bailiwick_identity::auth::BearerRequest;
 use bailiwick_platform::{
     RequestContext,
     conditions::{Condition, Conditions},
 };
 use bailiwick_policy::Caller;
-use bytes::{Bytes, BytesMut};
+pub use bailiwick_web::{Params, PathId, PathText, Service};
+pub(crate) use bailiwick_web::{client_ip, read};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header, request::Parts};
-use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
-use std::{convert::Infallible, str::FromStr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// The error of reading the body, kept for the handler: it is reported only when the order of checks reaches the body.
 #[derive(Clone, Debug)]
@@ -80,83 +78,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Imported {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Imported, Failure> {
         let route = parts.extensions.get::<Arc<Route>>().ok_or_else(|| missing("the route"))?;
         Ok(Imported(route.family.map_or(imports::Kind::Users, imports::Kind::Organizations)))
-    }
-}
-
-/// The last path parameter as an id; `None` = malformed, which the use case treats as missing (spec:
-/// conventions#addresses).
-#[derive(Clone, Copy, Debug)]
-pub struct PathId<T>(pub Option<T>);
-
-impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for PathId<T> {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathId<T>, Failure> {
-        let params = RawPathParams::from_request_parts(parts, state).await;
-        // A path that is not UTF-8 is treated as malformed.
-        Ok(PathId(params.ok().and_then(|p| p.iter().last().and_then(|(_, v)| v.parse().ok()))))
-    }
-}
-
-/// The last path parameter, not decoded; empty if it is not UTF-8.
-#[derive(Clone, Debug)]
-pub struct PathText(pub String);
-
-impl<S: Send + Sync> FromRequestParts<S> for PathText {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathText, Failure> {
-        let params = RawPathParams::from_request_parts(parts, state).await;
-        let last = params.ok().and_then(|p| p.iter().last().map(|(_, value)| value.to_owned()));
-        Ok(PathText(last.unwrap_or_default()))
-    }
-}
-
-/// The query as repeated keys (spec: conventions#lists).
-#[derive(Clone, Debug, Default)]
-pub struct Params(Vec<(String, String)>);
-
-impl<S: Send + Sync> FromRequestParts<S> for Params {
-    type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Params, Failure> {
-        Ok(Params::parse(parts.uri.query().unwrap_or_default()))
-    }
-}
-
-impl Params {
-    /// From the raw query.
-    pub fn parse(query: &str) -> Params {
-        Params(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
-    }
-
-    /// The first value of a key.
-    pub fn one(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
-    }
-
-    /// The direction of a list that begins with the latest or largest: descending unless the query says otherwise. An
-    /// empty `sort_by` asks for the default order and ignores the direction (spec: conventions#lists).
-    pub fn falling(&self) -> &'static str {
-        let is_usual = self.one("sort_by") == Some("");
-        if !is_usual && self.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
-    }
-
-    /// The first value of a key that is not blank.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        self.one(key).filter(|v| !v.trim().is_empty())
-    }
-
-    /// All values of a key, as sent.
-    pub fn many(&self, key: &str) -> Vec<String> {
-        self.0.iter().filter(|(k, _)| k == key).map(|(_, v)| v.clone()).collect()
-    }
-
-    /// Whether the key has exactly the value `true`.
-    pub fn is_true(&self, key: &str) -> bool {
-        self.one(key) == Some("true")
-    }
-
-    /// `page` and `page_size`.
-    pub fn page(&self, default_size: u64) -> PageRequest {
-        PageRequest::parse(self.one("page"), self.one("page_size"), default_size)
     }
 }
 
@@ -274,51 +195,6 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
     Ok(value)
 }
 
-/// Reads a body of at most `limit` bytes: 15 s without progress or `total` in all is a 408, more bytes a 413.
-pub async fn read(body: Body, limit: usize, total: Duration) -> Result<Bytes, Error> {
-    let too_large =
-        || Error::TooLarge { message: "request body too large".into(), data: serde_json::Value::Null };
-    let mut body = body;
-    if http_body::Body::size_hint(&body).lower() > limit as u64 {
-        return Err(too_large());
-    }
-    let whole = async {
-        let mut bytes = BytesMut::new();
-        loop {
-            let frame = tokio::time::timeout(Duration::from_secs(15), body.frame()).await;
-            match frame.map_err(|_| Error::SlowBody)? {
-                None => return Ok(bytes.freeze()),
-                Some(Err(_)) => return Err(Error::bad_request("request body could not be read")),
-                Some(Ok(frame)) => {
-                    let Ok(data) = frame.into_data() else { continue };
-                    if bytes.is_empty() && http_body::Body::is_end_stream(&body) && data.len() <= limit {
-                        return Ok(data);
-                    }
-                    if bytes.len() + data.len() > limit {
-                        return Err(too_large());
-                    }
-                    bytes.extend_from_slice(&data);
-                }
-            }
-        }
-    };
-    tokio::time::timeout(total, whole).await.unwrap_or(Err(Error::SlowBody))
-}
-
-/// The service with the use case that a handler calls, from the application that the routes share.
-#[derive(Clone, Debug)]
-pub struct Service<S>(pub S);
-
-impl<S: Clone> FromRequestParts<App> for Service<S>
-where
-    App: AsRef<S>,
-{
-    type Rejection = Infallible;
-    async fn from_request_parts(_: &mut Parts, app: &App) -> Result<Service<S>, Infallible> {
-        Ok(Service(AsRef::<S>::as_ref(app).clone()))
-    }
-}
-
 /// The `Authorization` header. A header that is not text is malformed, and is returned as an empty text, which is
 /// malformed too. So are two of them: a proxy in front may have checked the other one.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
@@ -337,20 +213,13 @@ pub(crate) fn bearer(parts: &Parts) -> bailiwick_domain::Result<BearerRequest<'_
     })
 }
 
-/// The client's address as the outer layer found it.
-pub(crate) fn client_ip(parts: &Parts) -> bailiwick_domain::Result<std::net::IpAddr> {
-    parts
-        .extensions
-        .get::<RequestContext>()
-        .map(|c| c.client_ip)
-        .ok_or_else(|| Error::internal("the request has no context"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{error::answer, routes};
+    use axum::body::Body;
     use http::StatusCode;
+    use std::convert::Infallible;
 
     // A broken connection is not a mistake of the client: it may retry.
     // Proves spec: clients#checklist 14.

@@ -139,7 +139,7 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
 }
 
 fn is_provider_path(path: &str) -> bool {
-    ["/oidc", "/api/interaction"]
+    ["/oidc", "/api/interaction", "/console"]
         .into_iter()
         .filter_map(|root| path.strip_prefix(root))
         .any(|rest| rest.is_empty() || rest.starts_with('/'))

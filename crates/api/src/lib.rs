@@ -28,6 +28,7 @@ pub mod wire;
 use axum::{Router, middleware, routing::MethodRouter};
 use bailiwick_app::App;
 use bailiwick_platform::http_metrics::WorkerMetrics;
+pub use bailiwick_web::Uncompressed;
 use std::{sync::Arc, time::Duration};
 use tower_http::{
     catch_panic::CatchPanicLayer,
@@ -36,12 +37,22 @@ use tower_http::{
     normalize_path::NormalizePathLayer,
 };
 
+/// Pages for people that are served beside the interface, at the root of the host.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// The pages.
+    pub router: Router<App>,
+    /// Method and path of each that there can be.
+    pub routes: &'static [(&'static str, &'static str)],
+}
+
 /// The whole service as one router.
-pub fn router(app: &App) -> Router {
-    let meters = app.metrics.http.worker(route_metrics::names());
+pub fn router(app: &App, pages: Pages) -> Router {
+    let meters = app.metrics.http.worker(route_metrics::names(pages.routes));
     let api = management(app, &meters);
     // If people sign in elsewhere, the service is not a provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
+    all = all.merge(pages.router.layer(middleware::from_fn(route_metrics::mark)));
     let reference = reference::router(app);
     // People expect the reference at the root, whatever the base paths are.
     all = all.merge(reference.clone());
@@ -99,10 +110,6 @@ fn not_proxied(
 ) -> bool {
     extensions.get::<Uncompressed>().is_none()
 }
-
-/// Marks an answer that must go out as it is.
-#[derive(Clone, Copy, Debug)]
-pub struct Uncompressed;
 
 /// How long a browser may cache the answer of a preflight: the longest time that any browser allows.
 pub(crate) const PREFLIGHT_AGE: Duration = Duration::from_secs(7200);

@@ -9,10 +9,7 @@ use axum::{
 };
 use bailiwick_platform::http_metrics::{RouteName, WorkerMetrics};
 use http::Method;
-use std::{
-    collections::HashMap,
-    sync::{Arc, OnceLock},
-};
+use std::{collections::HashMap, sync::Arc};
 
 /// The series of requests that match no route.
 const OTHER: usize = 0;
@@ -44,17 +41,14 @@ const PROVIDER: &[(&str, &[&str])] = &[
     ("/oidc/session/end", &["GET", "POST"]),
 ];
 
-/// Every series there can be.
-pub(crate) fn names() -> Arc<[RouteName]> {
-    static NAMES: OnceLock<Arc<[RouteName]>> = OnceLock::new();
+/// Every series there can be; `pages`: those of the pages for people.
+pub(crate) fn names(pages: &[(&str, &str)]) -> Arc<[RouteName]> {
     let name = |method: &str, route: &str| RouteName { method: method.into(), route: route.into() };
-    let make = || {
-        let table = routes::table();
-        let rows = table.iter().map(|row| name(row.method.as_str(), &row.path));
-        let provider = PROVIDER.iter().flat_map(|(path, methods)| methods.iter().map(|m| name(m, path)));
-        [name("any", "other"), name("GET", "web")].into_iter().chain(rows).chain(provider).collect()
-    };
-    NAMES.get_or_init(make).clone()
+    let table = routes::table();
+    let rows = table.iter().map(|row| name(row.method.as_str(), &row.path));
+    let provider = PROVIDER.iter().flat_map(|(path, methods)| methods.iter().map(|m| name(m, path)));
+    let pages = pages.iter().map(|(method, path)| name(method, path));
+    [name("any", "other"), name("GET", "web")].into_iter().chain(rows).chain(provider).chain(pages).collect()
 }
 
 /// Reports the route of an answer to the outermost layer.
@@ -64,11 +58,11 @@ pub(crate) enum Matched {
     Row(usize),
     /// A file of the web interface.
     Web,
-    /// A path of the provider.
+    /// A path of the provider or of the console.
     Provider(Method, MatchedPath),
 }
 
-/// Marks the answers of the provider.
+/// Marks the answers of the provider and of the console.
 pub(crate) async fn mark(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
@@ -133,7 +127,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<String> = names().iter().map(|n| format!("{} {}", n.method, n.route)).collect();
+        let mut names: Vec<String> = names(&[]).iter().map(|n| format!("{} {}", n.method, n.route)).collect();
         names.sort_unstable();
         let count = names.len();
         names.dedup();

@@ -31,6 +31,8 @@ pub struct Web(Arc<Inner>);
 struct Inner {
     static_files: Arc<StaticFiles>,
     policy: HeaderValue,
+    /// Where the service has pages of its own.
+    pages: Vec<&'static str>,
     /// Bases below which the API answers alone.
     bases: Vec<String>,
     /// Paths that need no credential; `None` is a parameter.
@@ -46,7 +48,9 @@ impl Web {
         let is_open =
             |route: &routes::Route| route.method == Method::GET && route.credential == Credential::Public;
         let open = routes::table().iter().filter(|row| is_open(row)).map(|row| segments(&row.path)).collect();
-        Some(Web(Arc::new(Inner { static_files, policy, bases, open })))
+        let console = app.settings.console.enabled.then_some("/console");
+        let pages = ["/oidc", "/api/interaction"].into_iter().chain(console).collect();
+        Some(Web(Arc::new(Inner { static_files, pages, policy, bases, open })))
     }
 }
 
@@ -104,7 +108,7 @@ impl Inner {
     }
 
     fn is_api(&self, path: &str) -> bool {
-        let fixed = ["/oidc", "/api/interaction"].into_iter().chain(self.bases.iter().map(String::as_str));
+        let fixed = self.pages.iter().copied().chain(self.bases.iter().map(String::as_str));
         fixed.filter_map(|base| path.strip_prefix(base)).any(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 

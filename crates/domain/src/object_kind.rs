@@ -44,6 +44,8 @@ pub enum ObjectKind {
     Asset,
     /// A received inventory of a system.
     InventoryRecord,
+    /// A page of the console.
+    Page,
 }
 
 impl ObjectKind {
@@ -69,6 +71,7 @@ impl ObjectKind {
             ObjectKind::RebrandingProduct => "rebranding product",
             ObjectKind::Asset => "asset",
             ObjectKind::InventoryRecord => "inventory record",
+            ObjectKind::Page => "page",
         }
     }
 }

@@ -7,6 +7,7 @@
 pub mod api_keys;
 pub mod auth;
 pub mod callers;
+pub mod console;
 pub mod credentials;
 pub mod impersonation;
 pub mod logto_sync;

@@ -12,6 +12,7 @@ use bailiwick_store::{ListEpochs, StoreError};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
+use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt, io::Write as _, sync::Arc};
 
 /// Most bytes of all answers.
@@ -160,6 +161,24 @@ pub async fn value(
     let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
     let cached = platform.answers.answers.try_get_with(key, make).await;
     cached.map(|answer| answer.plain).map_err(|e: Arc<Error>| (*e).clone())
+}
+
+/// Something that an operation computes for all callers with this scope and that is not an answer by itself; see
+/// [`answer`].
+///
+/// # Errors
+/// The database's, or that of writing it as JSON.
+pub async fn computed<T: Serialize + DeserializeOwned>(
+    platform: &Platform,
+    shows: DependsOn,
+    operation: &'static str,
+    scope: Scope,
+    other: String,
+    make: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let make = async { serde_json::to_vec(&make.await?).map(Bytes::from).map_err(Error::internal) };
+    let kept = answer(platform, shows, operation, scope, other, make).await?;
+    serde_json::from_slice(&kept.plain).map_err(Error::internal)
 }
 
 /// The answer of an operation to all callers with this scope. `other` names everything else that the answer depends on,

@@ -7,12 +7,13 @@ use jiff::{
     civil::{Date, date},
     tz::TimeZone,
 };
+use serde::{Deserialize, Serialize};
 
 /// The words of `period`: days to look back.
 pub const PERIODS: Keywords<u16> = Keywords::of(&[("7", 7), ("30", 30), ("180", 180), ("365", 365)]);
 
 /// A number over time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trend {
     /// The number of days before now.
     pub period: u16,

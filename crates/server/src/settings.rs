@@ -4,9 +4,9 @@ use crate::config::{self, AlertingMode, Config};
 use bailiwick_domain::rebranding::Product;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{
-    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, ContentLimits, Events, IdentityMode,
-    Impersonation, Issuer, Limits, Logto, Mail, Network, ObjectLocation, Owner, Provider, Rebranding,
-    RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems, Timing, Tokens,
+    AlertLimits, Alerting, AllowedHosts, Assets, Bucket, CatalogueEntry, Console, ContentLimits, Events,
+    IdentityMode, Impersonation, Issuer, Limits, Logto, Mail, Network, ObjectLocation, Owner, Provider,
+    Rebranding, RemoteRouter, Router, RouterKind, SHORT_OUTAGE, Security, Settings, Systems, Timing, Tokens,
 };
 use std::sync::Arc;
 
@@ -70,6 +70,15 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
             disable_after: config.events.disable_after,
         },
         limits: limits(config),
+        console: Console {
+            enabled: config.console.enabled,
+            client_id: config.console.client_id.clone(),
+            client_secret: config
+                .console
+                .client_secret
+                .as_ref()
+                .map(|secret| Secret::new(secret.reveal().to_owned())),
+        },
         mail: mail(&config.smtp),
         assets: assets(config),
         rebranding: rebranding(&config.rebranding),

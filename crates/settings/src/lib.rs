@@ -74,6 +74,8 @@ pub struct Settings {
     pub alerting: Alerting,
     /// Limits against guessing and overload.
     pub limits: Limits,
+    /// The web console.
+    pub console: Console,
     /// Outgoing mail; none = no mails are written.
     pub mail: Option<Mail>,
     /// Objects outside the database.
@@ -82,6 +84,17 @@ pub struct Settings {
     pub rebranding: Rebranding,
     /// Events for other software.
     pub events: Events,
+}
+
+/// The web console.
+#[derive(Clone, Debug)]
+pub struct Console {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Its client at an external issuer; none = nobody can sign in to it there.
+    pub client_id: Option<String>,
+    /// The secret of that client; none = it has none.
+    pub client_secret: Option<Secret<String>>,
 }
 
 /// Outgoing mail (spec: authentication#environment-names, alerts#settings).
@@ -420,6 +433,7 @@ impl Settings {
                 forgotten_mails: 3,
                 forgotten_mails_per_address: 20,
             },
+            console: Console { enabled: true, client_id: None, client_secret: None },
             mail: None,
             events: Events::default(),
             assets: Assets::default(),

@@ -3,10 +3,10 @@
 
 use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
-    backups, clock_skew, credentials, db, delivery, demo, events, heartbeats, history, identities, images,
-    impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, oidc, organizations,
-    processes, rebranding, recovery, router, secrets, sessions, silent_systems, stats, systems, transfer,
-    users,
+    backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, heartbeats, history,
+    identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, oidc,
+    organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems, stats,
+    systems, transfer, users,
 };
 
 const MODULES: &[&[(&str, &str)]] = &[
@@ -22,6 +22,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     avatars::STATEMENTS,
     backups::STATEMENTS,
     clock_skew::STATEMENTS,
+    console_sessions::STATEMENTS,
     credentials::STATEMENTS,
     db::STATEMENTS,
     delivery::STATEMENTS,

@@ -21,6 +21,7 @@ pub mod catalogue;
 mod changes_by_day;
 pub mod clock_skew;
 mod connection_waits;
+pub mod console_sessions;
 pub mod creators;
 pub mod credentials;
 pub mod db;

@@ -52,6 +52,13 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     } : { grant_types: ['authorization_code', 'refresh_token'] }),
     client('wiki'),
     client('stranger'),
+    client('console', {
+      client_secret: 'the secret of the console',
+      token_endpoint_auth_method: 'client_secret_basic',
+      redirect_uris: ['http://127.0.0.1:8080/console/signed-in'],
+      post_logout_redirect_uris: ['http://127.0.0.1:8080/console/signed-out'],
+      application_type: 'native',
+    }),
     client('introspector', {
       client_secret: 'a secret: with 100% of signs + more',
       token_endpoint_auth_method: 'client_secret_basic',

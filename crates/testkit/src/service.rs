@@ -44,7 +44,7 @@ impl Test {
         let entropy = Arc::new(SeededEntropy::new(2));
         let app = engine::build(settings, db, clock.clone(), entropy.clone());
         app.start_background().await;
-        let router = bailiwick_api::router(&app);
+        let router = router(&app);
         Test { app, clock, entropy, engine, database_url, router, kept, _assets: Some(assets) }
     }
 
@@ -61,7 +61,7 @@ impl Test {
         let entropy = Arc::new(SeededEntropy::new(3));
         let app = engine::build(settings, db, self.clock.clone(), entropy.clone());
         app.start_background().await;
-        let router = bailiwick_api::router(&app);
+        let router = router(&app);
         let (engine, database_url, kept) = (self.engine, self.database_url.clone(), self.kept.clone());
         Test { app, clock: self.clock.clone(), entropy, engine, database_url, router, kept, _assets: None }
     }
@@ -123,6 +123,12 @@ impl Test {
         let task = tokio::task::spawn(async move { axum::serve(listener, service).await });
         Running { url: format!("http://{address}"), task }
     }
+}
+
+fn router(app: &App) -> Router {
+    let pages =
+        bailiwick_api::Pages { router: bailiwick_console::router(app), routes: bailiwick_console::ROUTES };
+    bailiwick_api::router(app, pages)
 }
 
 /// The service on a real port until dropped.

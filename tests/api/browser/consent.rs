@@ -35,7 +35,13 @@ async fn a_person_is_asked_what_an_application_may_learn_and_takes_it_back() {
         let callback = format!("{}/cb", site.url());
         let (test, service) =
             Test::on_port(Engine::Sqlite, |settings| settings.provider.clients = vec![wiki(&callback)]).await;
-        let kind = Kind { is_italian, is_dark: is_italian, is_narrow: is_italian, without_javascript: true };
+        let kind = Kind {
+            is_italian,
+            is_dark: is_italian,
+            is_narrow: is_italian,
+            without_javascript: true,
+            width: None,
+        };
         let stage = Stage::of(test, service, site, kind).await;
         let mut address = Url::parse(&format!("{}/oidc/auth", stage.service.url)).unwrap();
         address.query_pairs_mut().extend_pairs([

@@ -1,6 +1,5 @@
 //! Alerts, their history and figures (spec: alert-management#active-alerts, alert-management#figures).
 
-use super::systems::values;
 use crate::{
     envelope::Answer,
     error::Outcome,
@@ -15,6 +14,7 @@ use bailiwick_alerts::{
     },
 };
 use bailiwick_domain::{Result, SortDirection, SystemId};
+use bailiwick_web::values;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;

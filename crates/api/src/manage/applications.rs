@@ -1,6 +1,5 @@
 //! Applications (spec: applications#operations).
 
-use super::systems::{values, version};
 use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
@@ -23,6 +22,7 @@ use bailiwick_fleet::{
     },
 };
 use bailiwick_platform::conditions::Version;
+use bailiwick_web::{values, version};
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;

@@ -16,8 +16,9 @@ use axum::{
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_fleet::{
     Fleet,
-    inventory::{self, DiffFilter, Kind, Severity, TimeRange},
+    inventory::{self, DiffFilter},
 };
+use bailiwick_web::{diff_filter, time_range};
 use http::request::Parts;
 
 /// Rows of a page unless the client says otherwise.
@@ -53,29 +54,6 @@ impl<S: Send + Sync> FromRequestParts<S> for RecordPath {
     }
 }
 
-fn range(params: &Params) -> TimeRange {
-    inventory::time_range(params.one("from_date"), params.one("to_date"))
-}
-
-/// A repeated key: absent = no filter; unknown values match nothing.
-fn values<T>(params: &Params, key: &str, meaning: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
-    let sent = params.many(key);
-    (!sent.is_empty()).then(|| sent.iter().filter_map(|value| meaning(value)).collect())
-}
-
-fn filter(params: &Params) -> DiffFilter {
-    DiffFilter {
-        severities: values(params, "severity", |word| Severity::of_word(word).map(|known| known as i64)),
-        categories: values(params, "category", |word| {
-            inventory::Category::of_word(word).map(|known| known.word().to_owned())
-        }),
-        kinds: values(params, "diff_type", |word| Kind::of_word(word).map(|known| known as i64)),
-        records: values(params, "inventory_id", |number| number.parse().ok()),
-        range: range(params),
-        search: params.text("search").map(str::to_owned),
-    }
-}
-
 /// `GET /systems/{id}/inventory`.
 pub async fn history(
     Service(fleet): Service<Fleet>,
@@ -84,7 +62,7 @@ pub async fn history(
     params: Params,
 ) -> Outcome<Response> {
     let (system, page) =
-        inventory::history(&fleet, &caller, id, range(&params), params.page(PAGE_SIZE)).await?;
+        inventory::history(&fleet, &caller, id, time_range(&params), params.page(PAGE_SIZE)).await?;
     let rest = PageRest { pagination: Pagination::of(&page, None, None) };
     let frame = Frame::new("inventory history retrieved successfully", "records", &rest)?;
     let sizes = page.rows.iter().map(|record| (record.id, record.data_size));
@@ -170,7 +148,7 @@ pub async fn diffs(
     params: Params,
 ) -> Outcome<Response> {
     let (system, page) =
-        inventory::diffs(&fleet, &caller, id, &filter(&params), params.page(PAGE_SIZE)).await?;
+        inventory::diffs(&fleet, &caller, id, &diff_filter(&params), params.page(PAGE_SIZE)).await?;
     let rest = PageRest { pagination: Pagination::of(&page, None, None) };
     let frame = Frame::new("inventory diffs retrieved successfully", "diffs", &rest)?;
     frame.fill(inventory::portions(page.rows), move |ids| lines(fleet.clone(), system, ids)).await
@@ -201,7 +179,7 @@ pub async fn timeline(
     params: Params,
 ) -> Outcome<Answer<TimelineOutput>> {
     // The dates of all records, regardless of the filter.
-    let filter = DiffFilter { records: None, ..filter(&params) };
+    let filter = DiffFilter { records: None, ..diff_filter(&params) };
     let found = inventory::timeline(&fleet, &caller, id, &filter, params.page(PAGE_SIZE)).await?;
     Ok(Answer::ok("inventory timeline retrieved successfully", TimelineOutput::from(found)))
 }

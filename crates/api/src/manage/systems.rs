@@ -13,15 +13,13 @@ use crate::{
     },
 };
 use axum::response::Response;
-use bailiwick_domain::{OrgId, SortDirection, SystemId};
-use bailiwick_fleet::{
-    Fleet,
-    systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery, VersionFilter},
-};
+use bailiwick_domain::SystemId;
+use bailiwick_fleet::{Fleet, systems};
 use bailiwick_platform::conditions::Version;
+use bailiwick_web::system_query;
 
 /// Rows of a page unless the client says otherwise.
-const PAGE_SIZE: u64 = 50;
+pub(super) const PAGE_SIZE: u64 = 50;
 
 /// `GET /systems`.
 pub async fn list(
@@ -29,45 +27,9 @@ pub async fn list(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SystemList>> {
-    let page = systems::list(&fleet, &caller, query(&params)).await?;
+    let page = systems::list(&fleet, &caller, system_query(&params, PAGE_SIZE)).await?;
     let list = SystemList::of(&fleet, page, params.one("sort_by"), params.one("sort_direction"));
     Ok(Answer::ok("systems retrieved successfully", list))
-}
-
-pub(super) fn query(params: &Params) -> SystemQuery {
-    let direction = SortDirection::parse(params.one("sort_direction").unwrap_or_default());
-    let order = SystemOrder::WORDS.parse(params.one("sort_by").unwrap_or_default());
-    SystemQuery { filter: filter(params), order: order.map(|o| (o, direction)), page: params.page(PAGE_SIZE) }
-}
-
-fn filter(params: &Params) -> SystemFilter {
-    let text = |key| params.text(key).map(str::to_owned);
-    SystemFilter {
-        search: text("search"),
-        name: text("name"),
-        system_key: text("system_key"),
-        types: values(params, "type", Some),
-        created_by: values(params, "created_by", |v| v.parse::<OrgId>().ok().map(|id| id.0)),
-        versions: values(params, "version", |v| Some(version(&v))),
-        organizations: values(params, "organization_id", |v| v.parse().ok()),
-        include_hierarchy: params.is_true("include_hierarchy"),
-        statuses: values(params, "status", |v| StatusFilter::WORDS.parse(&v)),
-    }
-}
-
-/// A repeated key: absent = no filter; malformed values match nothing, so the filter may become empty.
-pub(super) fn values<T>(params: &Params, key: &str, parse: impl Fn(String) -> Option<T>) -> Option<Vec<T>> {
-    let sent = params.many(key);
-    (!sent.is_empty()).then(|| sent.into_iter().filter_map(parse).collect())
-}
-
-pub(super) fn version(value: &str) -> VersionFilter {
-    match value.split_once(':') {
-        Some((product, version)) => {
-            VersionFilter { product: Some(product.to_owned()), version: version.to_owned() }
-        }
-        None => VersionFilter { product: None, version: value.to_owned() },
-    }
 }
 
 /// `GET /systems/totals`.

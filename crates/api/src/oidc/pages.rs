@@ -9,7 +9,8 @@ use bailiwick_identity::oidc::{
     consent::{Allowed, Page as ConsentPage},
     login::Person,
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+pub use bailiwick_web::Language;
+use http::{HeaderValue, StatusCode, header};
 use minijinja::{Environment, value::Serde};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -37,44 +38,6 @@ const SOURCES: [(&str, &str); 8] = [
     ("signed_in.html", include_str!("../../templates/signed_in.html")),
     ("message.html", include_str!("../../templates/message.html")),
 ];
-
-/// Languages of the pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// Unless the browser prefers another one.
-    English,
-    /// Italian.
-    Italian,
-}
-
-impl Language {
-    /// The supported language that the browser prefers.
-    pub fn of(headers: &HeaderMap) -> Language {
-        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-        let mut best = (Language::English, 0.0);
-        for range in accepted.split(',') {
-            let (tag, quality) = range.split_once(';').unwrap_or((range, ""));
-            let weight = quality.trim().strip_prefix("q=").and_then(|q| q.parse::<f32>().ok()).unwrap_or(1.0);
-            let primary = tag.trim().split('-').next().unwrap_or_default().to_ascii_lowercase();
-            let language = match primary.as_str() {
-                "en" => Language::English,
-                "it" => Language::Italian,
-                _ => continue,
-            };
-            if weight > best.1 {
-                best = (language, weight);
-            }
-        }
-        best.0
-    }
-
-    const fn code(self) -> &'static str {
-        match self {
-            Language::English => "en",
-            Language::Italian => "it",
-        }
-    }
-}
 
 /// A message in place of a form.
 #[derive(Clone, Copy, Debug)]
@@ -330,22 +293,6 @@ mod tests {
                 let is_text = source.contains(&format!("{{{{ t.{key}"));
                 assert!(!is_text || keys("en").contains(&key), "{name}: {key}");
             }
-        }
-    }
-
-    #[test]
-    fn the_browser_chooses_the_language() {
-        let of = |accept: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_str(accept).unwrap());
-            Language::of(&headers)
-        };
-        assert_eq!(Language::of(&HeaderMap::new()), Language::English);
-        for italian in ["it", "it-IT,it;q=0.9,en;q=0.8", "de, it;q=0.5, en;q=0.4", "en;q=0.1,IT-ch"] {
-            assert_eq!(of(italian), Language::Italian, "{italian}");
-        }
-        for english in ["en-GB,it;q=0.9", "de", "it;q=0", "*", "", ";;,q="] {
-            assert_eq!(of(english), Language::English, "{english}");
         }
     }
 

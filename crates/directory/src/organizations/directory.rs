@@ -3,8 +3,11 @@
 use crate::Directory;
 use bailiwick_domain::{Keywords, OrgId, OrgType, Page, PageRequest, Result, SortDirection};
 use bailiwick_platform::answer_cache::{self, CachedAnswer, DependsOn};
-use bailiwick_policy::{Caller, hierarchy};
-use bailiwick_store::organizations::directory::{self, DirectoryFilter, DirectorySort, Entry};
+use bailiwick_policy::{Caller, hierarchy, in_hierarchy};
+use bailiwick_store::organizations::{
+    self,
+    directory::{self, DirectoryFilter, DirectorySort, Entry},
+};
 use bytes::Bytes;
 
 /// The words of `sort_by`.
@@ -67,4 +70,26 @@ pub async fn directory(
         write(directory::directory(&service.db, &scope, &filter, order, query.page, total).await?)
     };
     answer_cache::answer(service, DependsOn::People, "directory", scope, other, make).await
+}
+
+/// Organizations that may receive something, the first `most` by name, and how many there are: the caller's own and
+/// those below, whose name or description contains the text.
+pub async fn find(service: &Directory, caller: &Caller, search: &str, most: u64) -> Result<Page<Entry>> {
+    let scope = hierarchy(caller);
+    let filter = DirectoryFilter { search: search.trim().to_owned(), ..DirectoryFilter::default() };
+    let page = PageRequest { page: 1, page_size: most };
+    let count = directory::count(&service.db, &scope, &filter);
+    let other = answer_cache::variant(&filter);
+    let total = answer_cache::number(service, DependsOn::People, "directory", scope, other, count).await?;
+    let order = (DirectorySort::Name, SortDirection::Asc);
+    Ok(directory::directory(&service.db, &scope, &filter, order, page, total).await?)
+}
+
+/// The name of an organization that the caller may see; none for any other one.
+pub async fn name_within(service: &Directory, caller: &Caller, id: OrgId) -> Result<Option<String>> {
+    let place = organizations::place(&service.db, id).await?;
+    if in_hierarchy(caller, place.as_ref()).is_err() {
+        return Ok(None);
+    }
+    Ok(organizations::get(&service.db, id).await?.map(|found| found.name))
 }

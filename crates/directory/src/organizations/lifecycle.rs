@@ -170,5 +170,7 @@ async fn record(
         after: Some(mark(after)),
     };
     audit::record(tx, now, caller, ctx, event).await?;
-    Ok(EventDraft::organization(to.happening(), after.org_type, after.id, &after.details.name).write(tx, now).await?)
+    Ok(EventDraft::organization(to.happening(), after.org_type, after.id, &after.details.name)
+        .write(tx, now)
+        .await?)
 }

@@ -19,13 +19,13 @@ pub use bailiwick_store::{
 };
 pub use create::create;
 pub use destroy::destroy;
-pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory};
+pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory, find, name_within};
 pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
 pub use list::{ListQuery, Listed, ORDERS, STATES, list};
 pub use promote::{Promotion, promote};
 pub use stats::by_name;
-pub use stats::{choices, family_total, stats, trend, vat_exists};
+pub use stats::{choices, family_total, growth, stats, suspended, trend, vat_exists};
 pub use update::update;
 
 use crate::Directory;

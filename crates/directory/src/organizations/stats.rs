@@ -5,6 +5,7 @@ use crate::Directory;
 use bailiwick_domain::{OrgId, OrgType, Result, fold::fold, validate::Vat};
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
+    list_filters::SUSPENDED,
     trend::{Trend, Window},
 };
 use bailiwick_policy::{Action, Caller, Refusal, Scope, hierarchy, list_scope, resource_of};
@@ -63,6 +64,30 @@ pub async fn trend(
         write(window.fill(&changes.by_day, changes.total)?)
     };
     answer_cache::answer(service, DependsOn::People, "trend of organizations", scope, other, make).await
+}
+
+/// The same as numbers.
+pub async fn growth(
+    service: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    period: Option<&str>,
+) -> Result<Trend> {
+    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
+    let window = Window::parse(service.now(), period)?;
+    let other = format!("{} {}", family.as_str(), window.key());
+    let make = async {
+        let changes = stats::changes(&service.db, family, &scope, window.since()?).await?;
+        window.fill(&changes.by_day, changes.total)
+    };
+    answer_cache::computed(service, DependsOn::People, "growth of organizations", scope, other, make).await
+}
+
+/// How many organizations of the family that the caller sees are suspended.
+pub async fn suspended(service: &Directory, caller: &Caller, family: OrgType) -> Result<u64> {
+    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
+    let filter = organizations::Filter { states: SUSPENDED, ..organizations::Filter::default() };
+    list::total(service, family, scope, &filter).await
 }
 
 /// The creators of the family's organizations that the caller sees, by name (spec: organizations#filters). `write`

@@ -20,7 +20,7 @@ pub(crate) use list::prepare;
 pub use list::{ListQuery, ORDERS, STATES, list};
 pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
-pub use stats::{Choices, choices, totals, trend};
+pub use stats::{Choices, choices, growth, totals, trend};
 pub use update::update;
 
 use crate::Directory;

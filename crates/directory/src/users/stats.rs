@@ -43,6 +43,18 @@ pub async fn trend(
     answer_cache::answer(service, DependsOn::People, "trend of users", scope, dates, make).await
 }
 
+/// The same as numbers.
+pub async fn growth(service: &Directory, caller: &Caller, period: Option<&str>) -> Result<Trend> {
+    let scope = list_scope(caller, Resource::Users)?;
+    let window = Window::parse(service.now(), period)?;
+    let dates = window.key();
+    let make = async {
+        let created = stats::created_by_day(&service.db, &scope, window.since()?).await?;
+        window.fill(&created, stats::count(&service.db, &scope).await?)
+    };
+    answer_cache::computed(service, DependsOn::People, "growth of users", scope, dates, make).await
+}
+
 /// The choices of the list's filters.
 #[derive(Clone, Debug)]
 pub struct Choices {

@@ -21,7 +21,7 @@ pub use issue_credentials::{Issued, issue_credentials};
 pub use lifecycle::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use reachability::{Reachability, reachability};
 pub use register::{Registered, register};
-pub use stats::{Choices, Totals, choices, totals, trend};
+pub use stats::{Choices, Totals, choices, products, totals, trend};
 pub use unregister::unregister;
 pub use update::{Change, update};
 
@@ -34,11 +34,11 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::{
     organizations,
-    systems::{self, Known, Matches, SystemRecord},
+    systems::{self, Known, Matches},
 };
 use bytes::Bytes;
 
-pub use systems::{StatusFilter, SystemFilter, SystemOrder, VersionFilter};
+pub use systems::{StatusFilter, SystemFilter, SystemOrder, SystemRecord, VersionFilter};
 
 /// A list as asked for (spec: systems#list).
 #[derive(Clone, Debug)]
@@ -140,8 +140,18 @@ pub async fn get(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Resu
 
 /// The system, if the caller may read it.
 pub async fn load(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> Result<SystemRecord> {
+    load_for(service, caller, Action::Read, id).await
+}
+
+/// The system, if the caller may do this to it.
+pub async fn load_for(
+    service: &Fleet,
+    caller: &Caller,
+    action: Action,
+    id: Option<SystemId>,
+) -> Result<SystemRecord> {
     let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
     let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
-    decide(caller, Action::Read, &found.target()).granted()?;
+    decide(caller, action, &found.target()).granted()?;
     Ok(found)
 }

@@ -94,8 +94,8 @@ pub struct Choices {
     pub organizations: Vec<OrgRef>,
 }
 
-/// `GET /filters/systems`.
-pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
+/// Types, ascending, with their versions, descending.
+pub async fn products(service: &Fleet, caller: &Caller) -> Result<BTreeMap<String, Vec<String>>> {
     let scope = list_scope(caller, Resource::Systems)?;
     let mut products: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (product, version) in stats::products(&service.db, &scope).await? {
@@ -105,6 +105,13 @@ pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
         }
     }
     products.values_mut().for_each(|versions| versions.reverse());
+    Ok(products)
+}
+
+/// `GET /filters/systems`.
+pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
+    let scope = list_scope(caller, Resource::Systems)?;
+    let products = products(service, caller).await?;
     let creators = by_name(creators::creators(&service.db, Of::Systems, &scope).await?);
     Ok(Choices { products, creators, organizations: stats::homes(&service.db, &scope).await? })
 }

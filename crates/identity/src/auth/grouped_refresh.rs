@@ -25,7 +25,7 @@ const WAIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct RefreshTurn {
     pub(crate) chain: ChainId,
-    pub user: UserId,
+    pub(crate) user: UserId,
     pub(crate) presented: Uuid,
     pub(crate) next: Uuid,
     /// When it was presented.

@@ -15,9 +15,11 @@ pub use bearer::{BearerRequest, bearer_token, is_api_key};
 pub(crate) use bearer::{
     MAX_TOKEN_BYTES, authenticate_access_token, invalid, is_own, refuse_disabled, suspended, unreadable,
 };
+pub(crate) use grouped_refresh::RefreshTurn;
 pub use grouped_refresh::{Lives, Refreshes};
 pub use open_sessions::{OpenSessions, end_open, open_of};
 pub use password_limit::{Failures, GuessTarget};
+pub(crate) use revoke::revoke_chain;
 pub use revoke::{Destroyed, end_impersonations_of_destroyed, end_impersonations_of_revoked};
 pub use revoke::{Reason, revoke_login_chains, revoke_organization, revoke_user};
 pub use sessions::{Session, chain_of, issue_token, logout, purge_expired, refresh};

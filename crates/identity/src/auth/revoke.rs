@@ -129,7 +129,7 @@ pub async fn revoke_organization(
 }
 
 /// Ends one chain, which is locked, and the impersonation session bound to it.
-pub(super) async fn revoke_chain(
+pub(crate) async fn revoke_chain(
     tx: &mut Tx,
     now: Ts,
     chain: ChainId,

@@ -33,12 +33,14 @@ pub struct Session {
     pub expires_in: u64,
     /// The user, read live.
     pub user: UserObject,
+    /// The chain.
+    pub chain: ChainId,
 }
 
 fn session(service: &Identity, identity: &UserIdentity, chain: &Chain, now: Ts) -> Result<Session> {
     let (token, expires_in) = tokens::access_token(service, identity, chain.id, now)?;
     let refresh_token = tokens::refresh_token(service, chain)?;
-    Ok(Session { token, refresh_token, expires_in, user: user_object(identity) })
+    Ok(Session { token, refresh_token, expires_in, user: user_object(identity), chain: chain.id })
 }
 
 /// A chain that starts now; its times are in whole seconds, as its tokens state them.

@@ -29,6 +29,8 @@ pub use queries::{Purged, audit, over_at, purge, session, sessions};
 pub use record::{Call, OpenEntry, open};
 pub use redact::{Sent, of_body, shown_address};
 pub use start::{Started, start};
+pub(crate) use status::open_of;
 pub use status::{Current, Recovery, Status, status, status_of};
+pub(crate) use validity::judged;
 pub use validity::{Acting, authenticate, presented};
 pub use validity::{Changed, end_of_changed, reach};

@@ -58,6 +58,12 @@ pub async fn status_of(service: &Identity, impersonator: UserId, session: Impers
     Ok(same.map_or(Status::No, |(live, pair)| Status::Acting(Box::new(Current::of(live, &pair)))))
 }
 
+/// The session that a user has open.
+pub(crate) async fn open_of(service: &Identity, impersonator: UserId) -> Result<Option<Current>> {
+    let live = live_of(service, impersonator, service.now()).await?;
+    Ok(live.map(|(session, pair)| Current::of(session, &pair)))
+}
+
 /// With an own token: finds the session again and binds it to the chain of that token.
 pub async fn status(service: &Identity, caller: &Caller) -> Result<Status> {
     let (me, chain) = caller.user_id().zip(auth::chain_of(caller)).ok_or_else(invalid)?;

@@ -175,9 +175,29 @@ pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
         // An expired token means an expired consent, whatever is left of the session.
         return Err(if token.is_expired { withdrawn() } else { invalid() });
     };
+    acting_in(service, seen, token.is_expired, now).await
+}
+
+/// The same for a session that is known by its id and belongs to this impersonator.
+///
+/// # Errors
+/// `invalid token` where there is no such session, 503 when the state cannot be read.
+pub(crate) async fn judged(
+    service: &Identity,
+    impersonator: Option<UserId>,
+    id: ImpersonationId,
+) -> Result<Acting> {
+    let now = service.now();
+    let seen = sessions::look(&service.db, id).await.map_err(unreadable)?;
+    let seen = seen.filter(|seen| Some(seen.session.impersonator.id) == impersonator).ok_or_else(invalid)?;
+    let is_expired = seen.session.expires_at <= now;
+    acting_in(service, seen, is_expired, now).await
+}
+
+async fn acting_in(service: &Identity, seen: Seen, is_expired: bool, now: Ts) -> Result<Acting> {
     let session = seen.session.id;
     let dead = match judge(service, &seen, now) {
-        Ok(pair) if !token.is_expired => {
+        Ok(pair) if !is_expired => {
             let caller = Caller::User(UserCaller {
                 identity: pair.impersonated,
                 chain: None,
@@ -197,12 +217,10 @@ pub async fn authenticate(service: &Identity, token: &str) -> Result<Acting> {
     let exit = match &dead {
         // The new session would be built from live data, and this impersonator may not have one.
         SessionEnd::Impersonator { is_disabled: true } => Err(invalid()),
-        SessionEnd::Consent | SessionEnd::Target(_) if !token.is_expired && seen.session.expires_at > now => {
-            Ok(())
-        }
+        SessionEnd::Consent | SessionEnd::Target(_) if !is_expired && seen.session.expires_at > now => Ok(()),
         _ => Err(dead.error()),
     };
-    Ok(Acting { session, caller: Err(dead.error()), exit, is_recorded: !token.is_expired })
+    Ok(Acting { session, caller: Err(dead.error()), exit, is_recorded: !is_expired })
 }
 
 async fn close(

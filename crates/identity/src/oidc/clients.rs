@@ -10,6 +10,12 @@ use url::{Host, Url};
 /// `client_id` of the built-in client: the service's own user interface.
 pub const DEFAULT_ID: &str = "bailiwick";
 
+/// `client_id` of the console. Its codes are exchanged in the process: nobody can present themselves as this client.
+pub const CONSOLE_ID: &str = "bailiwick-console";
+
+/// Where the console is sent its codes, below the public address.
+pub const CONSOLE_REDIRECT: &str = "console/signed-in";
+
 const DEFAULT_REDIRECT: &str = "login-redirect";
 const DEFAULT_POST_LOGOUT: &str = "login";
 
@@ -136,6 +142,21 @@ fn default_client(settings: &Settings) -> Client {
     }
 }
 
+/// The console: it has no secret because it needs none, and PKCE is mandatory for it as for any public client.
+fn console_client(settings: &Settings) -> Client {
+    let (base, path) = (&settings.public_url, CONSOLE_REDIRECT);
+    Client {
+        id: CONSOLE_ID.to_owned(),
+        secret_sha256: None,
+        redirects: Addresses {
+            exact: vec![format!("{base}/{path}")],
+            loopback_path: loopback_path(base, path),
+        },
+        post_logout: Addresses { exact: Vec::new(), loopback_path: None },
+        third_party: None,
+    }
+}
+
 /// The path of `base/path` while `base` is itself a loopback address.
 fn loopback_path(base: &str, path: &str) -> Option<String> {
     let base = Url::parse(base).ok()?;
@@ -163,6 +184,9 @@ pub fn find(settings: &Settings, id: &str) -> Option<Client> {
     if id == DEFAULT_ID {
         return Some(default_client(settings));
     }
+    if id == CONSOLE_ID && settings.console.enabled {
+        return Some(console_client(settings));
+    }
     settings.provider.clients.iter().find(|client| client.id == id).map(configured)
 }
 
@@ -172,7 +196,8 @@ pub fn find(settings: &Settings, id: &str) -> Option<Client> {
 /// `invalid_client`: unknown, wrong or missing secret, a secret where there is none.
 pub fn authenticate(settings: &Settings, given: &ClientCredentials) -> Result<Client, Refused> {
     let invalid = || Refused::new(Code::InvalidClient, "client authentication failed");
-    let client = given.id.as_deref().and_then(|id| find(settings, id)).ok_or_else(invalid)?;
+    let named = given.id.as_deref().filter(|id| *id != CONSOLE_ID);
+    let client = named.and_then(|id| find(settings, id)).ok_or_else(invalid)?;
     let is_proved = match &given.secret {
         Some(secret) => client.has_secret(secret),
         None => client.is_public(),
@@ -195,7 +220,7 @@ pub fn problems(clients: &[Configured]) -> Vec<(&str, String)> {
         if client.id.is_empty() || client.id.len() > 128 || !client.id.bytes().all(|b| b.is_ascii_graphic()) {
             say("the id must have 1 to 128 visible ASCII characters");
         }
-        if client.id == DEFAULT_ID {
+        if client.id == DEFAULT_ID || client.id == CONSOLE_ID {
             say("this id belongs to the client that is always there");
         }
         if clients.iter().take(index).any(|other| other.id == client.id) {

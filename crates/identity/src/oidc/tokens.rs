@@ -26,7 +26,7 @@ use bailiwick_store::{
     },
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The purpose under which refresh tokens are sealed.
 const PURPOSE: &str = "oidc refresh token";
@@ -48,6 +48,16 @@ pub struct TokenAnswer {
     pub scope: String,
     /// `Bearer`.
     pub token_type: &'static str,
+}
+
+/// The `nonce` of an ID token that was issued just now, in this process.
+pub(crate) fn nonce_of(id_token: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Claims {
+        nonce: Option<String>,
+    }
+    let claims = URL_SAFE_NO_PAD.decode(id_token.split('.').nth(1)?).ok()?;
+    serde_json::from_slice::<Claims>(&claims).ok()?.nonce
 }
 
 /// `POST /oidc/token` for an authenticated client.

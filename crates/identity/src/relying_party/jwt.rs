@@ -209,6 +209,8 @@ pub(super) struct Claims {
     pub(super) client_id: Option<String>,
     pub(super) email: Option<String>,
     pub(super) email_verified: Option<Value>,
+    /// What an ID token hands back to the client that asked for it.
+    pub(super) nonce: Option<String>,
     /// The kind of a token at Keycloak.
     typ: Option<Value>,
     /// The kind of a token at Cognito.

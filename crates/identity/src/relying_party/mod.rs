@@ -5,6 +5,7 @@
 //! finds the user. The provider only proves the identity of a user; no other claim counts here.
 
 mod account_links;
+mod code;
 mod issuer_cache;
 mod jwt;
 
@@ -19,6 +20,7 @@ use jwt::{Claims, Jwt, Shape, Signed};
 use serde_json::Value;
 
 pub use account_links::unlink;
+pub(crate) use code::{Redemption, redeem};
 
 /// How far the clocks of issuer and service may differ (spec: authentication#identity-modes), in seconds.
 const LEEWAY: f64 = 60.0;
@@ -216,7 +218,11 @@ async fn identify(service: &Identity, external: &RelyingParty, token: &str) -> R
         },
         Shape::Opaque => asked(service, external, token).await?,
     };
-    Ok(seen.filter(|seen| (1..=SUBJECT_BYTES).contains(&seen.subject.len()) && !seen.subject.contains('\0')))
+    Ok(seen.filter(|seen| is_subject(&seen.subject)))
+}
+
+fn is_subject(text: &str) -> bool {
+    (1..=SUBJECT_BYTES).contains(&text.len()) && !text.contains('\0')
 }
 
 /// A JWT, verified here.
@@ -350,4 +356,19 @@ async fn userinfo(external: &RelyingParty, description: &Discovery, token: &str)
 
 fn verified_address(person: &Userinfo) -> Option<String> {
     person.email.clone().filter(|_| is_yes(person.email_verified.as_ref()))
+}
+
+/// Where people sign out at the issuer, and from where they come back to `after`; none where it names no place, or
+/// there is no issuer.
+pub async fn end_session_address(service: &Identity, after: &str) -> Option<String> {
+    let external = service.external.as_ref()?;
+    let client = service.settings.console.client_id.as_deref()?;
+    let known = tokio::time::timeout(GLANCE, external.memory.description(service)).await.ok()?.ok()?;
+    let endpoint = known.end_session_endpoint.as_deref()?;
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("client_id", client)
+        .append_pair("post_logout_redirect_uri", after)
+        .finish();
+    let separator = if endpoint.contains('?') { '&' } else { '?' };
+    Some(format!("{endpoint}{separator}{query}"))
 }

@@ -11,6 +11,12 @@ pub struct Discovery {
     pub issuer: String,
     /// Where people sign in.
     pub authorization_endpoint: Option<String>,
+    /// Where codes become tokens.
+    pub token_endpoint: Option<String>,
+    /// Where people sign out.
+    pub end_session_endpoint: Option<String>,
+    /// The token endpoint takes the secret in the form only.
+    pub code_secret_in_form: bool,
     /// Its keys.
     pub jwks_uri: String,
     /// The endpoint that describes a token.
@@ -26,6 +32,8 @@ pub struct Discovery {
 pub(super) struct WrittenDiscovery {
     issuer: String,
     authorization_endpoint: Option<String>,
+    token_endpoint: Option<String>,
+    end_session_endpoint: Option<String>,
     jwks_uri: String,
     introspection_endpoint: Option<String>,
     userinfo_endpoint: Option<String>,
@@ -51,17 +59,26 @@ impl WrittenDiscovery {
                     && url.fragment().is_none()
             })
         };
-        let endpoints = [&self.authorization_endpoint, &self.introspection_endpoint, &self.userinfo_endpoint];
+        let endpoints = [
+            &self.authorization_endpoint,
+            &self.token_endpoint,
+            &self.end_session_endpoint,
+            &self.introspection_endpoint,
+            &self.userinfo_endpoint,
+        ];
         let named = endpoints.into_iter().flatten().chain([&self.jwks_uri]);
         if !named.into_iter().all(|address| usable(address)) {
             return Err("an endpoint cannot be used");
         }
         // RFC 8414: without a list for this endpoint, that of the token endpoint applies best.
-        let methods =
-            self.introspection_endpoint_auth_methods_supported.or(self.token_endpoint_auth_methods_supported);
-        let offers = |method: &str| methods.iter().flatten().any(|offered| offered == method);
+        let of_codes = self.token_endpoint_auth_methods_supported;
+        let code_secret_in_form = takes_form_only(of_codes.as_ref());
+        let methods = self.introspection_endpoint_auth_methods_supported.or(of_codes);
         Ok(Discovery {
-            secret_in_form: offers("client_secret_post") && !offers("client_secret_basic"),
+            secret_in_form: takes_form_only(methods.as_ref()),
+            code_secret_in_form,
+            token_endpoint: self.token_endpoint,
+            end_session_endpoint: self.end_session_endpoint,
             issuer: self.issuer,
             authorization_endpoint: self.authorization_endpoint,
             jwks_uri: self.jwks_uri,
@@ -69,6 +86,21 @@ impl WrittenDiscovery {
             userinfo_endpoint: self.userinfo_endpoint,
         })
     }
+}
+
+/// Whether an endpoint with these methods takes a secret in the form only.
+fn takes_form_only(methods: Option<&Vec<String>>) -> bool {
+    let offers = |method: &str| methods.into_iter().flatten().any(|offered| offered == method);
+    offers("client_secret_post") && !offers("client_secret_basic")
+}
+
+/// What the token endpoint answers to a code.
+#[derive(Deserialize)]
+pub struct Redeemed {
+    /// For userinfo.
+    pub access_token: String,
+    /// Who has signed in.
+    pub id_token: Option<String>,
 }
 
 /// The answer to an introspection (RFC 7662 §2.2).

@@ -5,7 +5,7 @@
 mod documents;
 pub(crate) mod exchange;
 
-pub use documents::{Discovery, Introspected, Userinfo};
+pub use documents::{Discovery, Introspected, Redeemed, Userinfo};
 pub use exchange::Times;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -54,6 +54,21 @@ pub struct Credentials<'a> {
     pub id: &'a str,
     /// Its secret.
     pub secret: &'a str,
+}
+
+/// An authorization code, and how its client proves that it is theirs.
+#[derive(Clone, Copy)]
+pub struct Code<'a> {
+    /// The client.
+    pub client_id: &'a str,
+    /// Its secret, if it has one.
+    pub secret: Option<&'a str>,
+    /// The code.
+    pub code: &'a str,
+    /// Where it was sent to.
+    pub redirect_uri: &'a str,
+    /// What its challenge was made of (RFC 7636).
+    pub verifier: &'a str,
 }
 
 /// The issuer's answer about a token.
@@ -129,6 +144,30 @@ impl IssuerClient {
         Ok(if said.active { IssuerAnswer::Good(said) } else { IssuerAnswer::Refused })
     }
 
+    /// Exchanges a code (RFC 6749 §4.1.3). One that is not good is refused.
+    pub async fn redeem(
+        &self,
+        discovery: &Discovery,
+        endpoint: &str,
+        code: Code<'_>,
+    ) -> Result<IssuerAnswer<Redeemed>, IssuerError> {
+        let in_header = code.secret.filter(|_| !discovery.code_secret_in_form);
+        let mut request =
+            exchange::request(Method::POST, endpoint, redemption(code, in_header.is_none()).into())?;
+        let form_type = http::HeaderValue::from_static("application/x-www-form-urlencoded");
+        request.headers_mut().insert(header::CONTENT_TYPE, form_type);
+        if let Some(secret) = in_header {
+            let value = exchange::secret_value(&basic(Credentials { id: code.client_id, secret }))?;
+            request.headers_mut().insert(header::AUTHORIZATION, value);
+        }
+        let total = self.connections.times().total;
+        let answered = self.connections.send(request, About::Token, total, ANSWER_BYTES).await?;
+        if is_refusal(answered.status) {
+            return Ok(IssuerAnswer::Refused);
+        }
+        Ok(IssuerAnswer::Good(ok(&answered, "code")?))
+    }
+
     /// The issuer's description of the user of a token.
     pub async fn userinfo(&self, endpoint: &str, token: &str) -> Result<IssuerAnswer<Userinfo>, IssuerError> {
         let total = self.connections.times().total;
@@ -165,6 +204,22 @@ fn question(token: &str, credentials: Option<Credentials<'_>>) -> String {
     form.append_pair("token", token).append_pair("token_type_hint", "access_token");
     if let Some(Credentials { id, secret }) = credentials {
         form.append_pair("client_id", id).append_pair("client_secret", secret);
+    }
+    form.finish()
+}
+
+/// The form that exchanges a code. `with_client`: the client presents itself in it.
+fn redemption(code: Code<'_>, with_client: bool) -> String {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("grant_type", "authorization_code")
+        .append_pair("code", code.code)
+        .append_pair("redirect_uri", code.redirect_uri)
+        .append_pair("code_verifier", code.verifier);
+    if with_client {
+        form.append_pair("client_id", code.client_id);
+        if let Some(secret) = code.secret {
+            form.append_pair("client_secret", secret);
+        }
     }
     form.finish()
 }

@@ -9,15 +9,25 @@ pub fn greet(app: &App, first: FirstStart) {
     if let Some(issuer) = app.settings.identity.issuer() {
         print(&format!(
             "\nBailiwick is ready.\n\n  sign in at  {}\n  as          whoever has the verified e-mail address {email} at {}\n\n",
-            app.settings.app_url, issuer.url,
+            signs_in_at(app),
+            issuer.url,
         ));
         return;
     }
     let password = shown(generated_password);
     print(&format!(
-        "\nBailiwick is ready.\n\n  sign in at  {url}/oidc/login\n  e-mail      {email}\n  password    {password}\n\n",
+        "\nBailiwick is ready.\n\n  sign in at  {url}{page}\n  e-mail      {email}\n  password    {password}\n\n",
         url = app.settings.public_url,
+        page = if app.settings.console.enabled { "/console/" } else { "/oidc/login" },
     ));
+}
+
+/// Where people sign in when they do so at an issuer: the console, if it can be used there.
+fn signs_in_at(app: &App) -> String {
+    match bailiwick_identity::console::is_available(app) && app.settings.console.enabled {
+        true => format!("{}/console/", app.settings.public_url),
+        false => app.settings.app_url.clone(),
+    }
 }
 
 /// Prints them after a command that has created them; no service answers yet.

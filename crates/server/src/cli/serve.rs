@@ -207,7 +207,7 @@ async fn begin(
     let for_workers = app.clone();
     let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);
     let front = listen::start(bound.front, connections.clone(), tls.clone(), move |_| {
-        bailiwick_api::router(&for_workers)
+        bailiwick_api::router(&for_workers, pages(&for_workers))
     })
     .map_err(|e| format!("cannot serve: {e}"))?;
     let operations = operations(config, app, bound.operations, connections, (tls.clone(), traces))?;
@@ -215,6 +215,11 @@ async fn begin(
     tracing::info!(address = %front.address(), version, commit, "listening");
     reload::watch_certificate(app, tls.clone());
     Ok((front, operations))
+}
+
+/// The console.
+fn pages(app: &App) -> bailiwick_api::Pages {
+    bailiwick_api::Pages { router: bailiwick_console::router(app), routes: bailiwick_console::ROUTES }
 }
 
 /// The certificate, if one is configured; the check of the configuration requires both files.

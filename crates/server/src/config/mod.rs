@@ -30,8 +30,8 @@ pub use secret::{Found, find_secret, make_secret, secret_file};
 pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
-    Database, Events, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits, Log,
-    Metrics, Owner, Rebranding, Smtp, Systems, Telemetry, Tokens,
+    Console, Database, Events, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits,
+    Log, Metrics, Owner, Rebranding, Smtp, Systems, Telemetry, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Form, Kind, Size, Value};
@@ -81,6 +81,8 @@ pub struct Config {
     pub general: General,
     /// `http`
     pub http: Http,
+    /// `console`
+    pub console: Console,
     /// `database`
     pub database: Database,
     /// `identity`
@@ -135,6 +137,7 @@ pub struct Config {
 pub const TABLES: &[SectionTable] = &[
     General::TABLE,
     Http::TABLE,
+    Console::TABLE,
     Database::TABLE,
     Identity::TABLE,
     IdentityOidc::TABLE,
@@ -200,6 +203,7 @@ impl Config {
         // All sections are read before any error returns, so that all problems are reported.
         let general = General::read(found, problems);
         let http = Http::read(found, problems);
+        let console = Console::read(found, problems);
         let database = Database::read(found, problems);
         let identity = Identity::read(found, problems);
         let identity_oidc = IdentityOidc::read(found, problems);
@@ -225,6 +229,7 @@ impl Config {
         Some(Config {
             general: general?,
             http: http?,
+            console: console?,
             database: database?,
             identity: identity?,
             identity_oidc: identity_oidc?,

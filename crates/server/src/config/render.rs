@@ -12,6 +12,7 @@ pub fn effective(config: &Config) -> String {
     let shown = [
         config.general.shown(),
         config.http.shown(),
+        config.console.shown(),
         config.database.shown(),
         config.identity.shown(),
         config.identity_oidc.shown(),

@@ -66,6 +66,18 @@ section! {
 }
 
 section! {
+    /// The web console.
+    Console in "console", keys "console.";
+    /// Whether there is one, at `<public_url>/console/`.
+    enabled: bool = "true";
+    /// Client of the console at the issuer of the modes `oidc` and `logto`, with the redirect address
+    /// `<public_url>/console/signed-in`. Unless it is set, nobody can sign in to the console in these modes.
+    client_id: Option<String>;
+    /// Secret of that client. None = a public client.
+    client_secret: Option<Secret>;
+}
+
+section! {
     /// Storage.
     Database in "database", keys "database.";
     /// `sqlite:<path>` or `postgres://…`. When unset, `sqlite:<data_dir>/bailiwick.db`.

@@ -73,7 +73,7 @@ async fn nobody_is_sent_to_an_address_before_it_answers() {
     let start = start.stdout(std::fs::File::create(&out).unwrap()).stderr(Stdio::null());
     let _serving = Ending(start.spawn().expect("the program starts"));
     let greeting = told(&out, "password    ");
-    assert!(greeting.contains(&format!("http://{listen}/oidc/login")), "{greeting}");
+    assert!(greeting.contains(&format!("http://{listen}/console/")), "{greeting}");
     let answer = reqwest::get(format!("http://{listen}/health")).await.expect("it listens");
     assert_eq!(answer.status(), 200);
 }
@@ -87,7 +87,7 @@ async fn any_free_port_is_named_as_it_is() {
     let _serving = Ending(start.spawn().expect("the program starts"));
     let greeting = told(&out, "password    ");
     let url = greeting.lines().find_map(|line| line.trim().strip_prefix("sign in at")).expect("an address");
-    let base = url.trim().strip_suffix("/oidc/login").expect("the sign-in page");
+    let base = url.trim().strip_suffix("/console/").expect("the console");
     let discovery = reqwest::get(format!("{base}/oidc/.well-known/openid-configuration")).await;
     let discovery = discovery.expect("it listens").text().await.expect("a body");
     assert!(discovery.contains(&format!("\"{base}/oidc\"")), "{discovery}");

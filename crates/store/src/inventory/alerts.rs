@@ -1,7 +1,10 @@
 //! Inventory alerts: one for each record with a critical change (spec: inventory#inventory-alerts).
 
-use crate::{StoreError, Tx, sql::Q};
+use crate::{Db, StoreError, Tx, scope::push_scope, sql::Q, time::TsCodec};
 use bailiwick_domain::{SystemId, Ts};
+use bailiwick_policy::Scope;
+use sqlx::FromRow;
+use uuid::Uuid;
 
 const ADD: &str = "INSERT INTO inventory_alerts (system_id, diff_id, record_id, alert_type, message, severity, \
      structural_path, field_path, created_at, updated_at) \
@@ -48,4 +51,57 @@ pub async fn open(tx: &mut Tx, system: SystemId) -> Result<Vec<(i64, String, Str
 pub async fn resolve(tx: &mut Tx, id: i64, now: Ts) -> Result<(), StoreError> {
     Q::new(RESOLVE).bind(now).bind(now).bind(id).run(tx).await?;
     Ok(())
+}
+
+/// An alert with its system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CriticalChange {
+    /// Whose.
+    pub system_id: SystemId,
+    /// Its name.
+    pub system_name: String,
+    /// Name of its organization.
+    pub organization_name: String,
+    /// The record with the change.
+    pub record_id: i64,
+    /// Shown path.
+    pub field_path: String,
+    /// When it was found.
+    pub created_at: Ts,
+}
+
+#[derive(FromRow)]
+struct ChangeRow {
+    system_id: Uuid,
+    system_name: String,
+    organization_name: String,
+    record_id: i64,
+    field_path: String,
+    created_at: TsCodec,
+}
+
+/// The newest critical changes of the systems in a scope that are not deleted.
+pub async fn newest(db: &Db, scope: &Scope, most: u64) -> Result<Vec<CriticalChange>, StoreError> {
+    let mut q = Q::new(
+        "SELECT i.system_id, s.name AS system_name, o.name AS organization_name, i.record_id, i.field_path, \
+         i.created_at FROM inventory_alerts i JOIN systems s ON s.id = i.system_id \
+         JOIN organizations o ON o.id = s.organization_id WHERE s.deleted_at IS NULL AND o.eff_deleted_at IS NULL",
+    );
+    if *scope != Scope::Everything {
+        // From the few systems of a branch, not through the alerts of all others.
+        q.push(" AND i.system_id IN (SELECT b.id FROM systems b WHERE 1 = 1");
+        push_scope(&mut q, "b", "organization_id", scope);
+        q.push(")");
+    }
+    q.push(" ORDER BY i.id DESC LIMIT ?").arg(most);
+    let rows: Vec<ChangeRow> = q.all(db).await?;
+    let change = |row: ChangeRow| CriticalChange {
+        system_id: SystemId(row.system_id),
+        system_name: row.system_name,
+        organization_name: row.organization_name,
+        record_id: row.record_id,
+        field_path: row.field_path,
+        created_at: row.created_at.0,
+    };
+    Ok(rows.into_iter().map(change).collect())
 }

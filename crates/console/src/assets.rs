@@ -1,0 +1,53 @@
+//! The stylesheet and the scripts. Their names carry the hash of what they hold, so a browser may keep them for ever.
+
+use aws_lc_rs::digest;
+use axum::response::{IntoResponse, Response};
+use bailiwick_domain::ports::hex;
+use bailiwick_web::PathText;
+use http::{HeaderValue, StatusCode, header};
+use std::sync::LazyLock;
+
+const STYLE: &str = include_str!("../assets/console.css");
+const SCRIPT: &str = include_str!("../assets/console.js");
+
+/// A file of the console.
+struct Asset {
+    name: String,
+    media_type: &'static str,
+    text: &'static str,
+}
+
+static ALL: LazyLock<[Asset; 2]> = LazyLock::new(|| {
+    [
+        asset("console", "css", "text/css; charset=utf-8", STYLE),
+        asset("console", "js", "text/javascript; charset=utf-8", SCRIPT),
+    ]
+});
+
+fn asset(stem: &str, extension: &str, media_type: &'static str, text: &'static str) -> Asset {
+    let hash = hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    let short: String = hash.chars().take(16).collect();
+    Asset { name: format!("{stem}.{short}.{extension}"), media_type, text }
+}
+
+/// Address of the stylesheet.
+pub(crate) fn style() -> String {
+    format!("/console/assets/{}", ALL[0].name)
+}
+
+/// Address of the script.
+pub(crate) fn script() -> String {
+    format!("/console/assets/{}", ALL[1].name)
+}
+
+/// A file.
+pub(crate) async fn show(PathText(name): PathText) -> Response {
+    let Some(asset) = ALL.iter().find(|asset| asset.name == name) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(asset.media_type)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable")),
+    ];
+    (headers, asset.text).into_response()
+}

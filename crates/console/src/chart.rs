@@ -1,0 +1,89 @@
+//! Pictures of numbers over time: SVG made here, with a table behind each for whoever cannot see it.
+
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The coordinates of a picture: 100 steps wide, 40 high.
+const WIDTH: f64 = 100.0;
+const HEIGHT: f64 = 40.0;
+/// Room above the highest and below the lowest point.
+const MARGIN: f64 = 3.0;
+
+/// A line over days.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Chart {
+    /// Points of the line.
+    line: String,
+    /// The line closed at the bottom.
+    area: String,
+    /// Days and numbers, for the table.
+    rows: Vec<(String, u64)>,
+    first_day: String,
+    last_day: String,
+    low: u64,
+    high: u64,
+}
+
+/// How a number has changed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Delta {
+    /// `up`, `down` or `same`.
+    way: &'static str,
+    by: u64,
+}
+
+impl Delta {
+    /// From one number to another.
+    pub(crate) fn of(before: u64, now: u64) -> Delta {
+        let way = match now.cmp(&before) {
+            std::cmp::Ordering::Greater => "up",
+            std::cmp::Ordering::Less => "down",
+            std::cmp::Ordering::Equal => "same",
+        };
+        Delta { way, by: now.abs_diff(before) }
+    }
+}
+
+impl Chart {
+    /// Of days (`YYYY-MM-DD`) and their numbers; none for fewer than two.
+    pub(crate) fn of(rows: Vec<(String, u64)>) -> Option<Chart> {
+        let (first_day, last_day) = (rows.first()?.0.clone(), rows.last()?.0.clone());
+        if rows.len() < 2 {
+            return None;
+        }
+        let (low, high) = (rows.iter().map(|r| r.1).min()?, rows.iter().map(|r| r.1).max()?);
+        let line = line(&rows, low, high);
+        let area = format!("0,{HEIGHT} {line} {WIDTH},{HEIGHT}");
+        Some(Chart { line, area, rows, first_day, last_day, low, high })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a picture needs no more")]
+fn line(rows: &[(String, u64)], low: u64, high: u64) -> String {
+    let step = WIDTH / (rows.len().max(2) - 1) as f64;
+    let span = (high - low).max(1) as f64;
+    let mut points = String::new();
+    for (at, (_, number)) in rows.iter().enumerate() {
+        let share = if high == low { 0.0 } else { (number - low) as f64 / span };
+        let y = HEIGHT - MARGIN - share * (HEIGHT - 2.0 * MARGIN);
+        // Writing to a text cannot fail.
+        let _ = write!(points, "{}{:.2},{y:.2}", if at == 0 { "" } else { " " }, at as f64 * step);
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
+    use super::*;
+
+    #[test]
+    fn lines_stay_inside_their_picture() {
+        let rows = |numbers: &[u64]| numbers.iter().map(|n| ("2026-03-04".to_owned(), *n)).collect();
+        assert_eq!(Chart::of(rows(&[0, 10])).unwrap().line, "0.00,37.00 100.00,3.00");
+        assert_eq!(Chart::of(rows(&[7, 7])).unwrap().line, "0.00,37.00 100.00,37.00");
+        assert!(Chart::of(rows(&[1])).is_none() && Chart::of(Vec::new()).is_none());
+        assert_eq!((Delta::of(3, 9).way, Delta::of(9, 3).by), ("up", 6));
+    }
+}

@@ -1,0 +1,7 @@
+//! What pages are made of, for templates: times, numbers, pages of lists, documents.
+
+pub(crate) mod document;
+pub(crate) mod facts;
+pub(crate) mod filters;
+pub(crate) mod list;
+pub(crate) mod time;

@@ -1,0 +1,63 @@
+//! What a page could not do, on its way to the page that says so.
+
+use crate::{look::Look, page};
+use axum::response::{IntoResponse, Response};
+use bailiwick_domain::Error;
+use bailiwick_web::{retry_after, status_and_text, whole_seconds};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What pages return.
+pub(crate) type Outcome<T = Response> = Result<T, Failure>;
+
+/// A use case's error; [`crate::session`] renders it.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure(pub(crate) Arc<Error>);
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure(Arc::new(error))
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The page of an error. It says nothing of the address that was asked for: what belongs to somebody else and what
+/// never was are the same page, byte by byte.
+pub(crate) fn answer(look: &Look, error: &Error) -> Response {
+    log(error);
+    let (status, text) = status_and_text(error, None);
+    let kind = match status.as_u16() {
+        404 => "missing",
+        403 => "forbidden",
+        401 => "over",
+        429 => "too_many",
+        408 | 502..=504 => "unavailable",
+        500 => "failed",
+        _ => "refused",
+    };
+    // What a person can use of it: the rule that refuses, in the words of the interface.
+    let detail = matches!(kind, "forbidden" | "refused").then_some(text);
+    let mut response = page::render(look, status, "error.html", json!({"kind": kind, "detail": detail}));
+    if let Some(after) = retry_after(error) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
+    }
+    response
+}
+
+fn log(error: &Error) {
+    match error {
+        Error::Internal(_) => tracing::error!(%error, "a page failed"),
+        Error::Upstream { .. } | Error::UpstreamTimeout(_) | Error::Unavailable { .. } => {
+            tracing::warn!(%error, "a page could not be served");
+        }
+        _ => tracing::debug!(%error, "a page was refused"),
+    }
+}

@@ -1,0 +1,60 @@
+//! Forms: their bodies, and what is wrong with their fields.
+
+use crate::{failure::Failure, texts};
+use axum::extract::{FromRequest, Request};
+use bailiwick_app::App;
+use bailiwick_domain::Error;
+use bailiwick_web::{Language, read};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Largest form body.
+pub(crate) const MAX_FORM_BYTES: usize = 256 * 1024;
+/// How long a form may take to arrive.
+pub(crate) const FORM_TIME: Duration = Duration::from_secs(30);
+
+/// The fields of a form, as sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Form(Vec<(String, String)>);
+
+impl FromRequest<App> for Form {
+    type Rejection = Failure;
+    async fn from_request(request: Request, _: &App) -> Result<Form, Failure> {
+        let bytes = read(request.into_body(), MAX_FORM_BYTES, FORM_TIME).await?;
+        Ok(Form(form_urlencoded::parse(&bytes).into_owned().collect()))
+    }
+}
+
+impl Form {
+    /// The first value of a field; empty where there is none. Browsers send line ends as CR LF.
+    pub(crate) fn text(&self, name: &str) -> String {
+        let value = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        value.unwrap_or_default().replace("\r\n", "\n")
+    }
+
+    /// Whether a field is there with something in it.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(key, value)| key == name && !value.is_empty())
+    }
+
+    /// Pairs of two repeated fields, those without a key left out.
+    pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
+        let all = |name: &str| -> Vec<&String> {
+            self.0.iter().filter(|(k, _)| k == name).map(|(_, v)| v).collect()
+        };
+        let pairs = all(key).into_iter().zip(all(value));
+        pairs.map(|(k, v)| (k.trim().to_owned(), v.clone())).filter(|(k, _)| !k.is_empty()).collect()
+    }
+}
+
+/// What is wrong with the fields of a form, beside each; none where the error is not about fields.
+pub(crate) fn problems(language: Language, error: &Error) -> Option<Value> {
+    let Error::Invalid(fields) = error else { return None };
+    let mut problems = Map::new();
+    for field in fields {
+        let text = texts::find(language, &format!("problem_{}", field.message)).unwrap_or(&field.message);
+        let name = field.key.split('.').next().unwrap_or(&field.key).to_owned();
+        problems.entry(name).or_insert_with(|| json!(text));
+    }
+    Some(Value::Object(problems))
+}

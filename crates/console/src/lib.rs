@@ -1,0 +1,84 @@
+//! The web console: pages below `/console/`, rendered on the server.
+//!
+//! It is thin: a page calls the use cases that the interface calls, with the same [`Caller`](bailiwick_policy::Caller),
+//! and shows what they say. What may be done is asked of `policy`. A request passes [`guard`] (headers, forged forms),
+//! then [`session`] (who has signed in), then a function of [`pages`]. To add a page see `docs/console.md`.
+
+mod assets;
+mod chart;
+mod components;
+mod failure;
+mod form;
+mod guard;
+mod look;
+mod page;
+mod pages;
+mod session;
+mod texts;
+
+use axum::{
+    Router, middleware,
+    routing::{get, post},
+};
+use bailiwick_app::App;
+
+/// Where the console is.
+pub const ROOT: &str = "/console";
+
+/// Method and path of every page, for the counters of requests.
+pub const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/"),
+    ("GET", "/console"),
+    ("GET", "/console/assets/{name}"),
+    ("GET", "/console/sign-in"),
+    ("GET", "/console/signed-in"),
+    ("GET", "/console/signed-out"),
+    ("POST", "/console/sign-out"),
+    ("POST", "/console/preferences"),
+    ("POST", "/console/acting/go-on"),
+    ("POST", "/console/acting/back"),
+    ("GET", "/console/systems"),
+    ("GET", "/console/systems/export"),
+    ("GET", "/console/systems/new"),
+    ("POST", "/console/systems/new"),
+    ("GET", "/console/systems/{id}"),
+    ("GET", "/console/systems/{id}/changes"),
+    ("GET", "/console/systems/{id}/documents/{record}"),
+    ("GET", "/console/systems/{id}/applications"),
+    ("GET", "/console/systems/{id}/alerts"),
+    ("GET", "/console/systems/{id}/access"),
+    ("POST", "/console/systems/{id}/reachability"),
+    ("POST", "/console/systems/{id}/secret"),
+    ("GET", "/console/systems/{id}/edit"),
+    ("POST", "/console/systems/{id}/edit"),
+    ("GET", "/console/systems/{id}/{step}"),
+    ("POST", "/console/systems/{id}/{step}"),
+    ("GET", "/console/{*rest}"),
+];
+
+/// The pages; none where the console is switched off.
+pub fn router(app: &App) -> Router<App> {
+    if !app.settings.console.enabled {
+        return Router::new();
+    }
+    let signed_in = Router::new()
+        .route("/console", get(pages::home::show))
+        .route("/console/sign-out", post(pages::session::sign_out))
+        .route("/console/acting/go-on", post(pages::session::go_on))
+        .route("/console/acting/back", post(pages::session::back))
+        .merge(pages::systems::router())
+        .route("/console/{*rest}", get(pages::missing))
+        .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
+    let open = Router::new()
+        .route("/console/assets/{name}", get(assets::show))
+        .route("/console/sign-in", get(pages::session::sign_in))
+        .route("/console/signed-in", get(pages::session::signed_in))
+        .route("/console/signed-out", get(pages::session::signed_out))
+        .route("/console/preferences", post(pages::session::preferences));
+    let mut all = signed_in.merge(open);
+    // The files of another interface have the root.
+    if app.settings.static_dir.is_none() {
+        all = all.route("/", get(pages::to_console));
+    }
+    all.route_layer(middleware::from_fn_with_state(app.clone(), guard::guard))
+}

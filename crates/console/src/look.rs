@@ -1,0 +1,98 @@
+//! What every page shows around its content: language, theme, who has signed in, the way through the console.
+
+use crate::{assets, components::time::When};
+use bailiwick_app::App;
+use bailiwick_domain::Ts;
+use bailiwick_identity::console::Open;
+use bailiwick_policy::{Caller, Permission};
+use bailiwick_web::{Language, cookie};
+use http::{HeaderMap, Uri};
+use serde::Serialize;
+
+/// Name of the cookie that keeps the theme.
+pub(crate) const THEME: &str = "bailiwick-theme";
+/// Name of the cookie that keeps the language.
+pub(crate) const LANGUAGE: &str = "bailiwick-language";
+/// Themes; without one the system decides.
+pub(crate) const THEMES: [&str; 2] = ["light", "dark"];
+
+/// Around a page.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Look {
+    #[serde(skip)]
+    pub(crate) language: Language,
+    #[serde(skip)]
+    pub(crate) now: Ts,
+    /// `light`, `dark` or empty.
+    theme: &'static str,
+    style: String,
+    script: String,
+    /// Which part of the console it is.
+    section: &'static str,
+    person: Option<Person>,
+    band: Option<Band>,
+}
+
+/// Who has signed in.
+#[derive(Clone, Debug, Serialize)]
+struct Person {
+    name: String,
+    organization: String,
+    role: &'static str,
+    sees_systems: bool,
+}
+
+/// The impersonation that is open.
+#[derive(Clone, Debug, Serialize)]
+struct Band {
+    /// Whether this page is shown with the other person's rights.
+    is_acting: bool,
+    name: String,
+    organization: String,
+    until: When,
+}
+
+impl Look {
+    /// Of a request, before anybody is known.
+    pub(crate) fn of(app: &App, headers: &HeaderMap, uri: &Uri) -> Look {
+        let is_https = app.settings.public_url.starts_with("https://");
+        let kept = |name| cookie(headers, name, is_https).unwrap_or_default();
+        let theme = kept(THEME);
+        Look {
+            language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| Language::of(headers)),
+            now: app.now(),
+            theme: THEMES.into_iter().find(|known| *known == theme).unwrap_or_default(),
+            style: assets::style(),
+            script: assets::script(),
+            section: section(uri.path()),
+            person: None,
+            band: None,
+        }
+    }
+
+    /// The same for somebody who has signed in.
+    pub(crate) fn signed_in(mut self, caller: &Caller, open: Option<&Open>) -> Look {
+        self.person = caller.identity().map(|identity| Person {
+            name: identity.name.clone(),
+            organization: identity.organization.name.clone(),
+            role: identity.organization.org_type.as_str(),
+            sees_systems: caller.holds(Permission::ReadSystems),
+        });
+        self.band = open.map(|open| Band {
+            is_acting: open.is_acting,
+            name: open.current.impersonated.name.clone(),
+            organization: open.current.impersonated.organization_name.clone(),
+            until: When::of(self.language, self.now, open.current.session.expires_at),
+        });
+        self
+    }
+}
+
+fn section(path: &str) -> &'static str {
+    let rest = path.strip_prefix("/console").unwrap_or_default().trim_start_matches('/');
+    match rest.split('/').next() {
+        Some("") => "home",
+        Some("systems") => "systems",
+        _ => "",
+    }
+}

@@ -1,0 +1,101 @@
+//! Rendering: templates and texts are files in `templates/`, built into the program. A name that a template does not
+//! know is an error, never an empty place.
+
+use crate::{components, look::Look, texts};
+use axum::response::{Html, IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use minijinja::{Environment, UndefinedBehavior, value::Serde};
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+macro_rules! sources {
+    ($($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../templates/", $name)))),+]
+    };
+}
+
+const SOURCES: &[(&str, &str)] = sources![
+    "layout.html",
+    "error.html",
+    "parts/chart.html",
+    "parts/macros.html",
+    "session/message.html",
+    "home/show.html",
+    "home/first_steps.html",
+    "systems/list.html",
+    "systems/head.html",
+    "systems/overview.html",
+    "systems/changes.html",
+    "systems/document.html",
+    "systems/applications.html",
+    "systems/alerts.html",
+    "systems/access.html",
+    "systems/form.html",
+    "systems/secret.html",
+    "systems/step.html",
+];
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut all = Environment::new();
+    all.set_undefined_behavior(UndefinedBehavior::Strict);
+    components::filters::add(&mut all);
+    for (name, text) in SOURCES {
+        if let Err(error) = all.add_template(name, text) {
+            tracing::error!(%error, name, "a template of the console cannot be read");
+        }
+    }
+    all
+});
+
+/// A page. `values`: an object with what the template names besides `t`, `lang` and `look`.
+pub(crate) fn render(look: &Look, status: StatusCode, template: &str, mut values: Value) -> Response {
+    values["lang"] = json!(look.language.code());
+    values["t"] = texts::all(look.language).clone();
+    values["look"] = serde_json::to_value(look).unwrap_or_default();
+    let html = TEMPLATES.get_template(template).and_then(|page| page.render(Serde(&values)));
+    match html {
+        Ok(html) => (status, Html(html)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, template, "a page cannot be rendered");
+            (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "5")]).into_response()
+        }
+    }
+}
+
+/// 200.
+pub(crate) fn show(look: &Look, template: &str, values: Value) -> Response {
+    render(look, StatusCode::OK, template, values)
+}
+
+/// 303 to a page of the console; the address is one of ours.
+pub(crate) fn see_other(address: &str) -> Response {
+    match HeaderValue::from_str(address) {
+        Ok(location) => (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
+    use super::*;
+    use bailiwick_web::Language;
+
+    #[test]
+    fn every_template_is_read_and_every_text_it_names_exists() {
+        for (name, source) in SOURCES {
+            assert!(TEMPLATES.get_template(name).is_ok(), "{name}: {:?}", TEMPLATES.get_template(name).err());
+            for (at, _) in source.match_indices("t.") {
+                let before = source[..at].chars().next_back().unwrap_or(' ');
+                if before.is_alphanumeric() || matches!(before, '_' | '.' | '-' | '/') {
+                    continue;
+                }
+                let key: String =
+                    source[at + 2..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+                let exists = texts::find(Language::English, &key).is_some();
+                assert!(key.is_empty() || exists, "{name}: t.{key}");
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The first page: how things stand, what needs attention, what has changed.
+
+use crate::{
+    chart::{Chart, Delta},
+    components::time::When,
+    failure::Outcome,
+    page,
+    pages::systems::{self as system_pages, alert},
+    session::Guest,
+};
+use axum::extract::State;
+use bailiwick_alerts::manage::{self, ActiveFilter, ActiveOrder, AlertQuery, Named};
+use bailiwick_app::App;
+use bailiwick_directory::{organizations, users};
+use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
+use bailiwick_fleet::{
+    applications, inventory,
+    systems::{self, StatusFilter, SystemFilter, SystemQuery},
+};
+use bailiwick_platform::trend::Trend;
+use bailiwick_policy::{Action, Caller, Permission, Resource, gate, resource_of};
+use bailiwick_web::Params;
+use serde_json::{Value, json};
+
+/// Days a trend can look back.
+const PERIODS: [&str; 4] = ["7", "30", "180", "365"];
+/// Rows of each part.
+const ROWS: u64 = 6;
+
+/// `GET /console/`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let asked = params.one("period").unwrap_or_default();
+    let period = PERIODS.into_iter().find(|known| *known == asked).unwrap_or("30");
+    let caller = &guest.caller;
+    let sees_systems = caller.holds(Permission::ReadSystems);
+    let (totals, _) =
+        if sees_systems { systems::totals(&app, caller, None).await? } else { Default::default() };
+    let is_empty = caller.is_owner_level() && sees_systems && totals.total == 0;
+    let mut values = json!({
+        "periods": PERIODS,
+        "period": period,
+        "totals": sees_systems.then(|| json!({
+            "active": totals.active, "inactive": totals.inactive, "unknown": totals.unknown,
+            "suspended": totals.suspended,
+        })),
+        "counters": counters(&app, caller, period).await?,
+        "alerts": null, "trouble": null, "changes": null, "charts": [],
+    });
+    if is_empty {
+        values["steps"] = steps(&app, caller).await?;
+        return Ok(page::show(&guest.look, "home/first_steps.html", values));
+    }
+    if sees_systems {
+        values["alerts"] = alerts(&app, caller).await?;
+        values["trouble"] = trouble(&app, &guest).await?;
+        values["changes"] = changes(&app, &guest).await?;
+        values["charts"] = charts(&app, caller, period).await?;
+    }
+    Ok(page::show(&guest.look, "home/show.html", values))
+}
+
+/// Days and numbers of a trend.
+fn rows(trend: &Trend) -> Vec<(String, u64)> {
+    trend.points.iter().map(|(day, number)| (day.to_string(), *number)).collect()
+}
+
+fn counter(text: &str, trend: &Trend, href: Option<&str>) -> Value {
+    let rows = rows(trend);
+    let (before, now) = (rows.first().map_or(0, |r| r.1), rows.last().map_or(0, |r| r.1));
+    json!({"text": text, "number": now, "delta": Delta::of(before, now), "chart": Chart::of(rows), "href": href})
+}
+
+/// Numbers of everything that the person may read.
+async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value>> {
+    let period = Some(period);
+    let mut all = Vec::new();
+    if caller.holds(Permission::ReadSystems) {
+        all.push(counter(
+            "count_systems",
+            &systems::trend(app, caller, period).await?,
+            Some("/console/systems"),
+        ));
+    }
+    for family in OrgType::FAMILIES {
+        let is_below = caller.org_type().is_some_and(|own| own.level() < family.level());
+        let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
+        if is_below && may {
+            let text = format!("count_{}", family.plural());
+            all.push(counter(&text, &organizations::growth(app, caller, family, period).await?, None));
+        }
+    }
+    if caller.holds(Permission::ReadUsers) {
+        all.push(counter("count_users", &users::growth(app, caller, period).await?, None));
+    }
+    if caller.holds(Permission::ReadApplications) {
+        all.push(counter("count_applications", &applications::trend(app, caller, period).await?, None));
+    }
+    Ok(all)
+}
+
+/// Active alerts by severity.
+async fn alerts(app: &App, caller: &Caller) -> Outcome<Value> {
+    let live = manage::totals(app, caller, &Named::default()).await?.live;
+    Ok(json!({
+        "active": live.active, "critical": live.critical, "warning": live.warning, "info": live.info,
+        "muted": live.muted,
+    }))
+}
+
+/// Critical alerts without an owner, silent systems, suspended organizations.
+async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
+    let (look, caller) = (&guest.look, &guest.caller);
+    let page = PageRequest { page: 1, page_size: ROWS };
+    let unassigned = AlertQuery {
+        statuses: Some(vec!["active".to_owned()]),
+        filter: ActiveFilter {
+            severities: Some(vec!["critical".to_owned()]),
+            assignees: Some(Vec::new()),
+            or_unassigned: true,
+            ..ActiveFilter::default()
+        },
+        order: ActiveOrder::StartsAt,
+        direction: SortDirection::Desc,
+        page,
+    };
+    let found = manage::active(app, caller, &Named::default(), unassigned).await?.page;
+    let silent = SystemQuery {
+        filter: SystemFilter {
+            statuses: Some(vec![StatusFilter::Is(SystemStatus::Inactive)]),
+            ..SystemFilter::default()
+        },
+        order: None,
+        page,
+    };
+    let silent = systems::list(app, caller, silent).await?;
+    let mut suspended = Vec::new();
+    for family in OrgType::FAMILIES {
+        let is_below = caller.org_type().is_some_and(|own| own.level() < family.level());
+        let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
+        if is_below && may {
+            let number = organizations::suspended(app, caller, family).await?;
+            suspended.extend(
+                (number > 0).then(|| json!({"text": format!("count_{}", family.plural()), "number": number})),
+            );
+        }
+    }
+    let system = |system: &bailiwick_domain::System| {
+        json!({
+            "name": system.name, "href": system_pages::address(system.id), "organization": system.organization.name,
+            "seen": When::maybe(look.language, look.now, system.last_heartbeat),
+        })
+    };
+    Ok(json!({
+        "critical": {"total": found.total, "rows": found.rows.iter().map(|row| alert(look, row)).collect::<Vec<_>>()},
+        "silent": {"total": silent.total, "rows": silent.rows.iter().map(system).collect::<Vec<_>>()},
+        "suspended": suspended,
+    }))
+}
+
+/// The newest critical changes.
+async fn changes(app: &App, guest: &Guest) -> Outcome<Value> {
+    let found = inventory::newest_critical(app, &guest.caller, ROWS).await?;
+    let row = |change: inventory::CriticalChange| {
+        let system = system_pages::address(change.system_id);
+        json!({
+            "system": change.system_name,
+            "organization": change.organization_name,
+            "href": format!("{system}/changes?inventory_id={}", change.record_id),
+            "path": change.field_path,
+            "at": When::of(guest.look.language, guest.look.now, change.created_at),
+        })
+    };
+    Ok(found.into_iter().map(row).collect())
+}
+
+/// Pictures of the period.
+async fn charts(app: &App, caller: &Caller, period: &str) -> Outcome<Value> {
+    let fleet = Chart::of(rows(&systems::trend(app, caller, Some(period)).await?));
+    let resolved = manage::trend(app, caller, &Named::default(), Some(period)).await?;
+    let day =
+        |days: i64| bailiwick_domain::Ts::from_secs(days * 86_400).rfc3339(0).chars().take(10).collect();
+    let resolved: Vec<(String, u64)> = resolved.points.iter().map(|(days, n)| (day(*days), *n)).collect();
+    Ok(json!([
+        {"text": "chart_systems", "column": "count_systems", "chart": fleet},
+        {"text": "chart_resolved", "column": "column_resolved", "chart": Chart::of(resolved)},
+    ]))
+}
+
+/// The way to the first system, each step ticked as it is done.
+async fn steps(app: &App, caller: &Caller) -> Outcome<Value> {
+    let mut below = 0;
+    for family in OrgType::FAMILIES {
+        if resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok()) {
+            below += organizations::family_total(app, caller, family).await?;
+        }
+    }
+    let may_create = gate(caller, Action::Create, Resource::Systems).is_ok();
+    Ok(json!([
+        {"text": "step_signed_in", "is_done": true, "href": null},
+        {"text": "step_organization", "is_done": below > 0, "href": null},
+        {"text": "step_system", "is_done": false, "href": may_create.then_some("/console/systems/new")},
+        {"text": "step_register", "is_done": false, "href": null},
+        {"text": "step_inventory", "is_done": false, "href": null},
+    ]))
+}

@@ -1,0 +1,165 @@
+//! Signing in and out, the theme and the language, and the way into and out of an impersonation.
+
+use crate::{
+    failure::{self, Outcome},
+    form::Form,
+    look::{LANGUAGE, Look, THEME, THEMES},
+    page,
+    session::{self, Guest, kept},
+};
+use axum::{
+    Extension,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::App;
+use bailiwick_domain::Error;
+use bailiwick_identity::{
+    console::{self, Refused},
+    oidc::{authorize::Parameters, clients::CONSOLE_REDIRECT},
+    relying_party,
+};
+use bailiwick_platform::RequestContext;
+use bailiwick_web::{Language, Params};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use serde_json::json;
+use url::{Host, Url};
+
+/// `GET /console/sign-in`: to the provider.
+pub(crate) async fn sign_in(
+    State(app): State<App>,
+    headers: HeaderMap,
+    uri: Uri,
+    params: Params,
+) -> Response {
+    let look = Look::of(&app, &headers, &uri);
+    if !console::is_available(&app) {
+        return message(&look, StatusCode::OK, "no_client");
+    }
+    let wanted = kept(params.one("page").unwrap_or_default());
+    match console::begin(&app, &return_address(&app, &headers), wanted).await {
+        Ok(entry) => {
+            let mut response = found(&entry.address);
+            session::set_entry(&app, response.headers_mut(), Some(&entry.cookie));
+            response
+        }
+        Err(error) => failure::answer(&look, &error),
+    }
+}
+
+/// Where the provider sends the browser back to: the public address. While that is this machine, the browser may call
+/// it by another of its names, and keeps its cookies by that one.
+fn return_address(app: &App, headers: &HeaderMap) -> String {
+    let public = &app.settings.public_url;
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let asked = Url::parse(&format!("http://{host}/")).ok();
+    let is_local = |url: &Url| match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        _ => false,
+    };
+    let is_local_service = Url::parse(public).is_ok_and(|url| url.scheme() == "http" && is_local(&url));
+    match asked.filter(|asked| is_local_service && is_local(asked)) {
+        Some(asked) => format!("{}/{CONSOLE_REDIRECT}", asked.origin().ascii_serialization()),
+        None => format!("{public}/{CONSOLE_REDIRECT}"),
+    }
+}
+
+/// `GET /console/signed-in`: back from the provider.
+pub(crate) async fn signed_in(
+    State(app): State<App>,
+    Extension(context): Extension<RequestContext>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    let look = Look::of(&app, &headers, &uri);
+    // As often as any other client may exchange.
+    if let Err(error) = app.token_requests.check(context.client_ip) {
+        return failure::answer(&look, &error);
+    }
+    let answer = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
+    let entry = session::entry_cookie(&app, &headers);
+    let mut response = match console::complete(&app, entry.as_deref(), &answer).await {
+        Ok(entered) => {
+            let mut response = page::see_other(kept(&entered.page));
+            session::set_session(&app, response.headers_mut(), &entered.cookie);
+            response
+        }
+        Err(Refused::Stale) => message(&look, StatusCode::BAD_REQUEST, "stale"),
+        Err(Refused::NotAdmitted) => message(&look, StatusCode::FORBIDDEN, "not_admitted"),
+        Err(Refused::Fault(error)) => failure::answer(&look, &error),
+    };
+    session::set_entry(&app, response.headers_mut(), None);
+    response
+}
+
+/// `POST /console/sign-out`.
+pub(crate) async fn sign_out(State(app): State<App>, guest: Guest) -> Outcome {
+    console::leave(&app, &guest.visit).await?;
+    let after = format!("{}/console/signed-out", app.settings.public_url);
+    let address = relying_party::end_session_address(&app, &after).await;
+    let mut response = page::see_other(address.as_deref().unwrap_or("/console/signed-out"));
+    session::clear_session(&app, response.headers_mut());
+    Ok(response)
+}
+
+/// `GET /console/signed-out`.
+pub(crate) async fn signed_out(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
+    message(&Look::of(&app, &headers, &uri), StatusCode::OK, "signed_out")
+}
+
+/// `POST /console/preferences`: theme and language of this browser. Then the page they were chosen on again.
+pub(crate) async fn preferences(State(app): State<App>, headers: HeaderMap, form: Form) -> Response {
+    let mut response = page::see_other(&page_before(&headers));
+    if form.has("theme") {
+        let theme = form.text("theme");
+        let known = THEMES.into_iter().find(|known| *known == theme).unwrap_or_default();
+        session::set_preference(&app, response.headers_mut(), THEME, known);
+    }
+    if let Some(language) = Language::parse(&form.text("language")) {
+        session::set_preference(&app, response.headers_mut(), LANGUAGE, language.code());
+    }
+    response
+}
+
+/// The page that a form was sent from, if it is one of ours.
+fn page_before(headers: &HeaderMap) -> String {
+    let before = headers.get(header::REFERER).and_then(|before| before.to_str().ok());
+    let before = before.and_then(|before| Url::parse(before).ok());
+    let path = before.map(|url| match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    });
+    kept(path.as_deref().unwrap_or_default()).to_owned()
+}
+
+/// `POST /console/acting/go-on`: with the rights of the other person.
+pub(crate) async fn go_on(State(app): State<App>, guest: Guest) -> Outcome {
+    console::go_on(&app, &guest.visit).await?;
+    Ok(page::see_other("/console/"))
+}
+
+/// `POST /console/acting/back`: ends the impersonation.
+pub(crate) async fn back(State(app): State<App>, guest: Guest) -> Outcome {
+    let cookie = console::go_back(&app, &guest.visit, &guest.context).await?;
+    let mut response = page::see_other("/console/");
+    if let Some(cookie) = cookie {
+        session::set_session(&app, response.headers_mut(), &cookie);
+    }
+    Ok(response)
+}
+
+fn message(look: &Look, status: StatusCode, kind: &str) -> Response {
+    page::render(look, status, "session/message.html", json!({"kind": kind}))
+}
+
+/// 302 to the provider.
+fn found(address: &str) -> Response {
+    match HeaderValue::from_str(address) {
+        Ok(location) => (StatusCode::FOUND, [(header::LOCATION, location)]).into_response(),
+        Err(_) => {
+            tracing::error!(error = %Error::internal("an address that is no header value"), "nobody can sign in");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The applications found on a system.
+
+use super::{address, head};
+use crate::{
+    components::{
+        list::{Address, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    session::Guest,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_domain::{SortDirection, SystemId};
+use bailiwick_fleet::applications::{
+    self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRecord,
+};
+use bailiwick_web::{Params, PathId};
+use http::Uri;
+use serde_json::{Value, json};
+
+/// `GET /console/systems/{id}/applications`.
+pub(crate) async fn show(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<SystemId>,
+    uri: Uri,
+    params: Params,
+) -> Outcome {
+    let found = head::load(&app, &guest, id).await?;
+    let query = ApplicationQuery {
+        filter: ApplicationFilter { systems: Some(vec![found.system.id]), ..ApplicationFilter::default() },
+        order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
+        page: params.page(PAGE_SIZE),
+    };
+    let listed = applications::list(&app, &guest.caller, query).await?;
+    let here = Address::of(&format!("{}/applications", address(found.system.id)), uri.query());
+    let row = |application: &ApplicationRecord| -> Value {
+        json!({
+            "name": application.display_name.as_deref().or(application.name.as_deref()).unwrap_or(&application.module_id),
+            "module": application.module_id,
+            "product": application.name.as_deref().unwrap_or(&application.instance_of),
+            "version": application.version,
+            "node": application.node_label.clone().or_else(|| application.node_id.map(|id| id.to_string())),
+            "organization": application.organization.as_ref().map(|organization| organization.name.as_str()),
+            "has_errors": application.has_errors,
+            "seen": When::maybe(guest.look.language, guest.look.now, application.last_inventory_at),
+        })
+    };
+    let values = json!({
+        "head": head::head(&app, &guest, &found, "applications").await?,
+        "rows": listed.rows.iter().map(row).collect::<Vec<_>>(),
+        "pager": Pager::of(&listed, &here),
+        "has_document": found.system.last_inventory.is_some(),
+    });
+    Ok(page::show(&guest.look, "systems/applications.html", values))
+}

@@ -1,0 +1,162 @@
+//! New systems, and what people write of a system.
+
+use super::{access, address, head};
+use crate::{
+    failure::Outcome,
+    form::{Form, problems},
+    page,
+    pages::done,
+    session::Guest,
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::App;
+use bailiwick_directory::organizations;
+use bailiwick_domain::{Error, SystemId};
+use bailiwick_fleet::systems::{self, Change, NewSystem};
+use bailiwick_policy::{Action, Resource, decide, gate};
+use bailiwick_web::{Params, PathId};
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// Organizations that are offered at once; more are found by a text.
+const OFFERED: u64 = 50;
+/// Empty rows for further data.
+const SPARE_ROWS: usize = 2;
+
+/// `GET /console/systems/new`.
+pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    gate(&guest.caller, Action::Create, Resource::Systems).map_err(Error::from)?;
+    let find = params.text("find").unwrap_or_default();
+    let wanted = params.text("organization_id").unwrap_or_default();
+    let fields = Fields { organization_id: wanted.to_owned(), ..Fields::default() };
+    form(&app, &guest, None, &fields, find, None).await
+}
+
+/// `POST /console/systems/new`.
+pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+    let fields = Fields::of(&sent);
+    let new = || {
+        Ok(NewSystem {
+            name: fields.name.clone(),
+            organization_id: fields.organization_id.clone(),
+            custom_data: fields.map(),
+            notes: fields.notes.clone(),
+            ..NewSystem::default()
+        })
+    };
+    match systems::create(&app, &guest.caller, &guest.context, new).await {
+        Ok(created) => Ok(access::secret(&app, &guest, &created, true)),
+        Err(error) => match problems(guest.look.language, &error) {
+            Some(wrong) => form(&app, &guest, None, &fields, &sent.text("find"), Some(wrong)).await,
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// `GET /console/systems/{id}/edit`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
+    let found = head::load(&app, &guest, id).await?;
+    decide(&guest.caller, Action::Update, &found.target()).granted()?;
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let fields = Fields {
+        name: found.system.name.clone(),
+        notes: found.system.notes.clone(),
+        organization_id: String::new(),
+        data: found.system.custom_data.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+    };
+    form(&app, &guest, Some(found.system.id), &fields, "", None).await
+}
+
+/// `POST /console/systems/{id}/edit`.
+pub(crate) async fn update(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<SystemId>,
+    sent: Form,
+) -> Outcome {
+    let fields = Fields::of(&sent);
+    let change = || {
+        // An empty name would keep the old one without a word.
+        if fields.name.trim().is_empty() {
+            return Err(Error::field("name", "required"));
+        }
+        Ok(Change {
+            name: Some(fields.name.clone()),
+            notes: Some(fields.notes.clone()),
+            custom_data: Some(fields.map()),
+            organization_id: None,
+        })
+    };
+    match systems::update(&app, &guest.caller, &guest.context, id, change).await {
+        Ok(system) => Ok(done(&address(system.id), "saved")),
+        Err(error) => match problems(guest.look.language, &error) {
+            Some(wrong) => form(&app, &guest, id, &fields, "", Some(wrong)).await,
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// What a form holds.
+#[derive(Clone, Debug, Default)]
+struct Fields {
+    name: String,
+    notes: String,
+    organization_id: String,
+    data: Vec<(String, String)>,
+}
+
+impl Fields {
+    fn of(form: &Form) -> Fields {
+        Fields {
+            name: form.text("name"),
+            notes: form.text("notes"),
+            organization_id: form.text("organization_id"),
+            data: form.pairs("data_key", "data_value"),
+        }
+    }
+
+    fn map(&self) -> Map<String, Value> {
+        self.data.iter().map(|(key, value)| (key.clone(), json!(value))).collect()
+    }
+}
+
+/// The form; `id`: of a system that exists. `wrong`: what is wrong with which field.
+async fn form(
+    app: &App,
+    guest: &Guest,
+    id: Option<SystemId>,
+    fields: &Fields,
+    find: &str,
+    wrong: Option<Value>,
+) -> Outcome<Response> {
+    let offered = if id.is_none() { offered(app, guest, find).await? } else { Value::Null };
+    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut data = fields.data.clone();
+    data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
+    let values = json!({
+        "is_new": id.is_none(),
+        "href": id.map(address),
+        "name": fields.name,
+        "notes": fields.notes,
+        "organization_id": fields.organization_id,
+        "data": data,
+        "offered": offered,
+        "find": find,
+        "wrong": wrong.unwrap_or_else(|| json!({})),
+    });
+    Ok(page::render(&guest.look, status, "systems/form.html", values))
+}
+
+/// Organizations that can get a new system: the person's own and those below it.
+async fn offered(app: &App, guest: &Guest, find: &str) -> Outcome<Value> {
+    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
+    let own = guest.caller.org().map(|own| (own.id.to_string(), own.name.clone()));
+    let mut rows: Vec<(String, String)> = own.into_iter().collect();
+    for entry in &found.rows {
+        let id = entry.id.to_string();
+        if rows.iter().all(|(known, _)| *known != id) {
+            rows.push((id, entry.name.clone()));
+        }
+    }
+    Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
+}

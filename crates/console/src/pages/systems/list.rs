@@ -1,0 +1,158 @@
+//! The list of systems, with the interface's filters in the address.
+
+use super::address;
+use crate::{
+    components::{
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::organizations::name_within;
+use bailiwick_domain::{Page, System};
+use bailiwick_fleet::systems;
+use bailiwick_policy::{Action, Resource, gate};
+use bailiwick_web::{Language, Params, SYSTEMS, asked, download, system_query};
+use http::Uri;
+use serde_json::{Value, json};
+
+const STATUSES: [&str; 6] = ["active", "inactive", "unknown", "suspended", "no_inventory", "deleted"];
+
+/// `GET /console/systems`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    let mut query = system_query(&params, PAGE_SIZE);
+    // A field that was left empty is no filter.
+    if query.filter.system_key.as_deref() == Some("") {
+        query.filter.system_key = None;
+    }
+    let is_filtered = query.filter != systems::SystemFilter::default();
+    let found = systems::list(&app, &guest.caller, query).await?;
+    let here = Address::of("/console/systems", uri.query());
+    let filters = filters(&app, &guest, &here).await?;
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    let columns = [
+        Column::of("name", "column_name", Some("name"), &here),
+        Column::of("status", "column_status", Some("status"), &here),
+        Column::of("product", "column_product", Some("type"), &here),
+        Column::of("organization", "column_organization", Some("organization_name"), &here),
+        Column::of("seen", "column_seen", None, &here),
+        Column::of("created", "column_created", Some("created_at"), &here),
+    ];
+    let pager = Pager::of(&found, &here);
+    let language = guest.look.language;
+    let done = params.one("done").filter(|word| texts::find(language, &format!("done_{word}")).is_some());
+    let values = json!({
+        "rows": rows(&app, &guest, found),
+        "columns": columns,
+        "filters": filters,
+        "chips": chips,
+        "pager": pager,
+        "search": params.text("search").unwrap_or_default(),
+        "kept": kept(&params),
+        "bare": here.bare(),
+        "is_filtered": is_filtered,
+        "may_create": gate(&guest.caller, Action::Create, Resource::Systems).is_ok(),
+        "csv": here.at("/console/systems/export").with("format", Some("csv")).text(),
+        "pdf": here.at("/console/systems/export").with("format", Some("pdf")).text(),
+        "done": done,
+    });
+    Ok(page::show(&guest.look, "systems/list.html", values))
+}
+
+/// `GET /console/systems/export`.
+pub(crate) async fn export(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let query = system_query(&params, PAGE_SIZE);
+    Ok(download(systems::export(&app, &guest.caller, query, asked(&params, &SYSTEMS)).await?)?)
+}
+
+fn rows(app: &App, guest: &Guest, found: Page<System>) -> Vec<Value> {
+    let look = &guest.look;
+    let (now, timeout) = (look.now, app.settings.systems.liveness_timeout);
+    let when = |at| When::maybe(look.language, now, at);
+    let row = |system: System| {
+        let is_deleted = system.deleted.is_set();
+        // Of what is deleted there is nothing to be read, only to be restored or removed for good.
+        let href = if is_deleted { format!("{}/restore", address(system.id)) } else { address(system.id) };
+        json!({
+            "href": href,
+            "name": system.name,
+            "fqdn": system.fqdn,
+            "status": system.status(now, timeout).as_str(),
+            "product": product(look.language, system.system_type.as_deref()),
+            "version": system.version,
+            "organization": system.organization.name,
+            "seen": when(system.last_heartbeat),
+            "created": when(Some(system.created_at)),
+        })
+    };
+    found.rows.into_iter().map(row).collect()
+}
+
+/// What people call a product.
+pub(super) fn product(language: Language, word: Option<&str>) -> String {
+    let Some(word) = word else { return String::new() };
+    texts::find(language, &format!("product_{word}")).map_or_else(|| word.to_owned(), str::to_owned)
+}
+
+async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Filter>> {
+    let language = guest.look.language;
+    let products = systems::products(app, &guest.caller).await?;
+    let status = |word: &str| {
+        let label = texts::find(language, &format!("status_{word}")).unwrap_or(word).to_owned();
+        (word.to_owned(), label)
+    };
+    let types: Vec<(String, String)> =
+        products.keys().map(|word| (word.clone(), product(language, Some(word)))).collect();
+    let version = |(word, versions): (&String, &Vec<String>)| -> Vec<(String, String)> {
+        let name = product(language, Some(word));
+        versions.iter().map(|v| (format!("{word}:{v}"), format!("{name} {v}"))).collect()
+    };
+    let all = [
+        Filter::of("status", "filter_status", STATUSES.map(status), here),
+        Filter::of("type", "filter_product", types, here),
+        Filter::of("version", "filter_version", products.iter().flat_map(version), here),
+    ];
+    Ok(all.into_iter().filter(Filter::has_choices).collect())
+}
+
+/// Filters that come with links and have no choice of their own on the page.
+async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = Vec::new();
+    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()) {
+        let name = match id.parse() {
+            Ok(id) => name_within(app, &guest.caller, id).await?,
+            Err(_) => None,
+        };
+        chips.push(here.chip("organization_id", "column_organization", id, name));
+    }
+    for (key, text) in
+        [("created_by", "label_created_by"), ("system_key", "label_key"), ("name", "column_name")]
+    {
+        for value in params.many(key).into_iter().filter(|value| !value.is_empty()) {
+            chips.push(here.chip(key, text, &value, Some(value.clone())));
+        }
+    }
+    Ok(chips)
+}
+
+/// What the form of the filters hands on as it is.
+fn kept(params: &Params) -> Vec<(&'static str, String)> {
+    let keys = [
+        "organization_id",
+        "include_hierarchy",
+        "created_by",
+        "system_key",
+        "name",
+        "sort_by",
+        "sort_direction",
+        "page_size",
+    ];
+    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
+    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
+}

@@ -1,0 +1,42 @@
+//! Systems: the list, one system with its tabs, and what is done with it.
+
+mod access;
+mod alerts;
+mod applications;
+mod changes;
+mod edit;
+mod head;
+mod list;
+mod overview;
+mod step;
+
+pub(crate) use alerts::alert;
+
+use axum::{
+    Router,
+    routing::{get, post},
+};
+use bailiwick_app::App;
+
+/// The pages.
+pub(crate) fn router() -> Router<App> {
+    Router::new()
+        .route("/console/systems", get(list::show))
+        .route("/console/systems/export", get(list::export))
+        .route("/console/systems/new", get(edit::show_new).post(edit::create))
+        .route("/console/systems/{id}", get(overview::show))
+        .route("/console/systems/{id}/changes", get(changes::show))
+        .route("/console/systems/{id}/documents/{record}", get(changes::document))
+        .route("/console/systems/{id}/applications", get(applications::show))
+        .route("/console/systems/{id}/alerts", get(alerts::show))
+        .route("/console/systems/{id}/access", get(access::show))
+        .route("/console/systems/{id}/reachability", post(access::reachability))
+        .route("/console/systems/{id}/secret", post(access::regenerate))
+        .route("/console/systems/{id}/edit", get(edit::show).post(edit::update))
+        .route("/console/systems/{id}/{step}", get(step::ask).post(step::take))
+}
+
+/// Where a system is.
+pub(crate) fn address(id: impl std::fmt::Display) -> String {
+    format!("/console/systems/{id}")
+}

@@ -1,0 +1,80 @@
+//! Suspend, reactivate, delete, restore, destroy: what cannot be taken back by a click is asked first.
+
+use super::address;
+use crate::{failure::Outcome, form::Form, page, pages::done, session::Guest};
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use bailiwick_app::App;
+use bailiwick_domain::{Error, SystemId};
+use bailiwick_fleet::systems::{self, SystemRecord};
+use bailiwick_policy::{Action, decide};
+use http::StatusCode;
+use serde_json::json;
+
+fn action(word: &str) -> Outcome<Action> {
+    Ok(match word {
+        "suspend" => Action::Suspend,
+        "reactivate" => Action::Reactivate,
+        "delete" => Action::Delete,
+        "restore" => Action::Restore,
+        "destroy" => Action::Destroy,
+        _ => return Err(Error::NotFound(bailiwick_domain::ObjectKind::Page).into()),
+    })
+}
+
+/// `GET /console/systems/{id}/{step}`.
+pub(crate) async fn ask(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, word)): Path<(String, String)>,
+) -> Outcome {
+    let id: Option<SystemId> = id.parse().ok();
+    let found = systems::load_for(&app, &guest.caller, action(&word)?, id).await?;
+    Ok(question(&guest, &found, &word, false))
+}
+
+fn question(guest: &Guest, found: &SystemRecord, word: &str, is_wrong: bool) -> Response {
+    let is_deleted = found.system.deleted.is_set();
+    let may_destroy = decide(&guest.caller, Action::Destroy, &found.target()).is_allowed();
+    let values = json!({
+        "word": word,
+        "name": found.system.name,
+        "organization": found.system.organization.name,
+        "href": address(found.system.id),
+        "back": if is_deleted { "/console/systems?status=deleted".to_owned() } else { address(found.system.id) },
+        "is_wrong": is_wrong,
+        "may_destroy": may_destroy && word == "restore",
+    });
+    let status = if is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    page::render(&guest.look, status, "systems/step.html", values)
+}
+
+/// `POST /console/systems/{id}/{step}`.
+pub(crate) async fn take(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, word)): Path<(String, String)>,
+    form: Form,
+) -> Outcome {
+    let id: Option<SystemId> = id.parse().ok();
+    let (caller, context) = (&guest.caller, &guest.context);
+    let wanted = action(&word)?;
+    if wanted == Action::Destroy {
+        let found = systems::load_for(&app, caller, wanted, id).await?;
+        if form.text("name") != found.system.name {
+            return Ok(question(&guest, &found, &word, true));
+        }
+    }
+    match wanted {
+        Action::Suspend => systems::suspend(&app, caller, context, id).await?,
+        Action::Reactivate => systems::reactivate(&app, caller, context, id).await?,
+        Action::Delete => systems::delete(&app, caller, context, id).await?,
+        Action::Restore => systems::restore(&app, caller, context, id).await?,
+        _ => systems::destroy(&app, caller, context, id).await?,
+    }
+    let is_gone = matches!(wanted, Action::Delete | Action::Destroy);
+    let to = id.filter(|_| !is_gone).map_or_else(|| "/console/systems".to_owned(), address);
+    Ok(done(&to, &word))
+}

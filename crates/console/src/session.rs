@@ -1,0 +1,231 @@
+//! Who has signed in: the cookie, what of an impersonated request is recorded, and what every signed-in page knows.
+
+use crate::{
+    failure::{self, Failure},
+    form::{FORM_TIME, MAX_FORM_BYTES},
+    look::Look,
+    page,
+};
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, Request, State},
+    middleware::Next,
+    response::Response,
+};
+use bailiwick_app::App;
+use bailiwick_domain::{Error, Result};
+use bailiwick_identity::{
+    console::{self, Visit},
+    impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
+};
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::Caller;
+use bailiwick_web::{Cookie, cookie, read, set_cookie};
+use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+/// Name of the session's cookie.
+const SESSION: &str = "bailiwick-console";
+/// Name of the cookie that a browser brings back from the provider.
+const ENTRY: &str = "bailiwick-console-entry";
+/// Longest time for a page.
+const PAGE_TIME: Duration = Duration::from_secs(30);
+/// Forms that work in an impersonation that is over too: those that lead out of it.
+const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
+
+/// What a page knows of its request.
+#[derive(Clone, Debug)]
+pub(crate) struct Guest {
+    /// Whose rights count.
+    pub(crate) caller: Caller,
+    /// What is shown around the page.
+    pub(crate) look: Look,
+    /// The session.
+    pub(crate) visit: Arc<Visit>,
+    /// For use cases that write.
+    pub(crate) context: RequestContext,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Guest {
+    type Rejection = Failure;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Guest, Failure> {
+        let guest = parts.extensions.get::<Guest>().cloned();
+        guest.ok_or_else(|| Error::internal("nobody has signed in; is the page behind the session?").into())
+    }
+}
+
+/// Lets those in who have signed in; sends the others to the provider, and back to this page.
+pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let look = Look::of(&app, &parts.headers, &parts.uri);
+    let guest = match recognise(&app, &parts, look.clone()).await {
+        Ok(Some(guest)) => guest,
+        Ok(None) => return to_sign_in(&parts.method, &parts.uri),
+        Err(error) => return failure::answer(&look, &error),
+    };
+    let is_way_out = WAYS_OUT.contains(&parts.uri.path());
+    let is_renewed = guest.visit.is_renewed;
+    let mut response = match guest.visit.caller() {
+        Err(_) if !is_way_out => over(&guest.look),
+        _ => {
+            parts.extensions.insert(guest.clone());
+            recorded(&app, &guest, Request::from_parts(parts.clone(), body), next).await
+        }
+    };
+    let sets_cookie = response.headers().contains_key(header::SET_COOKIE);
+    if is_renewed
+        && !sets_cookie
+        && let Some(value) = session_cookie(&app, &parts.headers)
+    {
+        set_session(&app, response.headers_mut(), &value);
+    }
+    response
+}
+
+async fn recognise(app: &App, parts: &Parts, look: Look) -> Result<Option<Guest>> {
+    let Some(value) = session_cookie(app, &parts.headers) else { return Ok(None) };
+    let Some(visit) = console::visit(app, &value).await? else { return Ok(None) };
+    let open = console::open(app, &visit).await?;
+    let caller = visit.caller().cloned().unwrap_or_else(|_| visit.own.clone());
+    let context = parts.extensions.get::<RequestContext>().cloned();
+    let context = context.ok_or_else(|| Error::internal("the request has no context"))?;
+    let look = look.signed_in(&caller, open.as_ref());
+    Ok(Some(Guest { caller, look, visit: Arc::new(visit), context }))
+}
+
+/// The impersonation that the request would be made in is over.
+fn over(look: &Look) -> Response {
+    page::render(look, StatusCode::UNAUTHORIZED, "session/message.html", json!({"kind": "acting_over"}))
+}
+
+/// Serves the page; one in an impersonation is recorded before anything is done.
+async fn recorded(app: &App, guest: &Guest, request: Request, next: Next) -> Response {
+    let acting = guest.visit.acting.as_ref().filter(|acting| acting.is_recorded);
+    let Some(acting) = acting else { return serve(guest, request, next).await };
+    let (parts, body) = request.into_parts();
+    let opened = open(app, acting.session, &parts, body).await;
+    let (record, body) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return failure::answer(&guest.look, &error),
+    };
+    let response = serve(guest, Request::from_parts(parts, body), next).await;
+    let status = response.status();
+    let words = status.canonical_reason().unwrap_or("Unknown");
+    record.complete(status.as_u16(), words, None).await;
+    response
+}
+
+async fn open(
+    app: &App,
+    session: bailiwick_domain::ImpersonationId,
+    parts: &Parts,
+    body: Body,
+) -> Result<(OpenEntry, Body)> {
+    let (mut data, mut body) = (None, body);
+    if parts.method == Method::POST {
+        let bytes = read(body, MAX_FORM_BYTES, FORM_TIME).await?;
+        let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        data = Some(of_body(Sent::Whole(&bytes), content_type, false));
+        body = Body::from(bytes);
+    }
+    let path = shown_address(parts.uri.path(), parts.uri.query());
+    let call = Call { session, path: &path, method: parts.method.as_str(), data: data.as_deref() };
+    Ok((impersonation::open(app, call).await?, body))
+}
+
+async fn serve(guest: &Guest, request: Request, next: Next) -> Response {
+    let Ok(mut response) = tokio::time::timeout(PAGE_TIME, next.run(request)).await else {
+        let log = format!("no page within {} s", PAGE_TIME.as_secs());
+        let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };
+        return failure::answer(&guest.look, &error);
+    };
+    match response.extensions_mut().remove::<Failure>() {
+        Some(failure) => failure::answer(&guest.look, &failure.0),
+        None => response,
+    }
+}
+
+/// To the provider; a page that was asked for is kept, a form that was sent is not.
+fn to_sign_in(method: &Method, uri: &Uri) -> Response {
+    let is_page = matches!(*method, Method::GET | Method::HEAD);
+    let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
+    if !is_page || kept(asked) == "/console/" {
+        return page::see_other("/console/sign-in");
+    }
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("page", asked).finish();
+    page::see_other(&format!("/console/sign-in?{query}"))
+}
+
+/// A page that somebody may be led to after signing in: one below `/console/`, else the first one.
+pub(crate) fn kept(page: &str) -> &str {
+    const FIRST: &str = "/console/";
+    let is_plain = page.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    let is_below = page.starts_with(FIRST) && !page.contains("/..") && !page.contains("//");
+    if is_plain && is_below { page } else { FIRST }
+}
+
+fn is_https(app: &App) -> bool {
+    app.settings.public_url.starts_with("https://")
+}
+
+/// The cookie of the session.
+pub(crate) fn session_cookie(app: &App, headers: &HeaderMap) -> Option<String> {
+    cookie(headers, SESSION, is_https(app))
+}
+
+/// Sets it for as long as the session lives without a visit.
+pub(crate) fn set_session(app: &App, headers: &mut HeaderMap, value: &str) {
+    let life = app.settings.tokens.refresh;
+    set_cookie(headers, Cookie { name: SESSION, value, life, is_https: is_https(app) });
+}
+
+/// Makes the browser forget it.
+pub(crate) fn clear_session(app: &App, headers: &mut HeaderMap) {
+    set_cookie(headers, Cookie { name: SESSION, value: "", life: Duration::ZERO, is_https: is_https(app) });
+}
+
+/// The cookie that the browser brings back from the provider.
+pub(crate) fn entry_cookie(app: &App, headers: &HeaderMap) -> Option<String> {
+    cookie(headers, ENTRY, is_https(app))
+}
+
+/// Sets it; none makes the browser forget it.
+pub(crate) fn set_entry(app: &App, headers: &mut HeaderMap, value: Option<&str>) {
+    let life = if value.is_some() { console::ENTRY_LIFE } else { Duration::ZERO };
+    let value = value.unwrap_or_default();
+    set_cookie(headers, Cookie { name: ENTRY, value, life, is_https: is_https(app) });
+}
+
+/// Keeps a preference of a browser for a year.
+pub(crate) fn set_preference(app: &App, headers: &mut HeaderMap, name: &str, value: &str) {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    let life = if value.is_empty() { Duration::ZERO } else { YEAR };
+    set_cookie(headers, Cookie { name, value, life, is_https: is_https(app) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kept;
+
+    #[test]
+    fn only_pages_of_the_console_are_kept() {
+        for page in ["/console/", "/console/systems?search=a%20b&page=2", "/console/systems/x/changes"] {
+            assert_eq!(kept(page), page);
+        }
+        for other in [
+            "",
+            "/",
+            "/console",
+            "/consoles/",
+            "//evil.example/console/",
+            "https://evil.example/console/",
+            "/console//evil.example",
+            "/console/../oidc/session/end",
+            "/console/\\evil.example",
+            "/console/\r\nset-cookie: a=b",
+        ] {
+            assert_eq!(kept(other), "/console/", "{other}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! All texts of the console, in English and Italian: `templates/texts.json`. To add a language: a key beside `en` and
+//! `it` there (a test compares them), and its code in [`Language`].
+
+use bailiwick_web::Language;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+static TEXTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../templates/texts.json")).unwrap_or_default());
+
+/// All texts of a language.
+pub(crate) fn all(language: Language) -> &'static Value {
+    &TEXTS[language.code()]
+}
+
+/// One text; none unless there is one with this key.
+pub(crate) fn find(language: Language, key: &str) -> Option<&'static str> {
+    TEXTS[language.code()][key].as_str()
+}
+
+/// One text, with `{name}` replaced.
+pub(crate) fn with(language: Language, key: &str, name: &str, value: &str) -> String {
+    find(language, key).unwrap_or_default().replace(&format!("{{{name}}}"), value)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
+    use super::*;
+
+    #[test]
+    fn both_languages_say_the_same_things() {
+        let keys = |language: &str| -> Vec<String> {
+            let texts = TEXTS[language].as_object().unwrap();
+            assert!(texts.values().all(|text| text.as_str().is_some_and(|text| !text.is_empty())));
+            texts.keys().cloned().collect()
+        };
+        assert_eq!(keys("en"), keys("it"));
+    }
+
+    #[test]
+    fn the_same_places_are_filled() {
+        let places = |text: &str| {
+            let mut found: Vec<String> =
+                text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0.to_owned())).collect();
+            found.sort();
+            found
+        };
+        for (key, text) in TEXTS["en"].as_object().unwrap() {
+            let other = TEXTS["it"][key].as_str().unwrap();
+            assert_eq!(places(text.as_str().unwrap()), places(other), "{key}");
+        }
+    }
+}

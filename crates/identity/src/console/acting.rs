@@ -1,0 +1,81 @@
+//! Impersonation in the console: going on with one that was started anywhere, and the way back.
+
+use super::{Visit, sign_in};
+use crate::{
+    Identity,
+    auth::{Reason, revoke_chain, unreadable},
+    impersonation::{self, Current, Status},
+};
+use bailiwick_domain::{Error, Result};
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::{Caller, Permission};
+use bailiwick_store::{console_sessions, identities, sessions};
+
+/// The impersonation that a person has open.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// The two people and the time.
+    pub current: Current,
+    /// Whether this browser makes its requests in it.
+    pub is_acting: bool,
+}
+
+/// What the visitor has open; none for whoever may not impersonate anybody.
+///
+/// # Errors
+/// 503 when it cannot be told.
+pub async fn open(service: &Identity, visit: &Visit) -> Result<Option<Open>> {
+    if !visit.own.holds(Permission::ImpersonateUsers) {
+        return Ok(None);
+    }
+    let Some(me) = visit.own.user_id() else { return Ok(None) };
+    let live = impersonation::open_of(service, me).await?;
+    let acting = visit.acting.as_ref().map(|acting| acting.session);
+    Ok(live.map(|current| Open { is_acting: acting == Some(current.session.id), current }))
+}
+
+/// From now on this browser makes its requests in the impersonation that its person has open.
+///
+/// # Errors
+/// 400 without one.
+pub async fn go_on(service: &Identity, visit: &Visit) -> Result<()> {
+    let Status::Own(current, _) = impersonation::status(service, &visit.own).await? else {
+        return Err(Error::bad_request("not currently impersonating a user"));
+    };
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    console_sessions::act_in(&mut tx, &visit.hash, Some(current.session.id)).await.map_err(unreadable)?;
+    tx.commit().await.map_err(unreadable)
+}
+
+/// Ends the impersonation: the person goes on as himself, with a new chain and a new cookie. None: it was over already,
+/// and this browser just goes on as himself.
+///
+/// # Errors
+/// 401 for somebody who may not go on himself; 503 when it cannot be written.
+pub async fn go_back(service: &Identity, visit: &Visit, ctx: &RequestContext) -> Result<Option<String>> {
+    let ended = match &visit.own {
+        Caller::User(_) => impersonation::end_own(service, &visit.own, ctx).await,
+        _ => return Ok(None),
+    };
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let session = match ended {
+        Ok(session) => session,
+        // Somebody else was faster, the consent is gone, or its time is over: nothing is left to end.
+        Err(Error::BadRequest { .. }) => {
+            console_sessions::act_in(&mut tx, &visit.hash, None).await.map_err(unreadable)?;
+            tx.commit().await.map_err(unreadable)?;
+            return Ok(None);
+        }
+        Err(e) => return Err(e),
+    };
+    if let Some(user) = visit.own.user_id() {
+        identities::get_steady(&mut tx, user).await.map_err(unreadable)?;
+    }
+    // The new chain takes the place of the old one.
+    sessions::lock(&mut tx, visit.chain).await.map_err(unreadable)?;
+    revoke_chain(&mut tx, service.now(), visit.chain, Reason::Logout).await.map_err(unreadable)?;
+    console_sessions::remove(&mut tx, &visit.hash).await.map_err(unreadable)?;
+    let cookie = sign_in(service, &mut tx, session.chain).await?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(Some(cookie))
+}

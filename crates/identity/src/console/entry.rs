@@ -1,0 +1,204 @@
+//! The way in: to the provider with a fresh `state`, `nonce` and PKCE verifier, and back with a code that is exchanged
+//! here, on the server.
+//!
+//! What must be remembered between the two travels with the browser, sealed: it says nothing to anybody, and nobody can
+//! make one. Nothing is written until somebody has proved who they are.
+
+use super::sign_in;
+use crate::{
+    Identity,
+    auth::{self, Session, unreadable},
+    callers,
+    oidc::{
+        Refusal,
+        authorize::Parameters,
+        clients,
+        tokens::{self, nonce_of},
+    },
+    relying_party,
+};
+use aws_lc_rs::{constant_time, digest};
+use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_platform::keys::fresh_secret;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use url::form_urlencoded;
+
+/// What [`Entry::cookie`] is sealed for.
+const PURPOSE: &str = "console entry";
+/// How long somebody may take to sign in.
+pub const ENTRY_LIFE: Duration = Duration::from_secs(3600);
+/// Longest cookie that is looked at, in bytes.
+const MAX_COOKIE_BYTES: usize = 4096;
+/// Longest page that is kept, in bytes.
+const MAX_PAGE_BYTES: usize = 1500;
+
+/// The way to the provider.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Where the browser is sent.
+    pub address: String,
+    /// What it brings back, as a cookie.
+    pub cookie: String,
+}
+
+/// Somebody has come back.
+#[derive(Clone, Debug)]
+pub struct Entered {
+    /// The session's cookie.
+    pub cookie: String,
+    /// The page they wanted to see.
+    pub page: String,
+}
+
+/// Why somebody has come back without a session.
+#[derive(Debug)]
+pub enum Refused {
+    /// The browser has not been sent from here, or took too long; trying again helps.
+    Stale,
+    /// The provider does not let them in, or says so of nobody we know.
+    NotAdmitted,
+    /// A fault of ours or the provider's.
+    Fault(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        match error {
+            Error::Unauthenticated { .. } => Refused::NotAdmitted,
+            other => Refused::Fault(other),
+        }
+    }
+}
+
+/// What is remembered of an entry.
+#[derive(Serialize, Deserialize)]
+struct Waiting {
+    state: String,
+    nonce: String,
+    verifier: String,
+    redirect_uri: String,
+    page: String,
+    expires_at: i64,
+}
+
+/// Whether people can sign in to the console: at an external issuer it needs a client of its own there.
+pub fn is_available(service: &Identity) -> bool {
+    service.settings.identity.is_embedded() || service.settings.console.client_id.is_some()
+}
+
+/// Begins an entry. `redirect_uri`: where the browser comes back to; `page`: what it wanted to see.
+///
+/// # Errors
+/// 502, 503 and 504 for an external issuer.
+pub async fn begin(service: &Identity, redirect_uri: &str, page: &str) -> Result<Entry> {
+    let fresh = || fresh_secret(&*service.entropy);
+    let waiting = Waiting {
+        state: fresh(),
+        nonce: fresh(),
+        verifier: fresh(),
+        redirect_uri: redirect_uri.to_owned(),
+        page: if page.len() <= MAX_PAGE_BYTES { page.to_owned() } else { String::new() },
+        expires_at: service.now().plus(ENTRY_LIFE).secs(),
+    };
+    let (endpoint, client_id) = match &service.external {
+        None => (format!("{}/auth", service.settings.provider_issuer()), clients::CONSOLE_ID),
+        Some(external) => {
+            let client = service.settings.console.client_id.as_deref();
+            let client = client.ok_or_else(|| Error::internal("the console has no client"))?;
+            (relying_party::authorization_endpoint(service, external).await, client)
+        }
+    };
+    let challenge = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, waiting.verifier.as_bytes()));
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("response_type", "code")
+        .append_pair("client_id", client_id)
+        .append_pair("redirect_uri", redirect_uri)
+        .append_pair("scope", "openid profile email")
+        .append_pair("state", &waiting.state)
+        .append_pair("nonce", &waiting.nonce)
+        .append_pair("code_challenge", &challenge)
+        .append_pair("code_challenge_method", "S256")
+        .finish();
+    let separator = if endpoint.contains('?') { '&' } else { '?' };
+    let text = serde_json::to_vec(&waiting).map_err(Error::internal)?;
+    let sealed = service.keys.seal(PURPOSE, &text, &*service.entropy)?;
+    Ok(Entry { address: format!("{endpoint}{separator}{query}"), cookie: URL_SAFE_NO_PAD.encode(sealed) })
+}
+
+/// Completes an entry: `cookie` is what [`begin`] gave, `answer` the query that the provider has sent the browser back
+/// with.
+///
+/// # Errors
+/// Why nobody is signed in.
+pub async fn complete(
+    service: &Identity,
+    cookie: Option<&str>,
+    answer: &Parameters,
+) -> Result<Entered, Refused> {
+    let one = |name| answer.one(name).ok().flatten();
+    let waiting = cookie.and_then(|cookie| waiting(service, cookie, service.now())).ok_or(Refused::Stale)?;
+    let is_ours = one("state").is_some_and(|state| is_same(state, &waiting.state));
+    if !is_ours {
+        return Err(Refused::Stale);
+    }
+    let Some(code) = one("code") else { return Err(Refused::NotAdmitted) };
+    let session = match &service.external {
+        None => redeem(service, code, &waiting).await?,
+        Some(external) => {
+            let console = &service.settings.console;
+            let redemption = relying_party::Redemption {
+                client_id: console.client_id.as_deref().ok_or(Refused::NotAdmitted)?,
+                secret: console.client_secret.as_ref().map(|secret| secret.reveal().as_str()),
+                code,
+                redirect_uri: &waiting.redirect_uri,
+                verifier: &waiting.verifier,
+                nonce: &waiting.nonce,
+            };
+            let user =
+                relying_party::redeem(service, external, &redemption).await?.ok_or(Refused::NotAdmitted)?;
+            auth::start(service, user, None).await?
+        }
+    };
+    let mut tx = service.db.begin().await.map_err(unreadable)?;
+    let cookie = sign_in(service, &mut tx, session.chain).await?;
+    tx.commit().await.map_err(unreadable)?;
+    Ok(Entered { cookie, page: waiting.page })
+}
+
+fn waiting(service: &Identity, cookie: &str, now: Ts) -> Option<Waiting> {
+    if cookie.len() > MAX_COOKIE_BYTES {
+        return None;
+    }
+    let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
+    let text = service.keys.open(PURPOSE, &sealed).ok()?;
+    let waiting: Waiting = serde_json::from_slice(&text).ok()?;
+    (waiting.expires_at > now.secs()).then_some(waiting)
+}
+
+fn is_same(given: &str, expected: &str) -> bool {
+    constant_time::verify_slices_are_equal(given.as_bytes(), expected.as_bytes()).is_ok()
+}
+
+/// The code of the embedded provider, exchanged without leaving the process.
+async fn redeem(service: &Identity, code: &str, waiting: &Waiting) -> Result<Session, Refused> {
+    let form = form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant_type", "authorization_code")
+        .append_pair("code", code)
+        .append_pair("redirect_uri", &waiting.redirect_uri)
+        .append_pair("code_verifier", &waiting.verifier)
+        .finish();
+    let client = clients::find(&service.settings, clients::CONSOLE_ID).ok_or(Refused::NotAdmitted)?;
+    let parameters = Parameters::parse(form.as_bytes());
+    let tokens = match tokens::token(service, &client, &parameters).await {
+        Ok(tokens) => tokens,
+        Err(Refusal::Protocol(_)) => return Err(Refused::Stale),
+        Err(Refusal::Fault(error)) => return Err(Refused::Fault(error)),
+    };
+    let nonce = tokens.id_token.as_deref().and_then(nonce_of);
+    if !nonce.is_some_and(|nonce| is_same(&nonce, &waiting.nonce)) {
+        return Err(Refused::Stale);
+    }
+    Ok(callers::exchange(service, &tokens.access_token).await?)
+}

@@ -1,0 +1,94 @@
+//! Whose a request of the console is, read anew for each.
+
+use super::digest_of;
+use crate::{
+    Identity,
+    auth::{RefreshTurn, refuse_disabled, unreadable},
+    impersonation,
+};
+use bailiwick_domain::{ChainId, ImpersonationId, LoginId, Result};
+use bailiwick_policy::Caller;
+use bailiwick_store::console_sessions::{self, ConsoleSession};
+
+/// A request of a signed-in browser.
+#[derive(Debug)]
+pub struct Visit {
+    /// Whoever has signed in.
+    pub own: Caller,
+    /// The impersonation that the request is made in.
+    pub acting: Option<Acting>,
+    /// Whether the session lives longer from now on, and its cookie should too.
+    pub is_renewed: bool,
+    pub(super) chain: ChainId,
+    pub(super) login: Option<LoginId>,
+    pub(super) hash: Vec<u8>,
+}
+
+/// What a request in an impersonation is.
+#[derive(Clone, Debug)]
+pub struct Acting {
+    /// The impersonation.
+    pub session: ImpersonationId,
+    /// Whom it acts as, or why as nobody.
+    pub caller: Result<Caller>,
+    /// Whether the request is recorded.
+    pub is_recorded: bool,
+}
+
+impl Visit {
+    /// Whose rights the request has.
+    ///
+    /// # Errors
+    /// 401 in an impersonation that is over.
+    pub fn caller(&self) -> Result<&Caller> {
+        match &self.acting {
+            Some(acting) => acting.caller.as_ref().map_err(Clone::clone),
+            None => Ok(&self.own),
+        }
+    }
+}
+
+/// The visit behind a cookie; none when nobody is signed in with it.
+///
+/// # Errors
+/// 503 when it cannot be told.
+pub async fn visit(service: &Identity, cookie: &str) -> Result<Option<Visit>> {
+    let Some(hash) = digest_of(cookie) else { return Ok(None) };
+    let found = console_sessions::get(&service.db, &hash, service.now()).await.map_err(unreadable)?;
+    let Some(session) = found else { return Ok(None) };
+    let is_renewed = renew(service, &session).await?;
+    let Some(bearer) = service.bearers().of(session.chain).await? else { return Ok(None) };
+    if bearer.revoked.is_some() || refuse_disabled(bearer.standing).is_err() {
+        return Ok(None);
+    }
+    let own = Caller::user(bearer.identity.clone(), Some(session.chain));
+    let acting = match session.impersonation {
+        Some(id) => Some(acting(service, &own, id).await?),
+        None => None,
+    };
+    Ok(Some(Visit { own, acting, is_renewed, chain: session.chain, login: session.login, hash }))
+}
+
+/// Takes the chain's next turn when an access token would be over by now: the session lives as long as that of any
+/// other client.
+async fn renew(service: &Identity, session: &ConsoleSession) -> Result<bool> {
+    let now = service.now();
+    if now < session.refresh_issued_at.plus(service.settings.tokens.access) {
+        return Ok(false);
+    }
+    let turn = RefreshTurn {
+        chain: session.chain,
+        user: session.user,
+        presented: session.refresh_id,
+        next: service.fresh(),
+        at: now,
+    };
+    // Not the plain case: another request of this browser has taken the turn, or the chain is over. Either is seen when
+    // the chain is read.
+    Ok(service.refreshes().of(turn).await?.is_some())
+}
+
+async fn acting(service: &Identity, own: &Caller, id: ImpersonationId) -> Result<Acting> {
+    let judged = impersonation::judged(service, own.user_id(), id).await?;
+    Ok(Acting { session: id, caller: judged.caller, is_recorded: judged.is_recorded })
+}

@@ -1,0 +1,87 @@
+//! An authorization code of the issuer that was sent to the console, and whose it is: the ID token that comes with it
+//! says so (OpenID Connect Core §3.1.3).
+
+use super::{
+    RelyingParty, Seen, account_links, address_said, is_in_time,
+    issuer_cache::Freshness,
+    jwt::{self, Claims, Shape, Signed},
+};
+use crate::{Identity, upstream};
+use bailiwick_domain::{Result, UserId};
+use bailiwick_outbound::issuer::{Code, IssuerAnswer, IssuerError, Redeemed};
+use serde_json::Value;
+
+/// A code and what it was asked for with.
+#[derive(Clone, Copy)]
+pub(crate) struct Redemption<'a> {
+    pub(crate) client_id: &'a str,
+    pub(crate) secret: Option<&'a str>,
+    pub(crate) code: &'a str,
+    pub(crate) redirect_uri: &'a str,
+    pub(crate) verifier: &'a str,
+    pub(crate) nonce: &'a str,
+}
+
+/// The user who has signed in; none when the code is not good, or nobody we know is meant.
+///
+/// # Errors
+/// 502, 503 and 504 for the issuer; 401 for a suspended user who comes for the first time.
+pub(crate) async fn redeem(
+    service: &Identity,
+    external: &RelyingParty,
+    redemption: &Redemption<'_>,
+) -> Result<Option<UserId>> {
+    let judged = async {
+        let description = external.memory.description(service).await.map_err(upstream)?;
+        let Some(endpoint) = &description.token_endpoint else {
+            return Err(upstream(IssuerError::Unreachable("it names no token endpoint".to_owned())));
+        };
+        let Redemption { client_id, secret, code, redirect_uri, verifier, .. } = *redemption;
+        let code = Code { client_id, secret, code, redirect_uri, verifier };
+        let told = external.client.redeem(&description, endpoint, code).await.map_err(upstream)?;
+        let IssuerAnswer::Good(Redeemed { access_token, id_token }) = told else { return Ok(None) };
+        let Some(id_token) = id_token else { return Ok(None) };
+        let Some(seen) = verified(service, external, &id_token, redemption).await? else { return Ok(None) };
+        account_links::find(service, external, &access_token, &seen).await
+    };
+    let patience = external.settings.patience;
+    tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
+}
+
+/// What an ID token says, if it is the issuer's, for the console, of now, and the answer to this very request.
+async fn verified(
+    service: &Identity,
+    external: &RelyingParty,
+    token: &str,
+    asked: &Redemption<'_>,
+) -> Result<Option<Seen>> {
+    let Shape::Jwt(jwt) = jwt::read(token) else { return Ok(None) };
+    let mut known = external.memory.keys(service, Freshness::Keys).await.map_err(upstream)?;
+    let mut signed = known.keys.judge(&jwt);
+    if signed == Signed::UnknownKey {
+        known = external.memory.keys(service, Freshness::OtherThan(&known.keys)).await.map_err(upstream)?;
+        signed = known.keys.judge(&jwt);
+    }
+    let claims = jwt.claims;
+    let is_good = signed == Signed::Good
+        && claims.iss.as_ref() == Some(&known.description.issuer)
+        && is_for(&claims, asked.client_id)
+        && claims.exp.is_some()
+        && is_in_time(service.now(), claims.exp, claims.nbf)
+        && claims.nonce.as_deref() == Some(asked.nonce);
+    Ok(claims.sub.filter(|_| is_good).filter(|subject| super::is_subject(subject)).map(|subject| Seen {
+        subject,
+        client_id: Some(asked.client_id.to_owned()),
+        email: address_said(claims.email, claims.email_verified.as_ref()),
+    }))
+}
+
+/// Whether the client is among those it was made for, and the one it was issued to.
+fn is_for(claims: &Claims, client: &str) -> bool {
+    let is_named = match &claims.aud {
+        Some(Value::Array(all)) => all.iter().any(|one| one.as_str() == Some(client)),
+        Some(one) => one.as_str() == Some(client),
+        None => false,
+    };
+    is_named && claims.azp.as_deref().is_none_or(|azp| azp == client)
+}

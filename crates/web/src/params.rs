@@ -1,0 +1,62 @@
+//! The query of a request.
+
+use axum::extract::FromRequestParts;
+use bailiwick_domain::PageRequest;
+use http::request::Parts;
+use std::convert::Infallible;
+
+/// The query as repeated keys (spec: conventions#lists).
+#[derive(Clone, Debug, Default)]
+pub struct Params(Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Params, Infallible> {
+        Ok(Params::parse(parts.uri.query().unwrap_or_default()))
+    }
+}
+
+impl Params {
+    /// From the raw query.
+    pub fn parse(query: &str) -> Params {
+        Params(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+    }
+
+    /// The first value of a key.
+    pub fn one(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// The direction of a list that begins with the latest or largest: descending unless the query says otherwise. An
+    /// empty `sort_by` asks for the default order and ignores the direction (spec: conventions#lists).
+    pub fn falling(&self) -> &'static str {
+        let is_usual = self.one("sort_by") == Some("");
+        if !is_usual && self.one("sort_direction") == Some("asc") { "asc" } else { "desc" }
+    }
+
+    /// The first value of a key that is not blank.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.one(key).filter(|v| !v.trim().is_empty())
+    }
+
+    /// All values of a key, as sent.
+    pub fn many(&self, key: &str) -> Vec<String> {
+        self.0.iter().filter(|(k, _)| k == key).map(|(_, v)| v.clone()).collect()
+    }
+
+    /// Whether the key has exactly the value `true`.
+    pub fn is_true(&self, key: &str) -> bool {
+        self.one(key) == Some("true")
+    }
+
+    /// `page` and `page_size`.
+    pub fn page(&self, default_size: u64) -> PageRequest {
+        PageRequest::parse(self.one("page"), self.one("page_size"), default_size)
+    }
+}
+
+/// A repeated key: absent = no filter; malformed values match nothing, so they may leave an empty one.
+pub fn values<T>(params: &Params, key: &str, parse: impl Fn(String) -> Option<T>) -> Option<Vec<T>> {
+    let sent = params.many(key);
+    (!sent.is_empty()).then(|| sent.into_iter().filter_map(parse).collect())
+}

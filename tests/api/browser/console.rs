@@ -1,0 +1,141 @@
+//! The console in chromium: from the sign-in through its pages, on screens of three widths, light and dark, in both
+//! languages. No page scrolls sideways, and axe-core finds nothing.
+
+use crate::{Kind, Stage};
+use bailiwick_fleet::inventory;
+use bailiwick_testkit::{
+    Engine, Test,
+    engine::OWNER_PASSWORD,
+    parts::{
+        identity_provider::package,
+        recorder::{Answer, Recorder},
+    },
+    seed::Seeded,
+};
+use fantoccini::Locator;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Two branches, systems in several states, one with documents, changes, applications and an alert.
+async fn fill(t: &Test) -> Seeded {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    for number in 0..24 {
+        let name = format!("Machine {number:02} with a name that goes on and on until it is cut somewhere");
+        let body = json!({"name": name, "organization_id": tree.reseller});
+        t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201);
+    }
+    t.suspend_system(t.system(tree.other_customer).await.id).await;
+    let system = t.system(tree.customer).await;
+    t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
+    let sample = include_str!("../../../crates/inventory/tests/data/inventory-ns8.json");
+    let mut document: Value = serde_json::from_str(sample).unwrap();
+    for (version, subscription) in [("3.19.2", "enterprise"), ("4.0.0", "community")] {
+        document["facts"]["nodes"]["1"]["version"] = json!(version);
+        document["facts"]["cluster"]["subscription"] = json!(subscription);
+        let sent = t.post("/api/systems/inventory").basic(&system.key, &system.secret).json(document.clone());
+        assert!(sent.send().await.status.is_success());
+        inventory::run_until_idle(&t.app).await.unwrap();
+        t.advance(Duration::from_secs(60));
+    }
+    let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"},
+        "annotations": {"summary": "The disk of node 1 is 96 % full"}}]);
+    let path = "/api/services/mimir/alertmanager/api/v2/alerts";
+    t.post(path).basic(&system.key, &system.secret).json(alert).send().await.expect(200);
+    system
+}
+
+async fn stage(kind: Kind) -> (Stage, Seeded) {
+    let site = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let (test, service) = Test::on_port(Engine::Sqlite, |_| {}).await;
+    let system = fill(&test).await;
+    (Stage::of(test, service, site, kind).await, system)
+}
+
+/// Checks the page that is shown, and keeps a picture of it.
+async fn look(stage: &Stage, picture: &str) {
+    let widths = stage.browser.execute("return [innerWidth, document.documentElement.scrollWidth]", vec![]);
+    let widths = widths.await.unwrap();
+    assert!(widths[0].as_i64() >= widths[1].as_i64(), "{picture} scrolls sideways: {widths}");
+    let axe = std::fs::read_to_string(package("axe-core").unwrap().join("axe.min.js")).unwrap();
+    stage.browser.execute(&axe, vec![]).await.unwrap();
+    let run = "const done = arguments[0]; axe.run().then(r => done(r.violations.map(v => \
+               [v.id, v.help, v.nodes.map(n => [n.html, n.failureSummary])])))";
+    let found = stage.browser.execute_async(run, vec![]).await.unwrap();
+    stage.picture(picture).await;
+    assert_eq!(found, json!([]), "{picture}");
+}
+
+async fn walk(kind: Kind, name: &str) {
+    let (stage, system) = stage(kind).await;
+    let url = |path: &str| format!("{}{path}", stage.service.url);
+    stage.browser.goto(&url("/console/systems?search=System")).await.unwrap();
+    stage.type_into("name", "owner@example.org").await;
+    stage.type_into("password", OWNER_PASSWORD).await;
+    stage.press().await;
+    // The page that was asked for.
+    stage.text_of(".list").await;
+    assert!(stage.browser.current_url().await.unwrap().as_str().ends_with("/console/systems?search=System"));
+    look(&stage, &format!("console-found-{name}")).await;
+
+    stage.browser.find(Locator::Css("nav a[href='/console/']")).await.unwrap().click().await.unwrap();
+    stage.text_of(".counters").await;
+    look(&stage, &format!("console-home-{name}")).await;
+    stage.browser.find(Locator::Css("nav a[href='/console/systems']")).await.unwrap().click().await.unwrap();
+    stage.text_of(".list").await;
+    look(&stage, &format!("console-systems-{name}")).await;
+    let here = format!("/console/systems/{}", system.id);
+    for tab in ["", "/changes", "/applications", "/alerts", "/access", "/edit", "/destroy"] {
+        stage.browser.goto(&url(&format!("{here}{tab}"))).await.unwrap();
+        look(&stage, &format!("console-system{}-{name}", tab.replace('/', "-"))).await;
+    }
+    stage.browser.goto(&url(&format!("{here}/changes"))).await.unwrap();
+    stage.browser.find(Locator::Css("a[href*='/documents/']")).await.unwrap().click().await.unwrap();
+    stage.text_of("div.document").await;
+    look(&stage, &format!("console-document-{name}")).await;
+    for page in ["/console/systems/new", "/console/systems?search=nowhere", "/console/nothing"] {
+        stage.browser.goto(&url(page)).await.unwrap();
+        let word = page.rsplit('/').next().unwrap_or_default().replace(['?', '='], "-");
+        look(&stage, &format!("console-{word}-{name}")).await;
+    }
+    stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
+    look(&stage, &format!("console-menu-{name}")).await;
+    stage.press_on("form[action='/console/sign-out'] button").await;
+    stage.text_of("h1").await;
+    look(&stage, &format!("console-signed-out-{name}")).await;
+    stage.browser.goto(&url(&here)).await.unwrap();
+    assert!(stage.browser.current_url().await.unwrap().path().starts_with("/oidc/sign-in/"));
+    stage.browser.clone().close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_console_on_a_desk() {
+    walk(Kind::default(), "1280-light").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_console_on_a_tablet_in_italian_and_dark() {
+    walk(Kind { is_italian: true, is_dark: true, width: Some(768), ..Kind::default() }, "768-dark-it").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_console_on_a_phone_in_the_dark() {
+    walk(Kind { is_dark: true, width: Some(360), ..Kind::default() }, "360-dark").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_console_on_a_narrow_screen_in_italian_without_javascript() {
+    let kind = Kind { is_italian: true, without_javascript: true, is_narrow: true, ..Kind::default() };
+    let (stage, system) = stage(kind).await;
+    stage.browser.goto(&format!("{}/console/systems/{}/edit", stage.service.url, system.id)).await.unwrap();
+    stage.type_into("name", "owner@example.org").await;
+    stage.type_into("password", OWNER_PASSWORD).await;
+    stage.press().await;
+    stage.text_of("form.form").await;
+    stage.type_into("name", "Nuovo nome").await;
+    stage.press_on("form.form .main").await;
+    assert_eq!(stage.text_of("h1").await, "Nuovo nome");
+    assert_eq!(stage.text_of(".note").await, "Salvato.");
+    stage.picture("console-saved-narrow-it").await;
+    stage.browser.clone().close().await.unwrap();
+}

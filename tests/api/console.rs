@@ -1,0 +1,55 @@
+//! The console by HTTP, as a browser without scripts uses it.
+
+mod acting;
+mod rights;
+mod session;
+mod systems;
+
+use axum::http::Method;
+use bailiwick_identity::auth;
+use bailiwick_platform::keys::token_digest;
+use bailiwick_store::console_sessions;
+use bailiwick_testkit::{Call, Persona, Reply, Test};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub const ORIGIN: &str = "http://127.0.0.1:8080";
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A browser that has signed in as somebody.
+pub struct Browser<'t> {
+    t: &'t Test,
+    pub cookie: String,
+}
+
+impl<'t> Browser<'t> {
+    /// Signs a persona in; without a password there is no other way.
+    pub async fn of(t: &'t Test, persona: &Persona) -> Browser<'t> {
+        let session = auth::issue_token(&t.app, persona.id).await.unwrap();
+        let cookie = format!("{:043}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut tx = t.app.db.begin().await.unwrap();
+        let hash = token_digest(&cookie);
+        console_sessions::insert(&mut tx, &hash, session.chain, t.app.now()).await.unwrap();
+        tx.commit().await.unwrap();
+        Browser { t, cookie }
+    }
+
+    pub fn call(&self, method: Method, path: &str) -> Call {
+        self.t.call(method, path).header("cookie", &format!("bailiwick-console={}", self.cookie))
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.call(Method::GET, path).send().await
+    }
+
+    /// Sends a form of one of our pages.
+    pub async fn post(&self, path: &str, form: &[(&str, &str)]) -> Reply {
+        self.call(Method::POST, path).header("origin", ORIGIN).form(form).send().await
+    }
+}
+
+/// The value of a cookie that an answer sets.
+pub fn set_cookie(reply: &Reply, name: &str) -> Option<String> {
+    let lines = reply.headers.get_all("set-cookie").iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.filter_map(|line| line.split(';').next()?.split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+}

@@ -1,0 +1,161 @@
+//! Everything that is done with systems, with links and forms alone.
+
+use super::Browser;
+use bailiwick_testkit::api_test;
+use serde_json::json;
+
+fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
+    page.split(start).nth(1).unwrap_or_else(|| panic!("no {start} in {page}")).split(end).next().unwrap()
+}
+
+api_test!(a_system_is_made_registered_edited_suspended_deleted_and_destroyed, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let browser = Browser::of(&t, &owner).await;
+    assert!(browser.get("/console/").await.expect(200).text().contains("Welcome"));
+    let form = browser.get("/console/systems/new").await.expect(200).text();
+    assert!(form.contains(&tree.customer.to_string()));
+
+    let organization = tree.customer.to_string();
+    let wrong =
+        browser.post("/console/systems/new", &[("organization_id", &organization), ("name", " ")]).await;
+    let wrong = wrong.expect(422).text();
+    assert!(
+        wrong.contains("aria-describedby=\"name-wrong\"") && wrong.contains("id=\"name-wrong\""),
+        "{wrong}"
+    );
+    let fields = [
+        ("organization_id", organization.as_str()),
+        ("name", "Bar & <Grill>"),
+        ("notes", "one\r\ntwo"),
+        ("data_key", "site"),
+        ("data_value", "Milano"),
+        ("data_key", ""),
+        ("data_value", "lost"),
+    ];
+    let made = browser.post("/console/systems/new", &fields).await.expect(200).text();
+    assert!(made.contains("Bar &amp; &lt;Grill&gt;"));
+    let secret = between(&made, "data-copy=\"", "\"").to_owned();
+    let address = between(&made, "class=\"button main\" href=\"", "\"").to_owned();
+    assert!(secret.starts_with("my_") && made.contains("/api/systems/register"), "{made}");
+
+    let page = browser.get(&address).await.expect(200).text();
+    assert!(page.contains("never heard of") && page.contains("Milano") && !page.contains(&secret));
+    let access = browser.get(&format!("{address}/access")).await.expect(200).text();
+    assert!(access.contains("shown once the system is registered") && !access.contains(&secret));
+    t.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
+    let access = browser.get(&format!("{address}/access")).await.expect(200).text();
+    let key = between(&access, "data-copy=\"", "\"").to_owned();
+    t.post("/api/systems/heartbeat").basic(&key, &secret).send().await.expect(200);
+    assert!(browser.get(&address).await.expect(200).text().contains("just now"));
+
+    let refused = browser.post(&format!("{address}/secret"), &[]).await.expect(409).text();
+    assert!(refused.contains("system is already registered"));
+    let renewed = browser.post(&format!("{address}/secret"), &[("force", "true")]).await.expect(200).text();
+    assert_ne!(between(&renewed, "data-copy=\"", "\""), secret);
+
+    let form = browser.get(&format!("{address}/edit")).await.expect(200).text();
+    assert!(form.contains("one\ntwo") && form.contains("value=\"Milano\""));
+    browser.post(&format!("{address}/edit"), &[("name", "")]).await.expect(422);
+    let saved =
+        browser.post(&format!("{address}/edit"), &[("name", "Renamed"), ("notes", "")]).await.expect(303);
+    assert_eq!(saved.header("location"), Some(format!("{address}?done=saved").as_str()));
+    let page = browser.get(&format!("{address}?done=saved")).await.expect(200).text();
+    assert!(page.contains("Renamed") && page.contains("Saved.") && !page.contains("Milano"));
+
+    browser.post(&format!("{address}/suspend"), &[]).await.expect(303);
+    let page = browser.get(&address).await.expect(200).text();
+    assert!(page.contains("Set on the system itself") && page.contains("/reactivate"), "{page}");
+    assert!(
+        browser
+            .post(&format!("{address}/suspend"), &[])
+            .await
+            .expect(400)
+            .text()
+            .contains("already suspended")
+    );
+    browser.post(&format!("{address}/reactivate"), &[]).await.expect(303);
+    assert!(browser.get(&format!("{address}/delete")).await.expect(200).text().contains("Delete Renamed?"));
+    browser.post(&format!("{address}/delete"), &[]).await.expect(303);
+    browser.get(&address).await.expect(404);
+    let deleted = browser.get("/console/systems?status=deleted").await.expect(200).text();
+    assert!(deleted.contains(&format!("{address}/restore")));
+    browser.post(&format!("{address}/restore"), &[]).await.expect(303);
+    browser.get(&address).await.expect(200);
+    let wrong = browser.post(&format!("{address}/destroy"), &[("name", "renamed")]).await.expect(422).text();
+    assert!(wrong.contains("This is not its name."));
+    browser.post(&format!("{address}/destroy"), &[("name", "Renamed")]).await.expect(303);
+    browser.get(&address).await.expect(404);
+});
+
+api_test!(the_list_keeps_filters_order_and_page_in_its_address, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    for number in 0..23 {
+        let body = json!({"name": format!("Machine {number:02}"), "organization_id": tree.customer});
+        t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201);
+    }
+    t.suspend_system(t.system(tree.other_customer).await.id).await;
+    let browser = Browser::of(&t, &owner).await;
+    let page = browser.get("/console/systems?sort_by=name").await.expect(200).text();
+    assert!(page.contains("aria-sort=\"ascending\"") && page.contains("sort_direction=desc"));
+    assert!(page.contains("Machine 00") && !page.contains("Machine 22"), "20 rows");
+    assert!(page.contains("href=\"/console/systems?sort_by=name&amp;page=2\""), "{page}");
+    let second = browser.get("/console/systems?sort_by=name&page=2").await.expect(200).text();
+    assert!(second.contains("Machine 22") && second.contains("21–24 of"));
+    let all = browser.get("/console/systems?page_size=50").await.expect(200).text();
+    assert!(all.contains("Machine 00") && all.contains("Machine 22"));
+    let found =
+        browser.get("/console/systems?search=machine+07&status=&status=unknown").await.expect(200).text();
+    assert!(found.contains("Machine 07") && !found.contains("Machine 08"));
+    let suspended = browser.get("/console/systems?status=suspended").await.expect(200).text();
+    assert!(!suspended.contains("Machine") && suspended.contains("Remove the filter"));
+    let none = browser.get("/console/systems?search=nowhere").await.expect(200).text();
+    assert!(none.contains("No system matches"));
+    let file = browser.get("/console/systems/export?format=csv&search=machine").await.expect(200);
+    assert!(file.header("content-type").unwrap().starts_with("text/csv"));
+    assert_eq!(file.text().lines().count(), 24);
+});
+
+api_test!(documents_and_their_changes_are_shown_side_by_side, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let system = t.system(tree.customer).await;
+    let browser = Browser::of(&t, &owner).await;
+    let address = format!("/console/systems/{}", system.id);
+    for tab in ["changes", "applications", "alerts"] {
+        let page = browser.get(&format!("{address}/{tab}")).await.expect(200).text();
+        assert!(page.contains("class=\"empty\""), "{tab}");
+    }
+    let sample = include_str!("../../../crates/inventory/tests/data/inventory-ns8.json");
+    let mut document: serde_json::Value = serde_json::from_str(sample).unwrap();
+    for version in ["3.19.2", "<b>4.0.0</b>"] {
+        document["facts"]["nodes"]["1"]["version"] = json!(version);
+        let body = document.clone();
+        t.post("/api/systems/inventory").basic(&system.key, &system.secret).json(body).send().await;
+        bailiwick_fleet::inventory::run_until_idle(&t.app).await.unwrap();
+        t.advance(std::time::Duration::from_secs(60));
+    }
+    let page = browser.get(&address).await.expect(200).text();
+    assert!(
+        page.contains("Acme Demo cluster")
+            && page.contains("ns1.acme-demo.example")
+            && page.contains("mail1"),
+        "{page}"
+    );
+    let changes = browser.get(&format!("{address}/changes")).await.expect(200).text();
+    assert!(
+        changes.contains("<pre>3.19.2</pre>") && changes.contains("<pre>&lt;b&gt;4.0.0&lt;/b&gt;</pre>"),
+        "{changes}"
+    );
+    let raw = between(&changes, "/documents/", "\"").to_owned();
+    let none = browser.get(&format!("{address}/changes?category=hardware")).await.expect(200).text();
+    assert!(none.contains("No change matches"));
+    let document = browser.get(&format!("{address}/documents/{raw}")).await.expect(200).text();
+    assert!(document.contains("<span class=\"key\">facts</span>") && !document.contains("<b>4.0.0"));
+    browser.get(&format!("{address}/documents/999999")).await.expect(404);
+    let applications = browser.get(&format!("{address}/applications")).await.expect(200).text();
+    assert!(applications.contains("nextcloud"), "{applications}");
+    let home = browser.get("/console/").await.expect(200).text();
+    assert!(home.contains("Needs attention"), "{home}");
+});
