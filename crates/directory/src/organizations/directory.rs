@@ -91,5 +91,5 @@ pub async fn name_within(service: &Directory, caller: &Caller, id: OrgId) -> Res
     if in_hierarchy(caller, place.as_ref()).is_err() {
         return Ok(None);
     }
-    Ok(organizations::get(&service.db, id).await?.map(|found| found.name))
+    Ok(organizations::get(&service.db, id).await?.map(|found| found.details.name))
 }
