@@ -129,8 +129,7 @@ api_test!(the_history_newest_first, |t| async move {
     let mut without = records.clone();
     without.iter_mut().for_each(|record| drop(record.as_object_mut().unwrap().remove("data")));
     assert_eq!(meta["records"], json!(without));
-    // Dates act on the record's timestamp; an end without a fraction includes its second, and a value that is no date
-    // is ignored.
+    // Dates act on the record's timestamp; an end without a fraction includes its second; other values are ignored.
     let second = times[1].rfc3339(0);
     for (query, expected) in [
         (format!("?from_date={second}"), vec![numbers[0], numbers[1]]),
