@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const ORIGIN: &str = "http://127.0.0.1:8080";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A browser that has signed in as somebody.
+/// A browser with a session.
 pub struct Browser<'t> {
     t: &'t Test,
     pub cookie: String,

@@ -1,4 +1,4 @@
-//! Pictures of numbers over time: SVG made here, with a table behind each for whoever cannot see it.
+//! Pictures of numbers over time: SVG made here, with a table behind each for people who cannot see it.
 
 use serde::Serialize;
 use std::fmt::Write;

@@ -29,8 +29,8 @@ impl IntoResponse for Failure {
     }
 }
 
-/// The page of an error. It says nothing of the address that was asked for: what belongs to somebody else and what
-/// never was are the same page, byte by byte.
+/// The page of an error. It says nothing of the requested address: a foreign object and a missing one give the same
+/// page, byte by byte.
 pub(crate) fn answer(look: &Look, error: &Error) -> Response {
     log(error);
     let (status, text) = status_and_text(error, None);

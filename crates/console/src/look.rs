@@ -53,7 +53,7 @@ struct Band {
 }
 
 impl Look {
-    /// Of a request, before anybody is known.
+    /// Of a request before the sign-in.
     pub(crate) fn of(app: &App, headers: &HeaderMap, uri: &Uri) -> Look {
         let is_https = app.settings.public_url.starts_with("https://");
         let kept = |name| cookie(headers, name, is_https).unwrap_or_default();
@@ -70,7 +70,7 @@ impl Look {
         }
     }
 
-    /// The same for somebody who has signed in.
+    /// Of a request of a signed-in person.
     pub(crate) fn signed_in(mut self, caller: &Caller, open: Option<&Open>) -> Look {
         self.person = caller.identity().map(|identity| Person {
             name: identity.name.clone(),

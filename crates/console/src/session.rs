@@ -157,7 +157,7 @@ fn to_sign_in(method: &Method, uri: &Uri) -> Response {
     page::see_other(&format!("/console/sign-in?{query}"))
 }
 
-/// A page that somebody may be led to after signing in: one below `/console/`, else the first one.
+/// The page that a browser opens after the sign-in: the given one below `/console/`, else Home.
 pub(crate) fn kept(page: &str) -> &str {
     const FIRST: &str = "/console/";
     let is_plain = page.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');

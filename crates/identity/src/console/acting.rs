@@ -20,7 +20,7 @@ pub struct Open {
     pub is_acting: bool,
 }
 
-/// What the visitor has open; none for whoever may not impersonate anybody.
+/// The open impersonation of the visitor; none for visitors who may not impersonate.
 ///
 /// # Errors
 /// 503 when it cannot be told.
@@ -47,11 +47,11 @@ pub async fn go_on(service: &Identity, visit: &Visit) -> Result<()> {
     tx.commit().await.map_err(unreadable)
 }
 
-/// Ends the impersonation: the person goes on as himself, with a new chain and a new cookie. None: it was over already,
-/// and this browser just goes on as himself.
+/// Ends the impersonation: the person goes on as themselves, with a new chain and a new cookie. None: it was over
+/// already, and this browser goes on with the session it has.
 ///
 /// # Errors
-/// 401 for somebody who may not go on himself; 503 when it cannot be written.
+/// 401 for a person who may not go on as themselves; 503 when it cannot be written.
 pub async fn go_back(service: &Identity, visit: &Visit, ctx: &RequestContext) -> Result<Option<String>> {
     let ended = match &visit.own {
         Caller::User(_) => impersonation::end_own(service, &visit.own, ctx).await,

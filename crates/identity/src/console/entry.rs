@@ -1,8 +1,8 @@
 //! The way in: to the provider with a fresh `state`, `nonce` and PKCE verifier, and back with a code that is exchanged
 //! here, on the server.
 //!
-//! What must be remembered between the two travels with the browser, sealed: it says nothing to anybody, and nobody can
-//! make one. Nothing is written until somebody has proved who they are.
+//! The state between the two travels with the browser, sealed: the browser can neither read nor make one. Nothing is
+//! written before the person has signed in.
 
 use super::sign_in;
 use crate::{
@@ -27,7 +27,7 @@ use url::form_urlencoded;
 
 /// What [`Entry::cookie`] is sealed for.
 const PURPOSE: &str = "console entry";
-/// How long somebody may take to sign in.
+/// How long a sign-in may take.
 pub const ENTRY_LIFE: Duration = Duration::from_secs(3600);
 /// Longest cookie that is looked at, in bytes.
 const MAX_COOKIE_BYTES: usize = 4096;
@@ -52,12 +52,12 @@ pub struct Entered {
     pub page: String,
 }
 
-/// Why somebody has come back without a session.
+/// Why a browser came back without a session.
 #[derive(Debug)]
 pub enum Refused {
     /// The browser has not been sent from here, or took too long; trying again helps.
     Stale,
-    /// The provider does not let them in, or says so of nobody we know.
+    /// The provider refuses the person, or names an account without a user here.
     NotAdmitted,
     /// A fault of ours or the provider's.
     Fault(Error),
@@ -131,7 +131,7 @@ pub async fn begin(service: &Identity, redirect_uri: &str, page: &str) -> Result
 /// with.
 ///
 /// # Errors
-/// Why nobody is signed in.
+/// Why there is no session.
 pub async fn complete(
     service: &Identity,
     cookie: Option<&str>,

@@ -29,7 +29,7 @@ pub struct Visit {
 pub struct Acting {
     /// The impersonation.
     pub session: ImpersonationId,
-    /// Whom it acts as, or why as nobody.
+    /// The impersonated user, or why there is none.
     pub caller: Result<Caller>,
     /// Whether the request is recorded.
     pub is_recorded: bool,
@@ -48,7 +48,7 @@ impl Visit {
     }
 }
 
-/// The visit behind a cookie; none when nobody is signed in with it.
+/// The visit behind a cookie; none when the cookie names no session.
 ///
 /// # Errors
 /// 503 when it cannot be told.
