@@ -2,7 +2,7 @@
 //!
 //! It is thin: a page calls the use cases that the interface calls, with the same [`Caller`](bailiwick_policy::Caller),
 //! and shows what they say. What may be done is asked of `policy`. A request passes [`guard`] (headers, forged forms),
-//! then [`session`] (who has signed in), then a function of [`pages`]. To add a page see `docs/console.md`.
+//! then [`session`] (the signed-in person), then a function of [`pages`]. To add a page see `docs/console.md`.
 
 mod assets;
 mod chart;

@@ -1,4 +1,4 @@
-//! What every page shows around its content: language, theme, who has signed in, the way through the console.
+//! What every page shows around its content: language, theme, the signed-in person, navigation.
 
 use crate::{assets, components::time::When};
 use bailiwick_app::App;

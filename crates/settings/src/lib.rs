@@ -91,7 +91,7 @@ pub struct Settings {
 pub struct Console {
     /// Whether there is one.
     pub enabled: bool,
-    /// Its client at an external issuer; none = nobody can sign in to it there.
+    /// Its client at an external issuer; without one, the console has no sign-in there.
     pub client_id: Option<String>,
     /// The secret of that client; none = it has none.
     pub client_secret: Option<Secret<String>>,

@@ -43,19 +43,19 @@ pub struct Entry {
     pub cookie: String,
 }
 
-/// Somebody has come back.
+/// A completed sign-in.
 #[derive(Clone, Debug)]
 pub struct Entered {
     /// The session's cookie.
     pub cookie: String,
-    /// The page they wanted to see.
+    /// The page that was asked for before the sign-in.
     pub page: String,
 }
 
 /// Why a browser came back without a session.
 #[derive(Debug)]
 pub enum Refused {
-    /// The browser has not been sent from here, or took too long; trying again helps.
+    /// The browser was not sent from here, or took too long; a new attempt helps.
     Stale,
     /// The provider refuses the person, or names an account without a user here.
     NotAdmitted,

@@ -10,7 +10,7 @@ use url::{Host, Url};
 /// `client_id` of the built-in client: the service's own user interface.
 pub const DEFAULT_ID: &str = "bailiwick";
 
-/// `client_id` of the console. Its codes are exchanged in the process: nobody can present themselves as this client.
+/// `client_id` of the console. Its codes are exchanged in the process, so no other program can act as this client.
 pub const CONSOLE_ID: &str = "bailiwick-console";
 
 /// Where the console is sent its codes, below the public address.

@@ -22,7 +22,7 @@ pub(crate) struct Redemption<'a> {
     pub(crate) nonce: &'a str,
 }
 
-/// The user who has signed in; none when the code is not good, or nobody we know is meant.
+/// The signed-in user; none if the code is not valid, or the account belongs to no user here.
 ///
 /// # Errors
 /// 502, 503 and 504 for the issuer; 401 for a suspended user who comes for the first time.
