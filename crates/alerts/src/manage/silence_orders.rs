@@ -1,0 +1,171 @@
+//! What people ask of silences: the bodies, their checks, and the silences to be posted (spec:
+//! alert-management#handling). The same for both routers.
+
+use super::{
+    check_all, fingerprint,
+    silence_records::{Edit, as_it_was},
+    silences::Found,
+    text,
+};
+use crate::Alerts;
+use bailiwick_alerting::{Labels, ListedSilence, Matcher, Nanos, PostedSilence};
+use bailiwick_domain::{Error, FieldError, ObjectKind, Result, Ts};
+use bailiwick_policy::Caller;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Minutes of a silence without an end.
+const MINUTES: i64 = 60;
+const MINUTES_MOST: i64 = 10_080;
+const COMMENT: &str = "silenced from Bailiwick";
+
+/// A silence to be made.
+#[derive(Clone, Debug, Default)]
+pub struct NewSilence {
+    /// The alert.
+    pub fingerprint: String,
+    /// Comment.
+    pub comment: String,
+    /// Length.
+    pub duration_minutes: Option<i64>,
+    /// End as sent; wins.
+    pub end_at: Option<String>,
+}
+
+impl NewSilence {
+    /// Checks every field but the end.
+    pub(super) fn check(&self, service: &Alerts) -> Result<()> {
+        let minutes = self.minutes();
+        let duration = match &self.end_at {
+            None if !(1..=MINUTES_MOST).contains(&minutes) => {
+                Err(FieldError::new("duration_minutes", "out_of_range").with_value(minutes.to_string()))
+            }
+            _ => Ok(()),
+        };
+        check_all([fingerprint(&self.fingerprint), comment(service, &self.comment), duration])
+    }
+
+    fn minutes(&self) -> i64 {
+        self.duration_minutes.unwrap_or(MINUTES)
+    }
+}
+
+/// A silence to be changed.
+#[derive(Clone, Debug, Default)]
+pub struct SilenceChange {
+    /// New end as sent.
+    pub end_at: Option<String>,
+    /// New comment; none keeps it.
+    pub comment: Option<String>,
+}
+
+/// The end as sent: after `now`, and within the longest silence counted from the start.
+fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
+    let now = service.now();
+    let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
+    let is_time = sent.contains(['T', 't']) && sent.as_bytes().get(4) == Some(&b'-');
+    let end = sent.parse::<Ts>().ok().filter(|_| is_time).ok_or_else(|| wrong("invalid_format"))?;
+    if end <= now {
+        return Err(wrong("must_be_future"));
+    }
+    if end.since(start.unwrap_or(now).min(now)) > service.settings.alerting.limits.content.silence_length {
+        return Err(wrong("too_late"));
+    }
+    Ok(end)
+}
+
+fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> {
+    text("comment", sent, service.settings.alerting.limits.content.silence_bytes / 4)
+}
+
+/// The silence to be posted, and the details of its record.
+pub(super) struct Order {
+    pub(super) posted: PostedSilence,
+    pub(super) details: Value,
+}
+
+impl Order {
+    /// A wrong end is reported only when everything else is valid.
+    pub(super) fn new(service: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
+        // Whole seconds, as the other routers' tools write it.
+        let now = Ts::from_secs(service.now().secs());
+        let ends_at = match &new.end_at {
+            Some(sent) => end(service, sent, Some(now)).map_err(|wrong| Error::Invalid(vec![wrong]))?,
+            None => now.plus(Duration::from_secs(new.minutes().unsigned_abs() * 60)),
+        };
+        let words = Some(new.comment.trim()).filter(|c| !c.is_empty()).unwrap_or(COMMENT).to_owned();
+        let details = json!({"comment": words, "duration_minutes": ends_at.since(now).as_secs() / 60,
+            "end_at": ends_at.rfc3339(0)});
+        let posted = PostedSilence {
+            id: None,
+            matchers: matchers(labels),
+            starts_at: Nanos::from_ts(now),
+            ends_at: Nanos::from_ts(ends_at),
+            created_by: author(caller),
+            comment: words,
+            annotations: Labels::default(),
+        };
+        Ok(Order { posted, details })
+    }
+}
+
+/// User name, else address, name, id, else the service.
+fn author(caller: &Caller) -> String {
+    let Some(who) = caller.identity() else { return "bailiwick".to_owned() };
+    let names = [&who.username, &who.email, &who.name];
+    let name = names.into_iter().find(|name| !name.trim().is_empty());
+    name.cloned().unwrap_or_else(|| who.user_id.to_string())
+}
+
+/// Of every label that says something.
+fn matchers(labels: &Labels) -> Vec<Matcher> {
+    let told = labels.iter().filter(|(_, value)| !value.trim().is_empty());
+    told.map(|(name, value)| Matcher::equal(name, value)).collect()
+}
+
+/// The key of the alert's system; if a system is named, it must be that one.
+pub(super) fn owner(found: &Found, labels: &Labels) -> Result<String> {
+    let key = labels.value("system_key");
+    if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
+        return Err(Error::NotFound(ObjectKind::Alert));
+    }
+    if key.is_empty() {
+        return Err(Error::bad_request("alert is not system-scoped (missing system_key label)"));
+    }
+    Ok(key.to_owned())
+}
+
+/// A silence as it is to be, and as it was.
+pub(super) struct Change {
+    pub(super) posted: PostedSilence,
+    pub(super) edit: Edit,
+}
+
+impl Change {
+    /// What was asked for, checked, applied to the stored silence.
+    pub(super) fn new(service: &Alerts, asked: &SilenceChange, stored: ListedSilence) -> Result<Change> {
+        let ends_at = match asked.end_at.as_deref() {
+            None | Some("") => Err(FieldError::new("end_at", "required")),
+            Some(sent) => end(service, sent, Some(stored.starts_at.to_ts())),
+        };
+        let words = asked.comment.as_deref().unwrap_or_default();
+        check_all([ends_at.clone().map(drop), comment(service, words)])?;
+        let Ok(ends_at) = ends_at else { return Err(Error::field("end_at", "required")) };
+        if Nanos::from_ts(ends_at) <= stored.starts_at {
+            return Err(Error::field("end_at", "must_be_after_start"));
+        }
+        let words = Some(words.trim()).filter(|c| !c.is_empty()).unwrap_or(&stored.comment).to_owned();
+        let details = json!({"comment": words, "end_at": ends_at.rfc3339(0)});
+        let edit = Edit { old: stored.id, before: as_it_was(&stored), details };
+        let posted = PostedSilence {
+            id: Some(stored.id),
+            matchers: stored.matchers,
+            starts_at: stored.starts_at,
+            ends_at: Nanos::from_ts(ends_at),
+            created_by: stored.created_by,
+            comment: words,
+            annotations: stored.annotations,
+        };
+        Ok(Change { posted, edit })
+    }
+}
