@@ -31,6 +31,6 @@ mod service;
 pub mod trend;
 pub mod worker;
 
-pub use context::{Parts, Platform, ServiceNames};
+pub use context::{Parts, Platform, Secrets, ServiceNames};
 pub use request::RequestContext;
 pub use secret::Secret;
