@@ -1,8 +1,20 @@
 //! The console by HTTP, as a browser without scripts uses it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail anywhere"
+)]
+
+#[path = "console/acting.rs"]
 mod acting;
+#[path = "console/rights.rs"]
 mod rights;
+#[path = "console/session.rs"]
 mod session;
+#[path = "console/systems.rs"]
 mod systems;
 
 use axum::http::Method;
@@ -52,4 +64,9 @@ pub fn set_cookie(reply: &Reply, name: &str) -> Option<String> {
     let lines = reply.headers.get_all("set-cookie").iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.filter_map(|line| line.split(';').next()?.split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+}
+
+/// What stands between two texts of a page.
+pub fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
+    page.split(start).nth(1).unwrap_or_else(|| panic!("no {start} in {page}")).split(end).next().unwrap()
 }

@@ -20,7 +20,6 @@ mod avatars;
 mod clients;
 mod clock_skew;
 mod conditions;
-mod console;
 mod coverage;
 mod delivery;
 mod demo;

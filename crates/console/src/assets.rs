@@ -7,7 +7,18 @@ use bailiwick_web::PathText;
 use http::{HeaderValue, StatusCode, header};
 use std::sync::LazyLock;
 
-const STYLE: &str = include_str!("../assets/console.css");
+/// One stylesheet of a file for each subject: tokens first, what differs on small screens last.
+const STYLE: &str = concat!(
+    include_str!("../assets/style/tokens.css"),
+    include_str!("../assets/style/base.css"),
+    include_str!("../assets/style/controls.css"),
+    include_str!("../assets/style/frame.css"),
+    include_str!("../assets/style/states.css"),
+    include_str!("../assets/style/lists.css"),
+    include_str!("../assets/style/home.css"),
+    include_str!("../assets/style/systems.css"),
+    include_str!("../assets/style/small.css"),
+);
 const SCRIPT: &str = include_str!("../assets/console.js");
 
 /// A file of the console.

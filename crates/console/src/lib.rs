@@ -21,40 +21,28 @@ use axum::{
     routing::{get, post},
 };
 use bailiwick_app::App;
+use std::sync::LazyLock;
 
 /// Where the console is.
 pub const ROOT: &str = "/console";
 
 /// Method and path of every page, for the counters of requests.
-pub const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/"),
-    ("GET", "/console"),
-    ("GET", "/console/assets/{name}"),
-    ("GET", "/console/sign-in"),
-    ("GET", "/console/signed-in"),
-    ("GET", "/console/signed-out"),
-    ("POST", "/console/sign-out"),
-    ("POST", "/console/preferences"),
-    ("POST", "/console/acting/go-on"),
-    ("POST", "/console/acting/back"),
-    ("GET", "/console/systems"),
-    ("GET", "/console/systems/export"),
-    ("GET", "/console/systems/new"),
-    ("POST", "/console/systems/new"),
-    ("GET", "/console/systems/{id}"),
-    ("GET", "/console/systems/{id}/changes"),
-    ("GET", "/console/systems/{id}/documents/{record}"),
-    ("GET", "/console/systems/{id}/applications"),
-    ("GET", "/console/systems/{id}/alerts"),
-    ("GET", "/console/systems/{id}/access"),
-    ("POST", "/console/systems/{id}/reachability"),
-    ("POST", "/console/systems/{id}/secret"),
-    ("GET", "/console/systems/{id}/edit"),
-    ("POST", "/console/systems/{id}/edit"),
-    ("GET", "/console/systems/{id}/{step}"),
-    ("POST", "/console/systems/{id}/{step}"),
-    ("GET", "/console/{*rest}"),
-];
+pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let frame = [
+        ("GET", "/"),
+        ("GET", "/console"),
+        ("GET", "/console/assets/{name}"),
+        ("GET", "/console/sign-in"),
+        ("GET", "/console/signed-in"),
+        ("GET", "/console/signed-out"),
+        ("POST", "/console/sign-out"),
+        ("POST", "/console/preferences"),
+        ("POST", "/console/acting/go-on"),
+        ("POST", "/console/acting/back"),
+        ("GET", "/console/{*rest}"),
+    ];
+    [&frame, pages::systems::ROUTES].concat()
+});
 
 /// The pages; none where the console is switched off.
 pub fn router(app: &App) -> Router<App> {

@@ -27,8 +27,9 @@ pub(crate) struct Look {
     theme: &'static str,
     style: String,
     script: String,
-    /// Which part of the console it is.
+    /// Which area of the console it is.
     section: &'static str,
+    areas: Vec<Area>,
     person: Option<Person>,
     band: Option<Band>,
 }
@@ -39,8 +40,20 @@ struct Person {
     name: String,
     organization: String,
     role: &'static str,
-    sees_systems: bool,
 }
+
+/// An area of the console, as the navigation shows it; its icon and its text (`nav_<word>`) are named by its word.
+#[derive(Clone, Debug, Serialize)]
+struct Area {
+    word: &'static str,
+    href: &'static str,
+}
+
+/// The areas, in the order of the navigation, each with the rights that open it.
+const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
+    ("home", "/console/", |_| true),
+    ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
+];
 
 /// The impersonation that is open.
 #[derive(Clone, Debug, Serialize)]
@@ -65,6 +78,7 @@ impl Look {
             style: assets::style(),
             script: assets::script(),
             section: section(uri.path()),
+            areas: Vec::new(),
             person: None,
             band: None,
         }
@@ -76,8 +90,9 @@ impl Look {
             name: identity.name.clone(),
             organization: identity.organization.name.clone(),
             role: identity.organization.org_type.as_str(),
-            sees_systems: caller.holds(Permission::ReadSystems),
         });
+        let open_areas = AREAS.iter().filter(|(.., may)| may(caller));
+        self.areas = open_areas.map(|(word, href, _)| Area { word, href }).collect();
         self.band = open.map(|open| Band {
             is_acting: open.is_acting,
             name: open.current.impersonated.name.clone(),
@@ -88,11 +103,10 @@ impl Look {
     }
 }
 
+/// The word of the area that an address belongs to; empty for none.
 fn section(path: &str) -> &'static str {
     let rest = path.strip_prefix("/console").unwrap_or_default().trim_start_matches('/');
-    match rest.split('/').next() {
-        Some("") => "home",
-        Some("systems") => "systems",
-        _ => "",
-    }
+    let word = rest.split('/').next().unwrap_or_default();
+    let is_here = |word: &str, href: &str| href.trim_start_matches("/console/") == word;
+    AREAS.iter().find(|(_, href, _)| is_here(word, href)).map_or("", |(word, ..)| word)
 }

@@ -18,7 +18,9 @@ const SOURCES: &[(&str, &str)] = sources![
     "layout.html",
     "error.html",
     "parts/chart.html",
+    "parts/form.html",
     "parts/macros.html",
+    "parts/question.html",
     "session/message.html",
     "home/show.html",
     "home/first_steps.html",
@@ -32,7 +34,6 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/access.html",
     "systems/form.html",
     "systems/secret.html",
-    "systems/step.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

@@ -1,6 +1,9 @@
 //! The console in chromium: from the sign-in through its pages, on screens of three widths, light and dark, in both
 //! languages. No page scrolls sideways, and axe-core finds nothing.
 
+#[path = "console/systems.rs"]
+mod systems;
+
 use crate::{Kind, Stage};
 use bailiwick_fleet::inventory;
 use bailiwick_testkit::{
@@ -52,6 +55,12 @@ async fn stage(kind: Kind) -> (Stage, Seeded) {
     (Stage::of(test, service, site, kind).await, system)
 }
 
+/// Goes to a page, checks it and keeps a picture of it.
+async fn visit(stage: &Stage, path: &str, picture: &str) {
+    stage.browser.goto(&format!("{}{path}", stage.service.url)).await.unwrap();
+    look(stage, picture).await;
+}
+
 /// Checks the page that is shown, and keeps a picture of it.
 async fn look(stage: &Stage, picture: &str) {
     let widths = stage.browser.execute("return [innerWidth, document.documentElement.scrollWidth]", vec![]);
@@ -84,20 +93,7 @@ async fn walk(kind: Kind, name: &str) {
     stage.browser.find(Locator::Css("nav a[href='/console/systems']")).await.unwrap().click().await.unwrap();
     stage.text_of(".list").await;
     look(&stage, &format!("console-systems-{name}")).await;
-    let here = format!("/console/systems/{}", system.id);
-    for tab in ["", "/changes", "/applications", "/alerts", "/access", "/edit", "/destroy"] {
-        stage.browser.goto(&url(&format!("{here}{tab}"))).await.unwrap();
-        look(&stage, &format!("console-system{}-{name}", tab.replace('/', "-"))).await;
-    }
-    stage.browser.goto(&url(&format!("{here}/changes"))).await.unwrap();
-    stage.browser.find(Locator::Css("a[href*='/documents/']")).await.unwrap().click().await.unwrap();
-    stage.text_of("div.document").await;
-    look(&stage, &format!("console-document-{name}")).await;
-    for page in ["/console/systems/new", "/console/systems?search=nowhere", "/console/nothing"] {
-        stage.browser.goto(&url(page)).await.unwrap();
-        let word = page.rsplit('/').next().unwrap_or_default().replace(['?', '='], "-");
-        look(&stage, &format!("console-{word}-{name}")).await;
-    }
+    systems::walk(&stage, &system, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;

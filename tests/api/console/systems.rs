@@ -1,12 +1,8 @@
 //! Everything that is done with systems, with links and forms alone.
 
-use super::Browser;
+use super::{Browser, between};
 use bailiwick_testkit::api_test;
 use serde_json::json;
-
-fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
-    page.split(start).nth(1).unwrap_or_else(|| panic!("no {start} in {page}")).split(end).next().unwrap()
-}
 
 api_test!(a_system_is_made_registered_edited_suspended_deleted_and_destroyed, |t| async move {
     let tree = t.tree().await;

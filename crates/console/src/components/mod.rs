@@ -4,4 +4,5 @@ pub(crate) mod document;
 pub(crate) mod facts;
 pub(crate) mod filters;
 pub(crate) mod list;
+pub(crate) mod question;
 pub(crate) mod time;

@@ -219,7 +219,7 @@ async fn begin(
 
 /// The console.
 fn pages(app: &App) -> bailiwick_api::Pages {
-    bailiwick_api::Pages { router: bailiwick_console::router(app), routes: bailiwick_console::ROUTES }
+    bailiwick_api::Pages { router: bailiwick_console::router(app), routes: &bailiwick_console::ROUTES }
 }
 
 /// The certificate, if one is configured; the check of the configuration requires both files.

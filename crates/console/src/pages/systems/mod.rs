@@ -18,6 +18,26 @@ use axum::{
 };
 use bailiwick_app::App;
 
+/// Method and path of each page.
+pub(crate) const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/console/systems"),
+    ("GET", "/console/systems/export"),
+    ("GET", "/console/systems/new"),
+    ("POST", "/console/systems/new"),
+    ("GET", "/console/systems/{id}"),
+    ("GET", "/console/systems/{id}/changes"),
+    ("GET", "/console/systems/{id}/documents/{record}"),
+    ("GET", "/console/systems/{id}/applications"),
+    ("GET", "/console/systems/{id}/alerts"),
+    ("GET", "/console/systems/{id}/access"),
+    ("POST", "/console/systems/{id}/reachability"),
+    ("POST", "/console/systems/{id}/secret"),
+    ("GET", "/console/systems/{id}/edit"),
+    ("POST", "/console/systems/{id}/edit"),
+    ("GET", "/console/systems/{id}/{step}"),
+    ("POST", "/console/systems/{id}/{step}"),
+];
+
 /// The pages.
 pub(crate) fn router() -> Router<App> {
     Router::new()
