@@ -4,6 +4,10 @@ use crate::{failure::Failure, texts};
 use axum::extract::{FromRequest, Request};
 use bailiwick_app::App;
 use bailiwick_domain::Error;
+use bailiwick_platform::{
+    Platform, RequestContext,
+    conditions::{Condition, Editable, Version},
+};
 use bailiwick_web::{Language, read};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -37,6 +41,16 @@ impl Form {
         self.0.iter().any(|(key, value)| key == name && !value.is_empty())
     }
 
+    /// The context of a change that counts only while the entity is in the state that the form was made from: its hidden
+    /// field `seen` stands for `If-Match`. Without the field there is no condition.
+    pub(crate) fn conditional(&self, context: &RequestContext) -> RequestContext {
+        let mut context = context.clone();
+        if self.has("seen") {
+            context.conditions.if_match = Condition::read(std::iter::once(self.text("seen").as_bytes()));
+        }
+        context
+    }
+
     /// Pairs of two repeated fields, those without a key left out.
     pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {
@@ -45,6 +59,16 @@ impl Form {
         let pairs = all(key).into_iter().zip(all(value));
         pairs.map(|(k, v)| (k.trim().to_owned(), v.clone())).filter(|(k, _)| !k.is_empty()).collect()
     }
+}
+
+/// The state of an entity, for the hidden field `seen` of its form.
+pub(crate) fn seen(platform: &Platform, entity: &impl Editable) -> bailiwick_domain::Result<String> {
+    Ok(Version::of(platform, entity)?.tag(platform, b""))
+}
+
+/// Whether somebody else changed the entity after the form was made.
+pub(crate) fn is_outdated(error: &Error) -> bool {
+    matches!(error, Error::PreconditionFailed(_))
 }
 
 /// What is wrong with the fields of a form, beside each; none where the error is not about fields.

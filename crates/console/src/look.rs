@@ -49,8 +49,11 @@ struct Area {
     href: &'static str,
 }
 
-/// The areas, in the order of the navigation, each with the rights that open it.
-const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
+/// Whether an area is open to a person.
+type IsOpen = fn(&Caller) -> bool;
+
+/// The areas, in the order of the navigation: word, address, who may enter.
+const AREAS: &[(&str, &str, IsOpen)] = &[
     ("home", "/console/", |_| true),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
 ];

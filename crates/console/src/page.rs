@@ -32,6 +32,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/applications.html",
     "systems/alerts.html",
     "systems/access.html",
+    "systems/backups.html",
     "systems/form.html",
     "systems/secret.html",
 ];

@@ -67,7 +67,7 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
     if caller.holds(Permission::ReadApplications) {
         tabs.push("applications");
     }
-    tabs.extend(["alerts", "access"]);
+    tabs.extend(["alerts", "backups", "access"]);
     tabs
 }
 
