@@ -1,6 +1,6 @@
 //! What every page shows around its content: language, theme, the signed-in person, navigation.
 
-use crate::{assets, components::time::When};
+use crate::{assets, time::When};
 use bailiwick_app::App;
 use bailiwick_domain::Ts;
 use bailiwick_identity::console::Open;
@@ -52,6 +52,8 @@ struct Area {
 /// The areas, in the order of the navigation, each with the rights that open it.
 const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
     ("home", "/console/", |_| true),
+    // Everybody may see their own organization.
+    ("organizations", "/console/organizations", |caller| caller.org().is_some()),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
 ];
 
