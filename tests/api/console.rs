@@ -10,6 +10,8 @@
 
 #[path = "console/acting.rs"]
 mod acting;
+#[path = "console/imports.rs"]
+mod imports;
 #[path = "console/organizations.rs"]
 mod organizations;
 #[path = "console/rights.rs"]

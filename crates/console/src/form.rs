@@ -37,6 +37,13 @@ impl Form {
         self.0.iter().any(|(key, value)| key == name && !value.is_empty())
     }
 
+    /// The fields whose names begin with a text, each with the rest of its name and its value.
+    pub(crate) fn pairs_after(&self, start: &str) -> impl Iterator<Item = (String, String)> {
+        self.0
+            .iter()
+            .filter_map(move |(key, value)| Some((key.strip_prefix(start)?.to_owned(), value.clone())))
+    }
+
     /// Pairs of two repeated fields, those without a key left out.
     pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {

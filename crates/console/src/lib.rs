@@ -46,6 +46,7 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     [
         &frame,
         pages::organizations::ROUTES,
+        pages::imports::ROUTES,
         pages::systems::ROUTES,
     ]
     .concat()
@@ -62,6 +63,7 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
         .merge(pages::organizations::router())
+        .merge(pages::imports::router())
         .merge(pages::systems::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));

@@ -32,4 +32,5 @@ pub async fn walk(stage: &Stage, name: &str) {
     ] {
         visit(stage, path, &format!("console-organizations-{picture}-{name}")).await;
     }
+    visit(stage, "/console/imports/customers", &format!("console-import-{name}")).await;
 }
