@@ -14,6 +14,8 @@ mod acting;
 mod imports;
 #[path = "console/organizations.rs"]
 mod organizations;
+#[path = "console/rebranding.rs"]
+mod rebranding;
 #[path = "console/rights.rs"]
 mod rights;
 #[path = "console/session.rs"]

@@ -47,6 +47,7 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         &frame,
         pages::organizations::ROUTES,
         pages::imports::ROUTES,
+        pages::rebranding::ROUTES,
         pages::systems::ROUTES,
     ]
     .concat()
@@ -64,6 +65,7 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/acting/back", post(pages::session::back))
         .merge(pages::organizations::router())
         .merge(pages::imports::router())
+        .merge(pages::rebranding::router())
         .merge(pages::systems::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));

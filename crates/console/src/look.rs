@@ -55,6 +55,7 @@ const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
     // Everybody may see their own organization.
     ("organizations", "/console/organizations", |caller| caller.org().is_some()),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
+    ("rebranding", "/console/rebranding", |caller| caller.org().is_some()),
 ];
 
 /// The impersonation that is open.

@@ -28,6 +28,8 @@ const SOURCES: &[(&str, &str)] = sources![
     "imports/file.html",
     "imports/check.html",
     "imports/result.html",
+    "rebranding/list.html",
+    "rebranding/tab.html",
     "organizations/parts.html",
     "organizations/tree.html",
     "organizations/list.html",

@@ -12,6 +12,7 @@ const FILES: &[&str] = &[
     include_str!("../templates/texts/home.json"),
     include_str!("../templates/texts/imports.json"),
     include_str!("../templates/texts/organizations.json"),
+    include_str!("../templates/texts/rebranding.json"),
     include_str!("../templates/texts/systems.json"),
 ];
 

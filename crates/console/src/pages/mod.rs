@@ -3,6 +3,7 @@
 pub(crate) mod home;
 pub(crate) mod imports;
 pub(crate) mod organizations;
+pub(crate) mod rebranding;
 pub(crate) mod session;
 pub(crate) mod systems;
 

@@ -33,4 +33,7 @@ pub async fn walk(stage: &Stage, name: &str) {
         visit(stage, path, &format!("console-organizations-{picture}-{name}")).await;
     }
     visit(stage, "/console/imports/customers", &format!("console-import-{name}")).await;
+    visit(stage, "/console/rebranding?search=alfa", &format!("console-rebranding-{name}")).await;
+    stage.browser.goto(&format!("{}{here}/rebranding", stage.service.url)).await.unwrap();
+    look(stage, &format!("console-rebranding-off-{name}")).await;
 }

@@ -61,6 +61,7 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
     let open = optional.into_iter().filter(|(_, permission)| caller.holds(*permission));
     let mut tabs = vec!["overview"];
     tabs.extend(open.map(|(word, _)| word));
+    tabs.push("rebranding");
     tabs
 }
 
