@@ -87,6 +87,11 @@ impl Look {
         }
     }
 
+    /// Whether there is an area of this word that the person may open.
+    pub(crate) fn has_area(&self, word: &str) -> bool {
+        self.areas.iter().any(|area| area.word == word)
+    }
+
     /// Of a request of a signed-in person.
     pub(crate) fn signed_in(mut self, caller: &Caller, open: Option<&Open>) -> Look {
         self.person = caller.identity().map(|identity| Person {

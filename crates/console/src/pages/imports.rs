@@ -100,16 +100,21 @@ fn text(language: Language, key: &str) -> String {
 fn frame(guest: &Guest, kind: Kind, step: &str) -> Value {
     let language = guest.look.language;
     let word = kind.word();
-    let (area, list) = match kind {
-        Kind::Organizations(family) => ("/console/organizations", organizations::list_address(family)),
-        Kind::Users => ("/console/users", "/console/users".to_owned()),
-    };
-    let crumbs = match kind {
-        Kind::Organizations(_) => vec![
-            Crumb::link(area, text(language, "nav_organizations")),
-            Crumb::link(&*list, text(language, &format!("count_{word}"))),
-        ],
-        Kind::Users => vec![Crumb::link(area, text(language, "count_users"))],
+    let has_users = guest.look.has_area("users");
+    let (list, crumbs) = match kind {
+        Kind::Organizations(family) => {
+            let list = organizations::list_address(family);
+            let crumbs = vec![
+                Crumb::link("/console/organizations", text(language, "nav_organizations")),
+                Crumb::link(&*list, text(language, &format!("count_{word}"))),
+            ];
+            (list, crumbs)
+        }
+        Kind::Users if has_users => {
+            let list = "/console/users".to_owned();
+            (list.clone(), vec![Crumb::link(list, text(language, "count_users"))])
+        }
+        Kind::Users => ("/console/".to_owned(), vec![Crumb::text(text(language, "count_users"))]),
     };
     json!({
         "title": text(language, &format!("import_{word}")),
@@ -199,7 +204,7 @@ fn told(language: Language, issue: &Issue) -> Value {
     json!({
         "field": text(language, &format!("csv_{}", issue.field)),
         "text": text(language, &key),
-        "values": values.join(" · "),
+        "said": values.join(" · "),
     })
 }
 
@@ -212,11 +217,12 @@ fn became(guest: &Guest, kind: Kind, confirmed: &Confirmed) -> Response {
         Became::Skipped(_) => "skipped",
         Became::Failed(_) => "failed",
     };
+    let has_users = guest.look.has_area("users");
     let row = |(number, outcome): &(usize, Became)| {
         let (href, why) = match outcome {
             Became::Created(id) | Became::Updated(id) => match kind {
                 Kind::Organizations(_) => (Some(organizations::address(id)), String::new()),
-                Kind::Users => (Some(format!("/console/users/{id}")), String::new()),
+                Kind::Users => (has_users.then(|| format!("/console/users/{id}")), String::new()),
             },
             Became::Skipped(reason) => (None, text(language, &format!("reason_{reason}"))),
             Became::Failed(error) => (None, error.clone()),

@@ -38,6 +38,7 @@ pub(crate) async fn head(app: &App, guest: &Guest, found: &Found, tab: &str) -> 
         "created": When::of(look.language, look.now, organization.created_at),
         "tab": tab,
         "tabs": tabs(caller),
+        "links": links(guest, organization.id),
         "may_edit": decide(caller, Action::Update, &found.target()).is_allowed(),
         "steps": steps(caller, found),
     }))
@@ -63,6 +64,16 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
     tabs.extend(open.map(|(word, _)| word));
     tabs.push("rebranding");
     tabs
+}
+
+/// What other areas show of the organization.
+fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
+    let areas = [("notifications", "/console/notifications"), ("events", "/console/timeline")];
+    let open = areas.into_iter().filter(|(area, _)| guest.look.has_area(area));
+    open.map(
+        |(area, path)| json!({"text": format!("nav_{area}"), "href": format!("{path}?organization_id={id}")}),
+    )
+    .collect()
 }
 
 /// What can be done in the state the organization is in.

@@ -93,11 +93,12 @@ fn counters(caller: &Caller, found: &Found, stats: &Stats) -> Vec<Value> {
         let number = if below == OrgType::Reseller { stats.resellers } else { stats.customers };
         let href = format!("{}&include_hierarchy=true", below_address(below, id));
         let text = format!("count_{}", below.plural());
-        all.push(json!({"text": text, "number": number, "own": null, "href": href}));
+        all.push(json!({"text": text, "number": number, "note": null, "other": 0, "href": href}));
     }
     let here = address(id);
+    // Lists of users go by the organization itself, the others by all below it too.
     let objects = [
-        ("tab_users", Permission::ReadUsers, stats.subtree.users, stats.own.users, format!("{here}/users")),
+        ("tab_users", Permission::ReadUsers, stats.own.users, stats.subtree.users, format!("{here}/users")),
         (
             "nav_systems",
             Permission::ReadSystems,
@@ -113,9 +114,15 @@ fn counters(caller: &Caller, found: &Found, stats: &Stats) -> Vec<Value> {
             format!("{here}/applications"),
         ),
     ];
-    for (text, permission, number, own, href) in objects {
-        let href = caller.holds(permission).then_some(href);
-        all.push(json!({"text": text, "number": number, "own": has_below.then_some(own), "href": href}));
+    for (text, permission, number, other, href) in objects {
+        let note = if text == "tab_users" { "with_below" } else { "own_number" };
+        all.push(json!({
+            "text": text,
+            "number": number,
+            "note": has_below.then_some(note),
+            "other": other,
+            "href": caller.holds(permission).then_some(href),
+        }));
     }
     all
 }

@@ -84,9 +84,13 @@ async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome
             [below, stats.subtree.users, stats.subtree.systems, stats.applications.subtree]
         }
     };
+    let language = guest.look.language;
     let keys = ["goes_organizations", "goes_users", "goes_systems", "goes_applications"];
     let told = keys.into_iter().zip(numbers).filter(|(_, number)| *number > 0);
-    Ok(told.map(|(key, number)| texts::with(guest.look.language, key, "n", &number.to_string())).collect())
+    let told: Vec<String> =
+        told.map(|(key, number)| texts::with(language, key, "n", &number.to_string())).collect();
+    let nothing = || vec![texts::find(language, "goes_nothing").unwrap_or_default().to_owned()];
+    Ok(if told.is_empty() { nothing() } else { told })
 }
 
 /// `POST /console/organizations/{id}/{step}`.

@@ -51,11 +51,12 @@ pub(crate) async fn users(
     };
     let listed = users::page(&app, &guest.caller, query).await?;
     let look = &guest.look;
+    let has_page = look.has_area("users");
     let row = |view: &UserView| {
         let user = &view.user;
         json!({
             "name": user.name,
-            "href": null,
+            "href": has_page.then(|| format!("/console/users/{}", user.id)),
             "detail": user.email.as_str(),
             "status": if user.suspended.is_set() { "suspended" } else { "enabled" },
             "middle": view.roles.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", "),
@@ -63,7 +64,14 @@ pub(crate) async fn users(
         })
     };
     let rows = listed.rows.iter().map(row).collect();
-    let tab = Tab { word: "users", middle: "column_roles", seen: "column_login", all: None, new: None };
+    let all = format!("/console/users?organization_id={}", found.organization.id);
+    let tab = Tab {
+        word: "users",
+        middle: "column_roles",
+        seen: "column_login",
+        all: has_page.then_some(all),
+        new: None,
+    };
     tab.page(&app, &guest, &found, &listed, rows, &uri).await
 }
 
@@ -132,11 +140,12 @@ pub(crate) async fn applications(
     };
     let listed = found_applications::list(&app, &guest.caller, query).await?;
     let look = &guest.look;
+    let has_page = look.has_area("applications");
     let row = |application: &ApplicationRecord| {
         let product = application.name.as_deref().unwrap_or(&application.instance_of);
         json!({
             "name": application.display_name.as_deref().unwrap_or(product),
-            "href": null,
+            "href": has_page.then(|| format!("/console/applications/{}", application.id)),
             "detail": format!("{product} {}", application.version.as_deref().unwrap_or_default()),
             "status": null,
             "middle": application.organization.as_ref().map(|organization| organization.name.as_str()),
@@ -144,8 +153,13 @@ pub(crate) async fn applications(
         })
     };
     let rows = listed.rows.iter().map(row).collect();
-    let tab =
-        Tab { word: "applications", middle: "column_assigned", seen: "column_seen", all: None, new: None };
+    let tab = Tab {
+        word: "applications",
+        middle: "column_assigned",
+        seen: "column_seen",
+        all: has_page.then(|| within("/console/applications", found.organization.id)),
+        new: None,
+    };
     tab.page(&app, &guest, &found, &listed, rows, &uri).await
 }
 
