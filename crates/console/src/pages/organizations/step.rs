@@ -107,7 +107,12 @@ pub(crate) async fn take(
         return question(&app, &guest, &found, &word, true).await;
     }
     take_step(&app, &guest, wanted, &found, organization.id).await?;
-    let is_gone = matches!(wanted, Action::Delete | Action::Destroy);
+    // Whoever promotes from below the owner loses the organization.
+    let is_gone = match wanted {
+        Action::Delete | Action::Destroy => true,
+        Action::Promote => !guest.caller.is_owner_level(),
+        _ => false,
+    };
     let to = if is_gone { list_address(organization.org_type) } else { address(organization.id) };
     Ok(done(&to, &format!("organization_{word}")))
 }
