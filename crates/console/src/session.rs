@@ -33,7 +33,7 @@ const ENTRY: &str = "bailiwick-console-entry";
 const PAGE_TIME: Duration = Duration::from_secs(30);
 /// The same for a page that takes a file or writes many rows.
 const LONG_PAGE_TIME: Duration = Duration::from_secs(210);
-/// Where such pages are: what their addresses hold.
+/// Parts of the addresses of such pages.
 const LONG: [&str; 2] = ["/console/imports/", "/rebranding/"];
 /// Forms that work in an impersonation that is over too: those that lead out of it.
 const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];

@@ -226,7 +226,7 @@ api_test!(actions_are_those_of_the_person, |t| async move {
             for (family, id) in [("customers", tree.customer), ("resellers", tree.reseller)] {
                 let asked = t.get(&format!("/api/{family}/{id}")).bearer(&user.token).send().await;
                 let page = browser.get(&page_of(id)).await;
-                // What is out of reach is hidden, whatever the permissions are.
+                // Organizations out of reach are hidden, whatever the permissions are.
                 let is_same = page.status == asked.status
                     || (page.status, asked.status.as_u16()) == (404.try_into().unwrap(), 403);
                 assert!(is_same, "{role} of {org}: {family}: {}", page.status);

@@ -1,4 +1,4 @@
-//! Rebranding: on and off, names and pictures, what is inherited, and who may.
+//! Rebranding: on and off, names and pictures, inheritance and rights.
 
 use super::{Browser, ORIGIN, between};
 use axum::http::Method;

@@ -1,4 +1,4 @@
-//! Imports: a template, a file, a look at what each row would do, and what became of each.
+//! Imports: a template, a file, the effect of each row, and its result.
 
 use super::organizations;
 use crate::{components::question::Crumb, failure::Outcome, form::Form, page, session::Guest, texts};
@@ -41,7 +41,7 @@ pub(crate) fn address(kind: Kind) -> String {
     format!("/console/imports/{}", kind.word())
 }
 
-/// What an address names, if the person may import it.
+/// The kind that an address names, if the person may import it.
 fn kind(guest: &Guest, word: &str) -> Result<Kind> {
     let families = OrgType::FAMILIES.into_iter().map(Kind::Organizations);
     let known = families.chain([Kind::Users]).find(|kind| kind.word() == word);
@@ -60,7 +60,7 @@ async fn template(guest: Guest, Path(word): Path<String>) -> Outcome {
     Ok(import_template(kind(&guest, &word)?))
 }
 
-/// `POST /console/imports/{kind}`: what each row of the file would do.
+/// `POST /console/imports/{kind}`: the effect that each row of the file would have.
 async fn preview(State(app): State<App>, guest: Guest, Path(word): Path<String>, upload: Upload) -> Outcome {
     let kind = kind(&guest, &word)?;
     let validated = match import_file(upload).await {
@@ -69,7 +69,7 @@ async fn preview(State(app): State<App>, guest: Guest, Path(word): Path<String>,
     };
     match validated {
         Ok(preview) => Ok(previewed(&guest, kind, &preview)),
-        // What is wrong with the file as a whole.
+        // The file as a whole is wrong.
         Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
             let (_, text) = status_and_text(&error, None);
             Ok(begin(&guest, kind, Some(text)))
@@ -96,7 +96,7 @@ fn text(language: Language, key: &str) -> String {
     texts::find(language, key).unwrap_or(key).to_owned()
 }
 
-/// What every step shows.
+/// The values that every step shows.
 fn frame(guest: &Guest, kind: Kind, step: &str) -> Value {
     let language = guest.look.language;
     let word = kind.word();
@@ -126,7 +126,7 @@ fn frame(guest: &Guest, kind: Kind, step: &str) -> Value {
     })
 }
 
-/// The first step. `fault`: what is wrong with the file that was sent.
+/// The first step. `fault`: the reason for the refusal of a file.
 fn begin(guest: &Guest, kind: Kind, fault: Option<&str>) -> Response {
     let mut values = frame(guest, kind, "file");
     values["columns"] = json!(kind.columns());
@@ -181,7 +181,7 @@ fn shown(language: Language, kind: Kind, row: &Row) -> Value {
         "status": status,
         "name": name,
         "detail": detail,
-        "issues": row.errors.iter().chain(&row.warnings).map(|issue| told(language, issue)).collect::<Vec<_>>(),
+        "issues": row.errors.iter().chain(&row.warnings).map(|issue| in_words(language, issue)).collect::<Vec<_>>(),
         "choice": candidates.map(|rows| json!({"name": format!("{CHOICE}{}", row.number), "rows": rows})),
     })
 }
@@ -191,8 +191,8 @@ fn joined<const N: usize>(parts: [String; N]) -> String {
     told.join(" · ")
 }
 
-/// An issue in words: the column, what is the matter, the values.
-fn told(language: Language, issue: &Issue) -> Value {
+/// An issue in words: the column, the problem, the values.
+fn in_words(language: Language, issue: &Issue) -> Value {
     let key = format!("issue_{}", issue.message.replace(' ', "_"));
     let values: Vec<&str> = issue
         .value

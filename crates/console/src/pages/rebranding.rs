@@ -105,7 +105,7 @@ async fn show(State(app): State<App>, guest: Guest, Path(id): Path<String>, para
     tab(&app, &guest, &found, done, None).await
 }
 
-/// The tab. `wrong`: of the form of a product, what is wrong with it.
+/// The tab. `wrong`: a product and the problem of its form.
 async fn tab(
     app: &App,
     guest: &Guest,
@@ -116,7 +116,7 @@ async fn tab(
     let (caller, id) = (&guest.caller, found.organization.id);
     let own = rebranding::status(app, caller, Some(id)).await?;
     let nearest = found.organization.rebranding;
-    // What an organization above gives is shown to those who may see that organization.
+    // People see the values of an organization above if they may see that organization.
     let above = nearest.filter(|nearest| *nearest != id);
     let above = match above {
         Some(above) => name_within(app, caller, above).await?.map(|name| (above, name)),
@@ -146,7 +146,7 @@ async fn tab(
     Ok(page::render(&guest.look, status, "rebranding/tab.html", values))
 }
 
-/// A product: what the organization has stored, and what is in force. `source`: the organization that gives it.
+/// A product: the stored values and those in force. `source`: the organization that gives the latter.
 fn product(id: OrgId, own: &ProductStatus, source: Option<(OrgId, &Status)>) -> Value {
     let product = &own.product;
     let href = |of: OrgId, asset: &Asset| format!("{}/{}/{}", address(of), product.id, asset.as_str());
@@ -232,7 +232,7 @@ async fn upload(
     }
 }
 
-/// What is wrong with a form: the asset and the matter, in words of the page where there are some.
+/// The problem of a form: the asset and the reason, in words of the page where there are some.
 fn problem(language: Language, error: &Error) -> String {
     let (_, said) = status_and_text(error, None);
     let text = |key: String| texts::find(language, &key);

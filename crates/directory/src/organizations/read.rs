@@ -1,5 +1,5 @@
-//! Organizations of any family, as pages show them: one with its place and the way to it, lists with their counts, what
-//! goes with a destruction.
+//! Organizations of any family, as pages show them: one with its place and the organizations above it, lists with their
+//! counts, the extent of a destruction.
 
 use super::list::{ListQuery, Listed, prepare, total};
 use crate::Directory;
@@ -36,8 +36,8 @@ impl Found {
     }
 }
 
-/// The organization, if the caller may do this to it. What is out of reach and what does not exist give the same error,
-/// whatever the permissions of the caller. `id`: none = malformed.
+/// The organization, if the caller may do this to it. Organizations out of reach and unknown ones give the same error,
+/// whatever the permissions of the caller are. `id`: none = malformed.
 ///
 /// # Errors
 /// `organization not found`, and the refusals of the action.
@@ -158,7 +158,7 @@ pub async fn creators_of(
     answer_cache::computed(service, DependsOn::People, "creators of organizations", scope, other, make).await
 }
 
-/// What a destruction of the organization would remove.
+/// The number of objects that a destruction of the organization would remove.
 ///
 /// # Errors
 /// Those of [`find`].

@@ -24,11 +24,11 @@ pub struct Node {
     pub child: Child,
     /// Its numbers.
     pub stats: Stats,
-    /// What is below it; none = its branch is closed.
+    /// The organizations below it; none = its branch is closed.
     pub branch: Option<Branch>,
 }
 
-/// What is below an organization.
+/// The organizations below another one.
 #[derive(Clone, Debug, Default)]
 pub struct Branch {
     /// The first [`BRANCH`] of them, by family and name.
@@ -53,7 +53,7 @@ pub async fn tree(service: &Directory, caller: &Caller, open: &[OrgId]) -> Resul
     let open: HashSet<OrgId> = open.iter().copied().take(OPEN).collect();
     let mut by_parent: HashMap<OrgId, Vec<Child>> = HashMap::new();
     let mut parents = vec![root];
-    // Only branches below what is shown are read, so what lies beside the caller's organization is never reached.
+    // It reads only branches of organizations that it shows, so it never reaches those beside the caller's own.
     for _ in 0..LEVELS {
         let found = children(&service.db, &parents, &families, BRANCH + 1).await?;
         for parent in parents {

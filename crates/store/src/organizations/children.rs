@@ -1,4 +1,4 @@
-//! What is directly below organizations, for a tree that is opened branch by branch.
+//! Organizations directly below others, for a tree whose branches are opened one by one.
 
 use crate::{Db, StoreError, sql::Q, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Ts};

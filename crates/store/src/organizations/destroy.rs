@@ -95,7 +95,7 @@ pub async fn destroy(
     Ok(())
 }
 
-/// What a destruction removes, soft-deleted rows included.
+/// The objects that a destruction removes, soft-deleted rows included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Organizations below it.
@@ -108,7 +108,7 @@ pub struct Extent {
     pub applications: u64,
 }
 
-/// What a destruction of this organization would remove.
+/// The extent of a destruction of this organization.
 pub async fn extent(on: impl Into<On<'_>>, id: OrgId, org_type: OrgType) -> Result<Extent, StoreError> {
     const NUMBER: &str = "CAST(COUNT(*) AS BIGINT)";
     let own = subtree_column(org_type, "id");

@@ -1,4 +1,4 @@
-//! New organizations, and what people write of an organization.
+//! The form of new organizations and of those that exist.
 
 use super::{
     address, head, kind, list_address,
@@ -29,7 +29,7 @@ const SPARE_ROWS: usize = 2;
 /// The field of the organization above.
 const PARENT: &str = "created_by_organization_id";
 
-/// What a form is about.
+/// The organization of a form.
 #[derive(Clone, Copy)]
 enum About<'f> {
     /// A new organization of a family.
@@ -96,7 +96,7 @@ pub(crate) async fn update(
     }
 }
 
-/// What is wrong, beside the fields of the form; keys of the free data without a field of their own share one.
+/// The problems, by the fields of the form; keys of the free data without a field of their own share one.
 fn wrong(guest: &Guest, error: &Error) -> Option<Value> {
     problems_by(guest.look.language, error, |key| match key.strip_prefix("custom_data.") {
         Some(key) if key == "vat" || KNOWN.contains(&key) => key,
@@ -105,7 +105,7 @@ fn wrong(guest: &Guest, error: &Error) -> Option<Value> {
     })
 }
 
-/// What a form holds.
+/// The fields of a form.
 #[derive(Clone, Debug, Default)]
 struct Fields {
     name: String,
@@ -140,8 +140,8 @@ impl Fields {
         }
     }
 
-    /// What is sent to the use case. Of the free data only what differs from the stored one, so values that are no texts
-    /// stay as they are.
+    /// The body for the use case. It holds only the free data that differ from the stored ones, so values that are no
+    /// texts stay as they are.
     fn body(&self, stored: Option<&Organization>) -> OrganizationBody {
         let vat = ("vat".to_owned(), self.vat.clone());
         let known = self.known.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
@@ -166,7 +166,7 @@ impl Fields {
     }
 }
 
-/// The form. `wrong`: what is wrong with which field.
+/// The form. `wrong`: problems by field.
 async fn form(
     app: &App,
     guest: &Guest,

@@ -1,4 +1,4 @@
-//! What every tab of an organization shows at its top: where it is, how it is and why, what may be done with it.
+//! The top of every tab of an organization: its place, its state and the reason for it, its actions.
 
 use super::{address, kind, list::state};
 use crate::{
@@ -66,7 +66,7 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
     tabs
 }
 
-/// What other areas show of the organization.
+/// The pages of the organization in other areas.
 fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
     let areas = [("notifications", "/console/notifications"), ("events", "/console/timeline")];
     let open = areas.into_iter().filter(|(area, _)| guest.look.has_area(area));
@@ -76,7 +76,7 @@ fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
     .collect()
 }
 
-/// What can be done in the state the organization is in.
+/// The actions that the state of the organization and the rights of the person allow.
 fn steps(caller: &Caller, found: &Found) -> Vec<&'static str> {
     let standing = found.place.standing;
     let is_reseller = found.organization.org_type == OrgType::Reseller;

@@ -122,7 +122,7 @@ fn shown(guest: &Guest, listed: &Listed) -> Value {
     let is_deleted = organization.deleted.is_set();
     let here = address(organization.id);
     json!({
-        // Of what is deleted there is nothing to be read, only to be restored or removed for good.
+        // Deleted organizations cannot be read, only restored or removed for good.
         "href": if is_deleted { format!("{here}/restore") } else { here },
         "name": organization.details.name,
         "description": organization.details.description,
@@ -151,7 +151,7 @@ fn choice(language: Language, word: &str) -> (String, String) {
     (word.to_owned(), label.to_owned())
 }
 
-/// What the form of the filters hands on as it is.
+/// The values that the form of the filters keeps.
 fn kept(params: &Params) -> Vec<(&'static str, String)> {
     let keys = ["organization_id", "include_hierarchy", "sort_by", "sort_direction", "page_size"];
     let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));

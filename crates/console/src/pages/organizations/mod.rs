@@ -1,4 +1,4 @@
-//! Organizations: the tree, a list of each family, one organization with its tabs, and what is done with it.
+//! Organizations: the tree, a list of each family, one organization with its tabs and its actions.
 
 mod edit;
 pub(crate) mod head;
@@ -11,8 +11,8 @@ mod tree;
 use crate::{components::list::Address, look::Look, texts};
 use axum::{Router, extract::State, routing::get};
 use bailiwick_app::App;
-use bailiwick_domain::OrgType;
-use bailiwick_policy::{Action, Caller, NewOrganization, Parent, decide};
+use bailiwick_domain::{OrgType, org::OrgRef};
+use bailiwick_policy::{Action, Caller, NewOrganization, Parent, decide, gate, resource_of};
 use bailiwick_web::{Language, Params};
 use http::Uri;
 use serde_json::{Value, json};
@@ -65,17 +65,24 @@ pub(crate) fn address(id: impl std::fmt::Display) -> String {
     format!("/console/organizations/{id}")
 }
 
+/// Where an organization is, if the person may read it.
+pub(crate) fn readable_address(caller: &Caller, organization: &OrgRef) -> Option<String> {
+    let is_own = caller.org().is_some_and(|own| own.id == organization.id);
+    let resource = resource_of(organization.org_type)?;
+    (is_own || gate(caller, Action::Read, resource).is_ok()).then(|| address(organization.id))
+}
+
 /// Where the list of a family is.
 pub(crate) fn list_address(family: OrgType) -> String {
     address(family.plural())
 }
 
-/// The list of a family, only what is directly below an organization.
+/// The list of the organizations of a family directly below another one.
 fn below_address(family: OrgType, parent: impl std::fmt::Display) -> String {
     format!("{}?organization_id={parent}", list_address(family))
 }
 
-/// What people call an organization of a type.
+/// The name of a type of organizations.
 fn kind(language: Language, org_type: OrgType) -> &'static str {
     texts::find(language, &format!("role_{}", org_type.as_str())).unwrap_or_default()
 }
@@ -103,7 +110,7 @@ fn creatable(caller: &Caller) -> Vec<&'static str> {
     OrgType::FAMILIES.into_iter().filter(may).map(OrgType::as_str).collect()
 }
 
-/// The word of what was just done, if there is a text for it.
+/// The word of the last action, if there is a text for it.
 fn done_word<'p>(look: &Look, params: &'p Params) -> Option<&'p str> {
     params.one("done").filter(|word| texts::find(look.language, &format!("done_{word}")).is_some())
 }

@@ -1,4 +1,4 @@
-//! What is known of an organization: its data, its numbers, who made it.
+//! The data of an organization, its numbers, its creator.
 
 use super::{address, below_address, done_word, head, kind, within};
 use crate::{components::time::When, failure::Outcome, page, session::Guest};
@@ -84,7 +84,7 @@ pub(super) fn further(organization: &Organization) -> Vec<(String, String)> {
     pairs.filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// Numbers with the way to what they count.
+/// Numbers, each with the page of the counted objects.
 fn counters(caller: &Caller, found: &Found, stats: &Stats) -> Vec<Value> {
     let (id, family) = (found.organization.id, found.organization.org_type);
     let has_below = family != OrgType::Customer;

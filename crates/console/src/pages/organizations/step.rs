@@ -107,7 +107,7 @@ pub(crate) async fn take(
         return question(&app, &guest, &found, &word, true).await;
     }
     take_step(&app, &guest, wanted, &found, organization.id).await?;
-    // Whoever promotes from below the owner loses the organization.
+    // People below the owner lose access to an organization that they promote.
     let is_gone = match wanted {
         Action::Delete | Action::Destroy => true,
         Action::Promote => !guest.caller.is_owner_level(),

@@ -163,7 +163,7 @@ pub(crate) async fn applications(
     tab.page(&app, &guest, &found, &listed, rows, &uri).await
 }
 
-/// What a tab with rows says beside them.
+/// The parts of a tab beside its rows.
 struct Tab {
     word: &'static str,
     /// Text of the column in the middle.

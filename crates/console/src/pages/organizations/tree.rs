@@ -34,7 +34,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
     Ok(page::show(&guest.look, "organizations/tree.html", values))
 }
 
-/// The person's own organization and what is below it.
+/// The person's own organization and those below it.
 fn root(guest: &Guest, branch: &Branch, open: &[OrgId]) -> Value {
     let own = guest.caller.org();
     let families = organizations::readable(&guest.caller);
@@ -92,7 +92,7 @@ fn toggled(id: OrgId, open: &[OrgId]) -> String {
     format!("/console/organizations?{query}#b-{id}")
 }
 
-/// What a search finds, of the families that the person may read.
+/// The matches of a search, of the families that the person may read.
 async fn found(app: &App, guest: &Guest, search: &str) -> Outcome<Value> {
     let families = organizations::readable(&guest.caller);
     let found = organizations::find(app, &guest.caller, search, FOUND).await?;
