@@ -1,6 +1,9 @@
 //! The pages, one module for each area.
 
 pub(crate) mod home;
+pub(crate) mod imports;
+pub(crate) mod organizations;
+pub(crate) mod rebranding;
 pub(crate) mod session;
 pub(crate) mod systems;
 

@@ -2,6 +2,7 @@
 
 use super::{access, address, head};
 use crate::{
+    components::organizations::offered,
     failure::Outcome,
     form::{Form, is_outdated, problems, seen},
     page,
@@ -11,7 +12,6 @@ use crate::{
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
-use bailiwick_directory::organizations;
 use bailiwick_domain::{Error, System, SystemId};
 use bailiwick_fleet::systems::{self, Change, NewSystem};
 use bailiwick_policy::{Action, Resource, decide, gate};
@@ -19,8 +19,6 @@ use bailiwick_web::{Params, PathId};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// Organizations that are offered at once; more are found by a text.
-const OFFERED: u64 = 50;
 /// Empty rows for further data.
 const SPARE_ROWS: usize = 2;
 
@@ -142,7 +140,8 @@ async fn form(
     find: &str,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let offered = offered(app, guest, find, system).await?;
+    let present = system.map(|s| (s.organization.id.to_string(), s.organization.name.to_string()));
+    let offered = offered(app, guest, find, present).await?;
     let seen = system.map(|system| seen(app, system)).transpose()?;
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
@@ -164,20 +163,4 @@ async fn form(
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, status, "systems/form.html", values))
-}
-
-/// Organizations that can have a system: where it is now, the person's own and those below it.
-async fn offered(app: &App, guest: &Guest, find: &str, system: Option<&System>) -> Outcome<Value> {
-    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
-    let own = guest.caller.org().map(|own| (own.id.to_string(), own.name.clone()));
-    let present = system.map(|s| (s.organization.id.to_string(), s.organization.name.to_string()));
-    let is_other = own.filter(|own| present.as_ref().is_none_or(|present| present.0 != own.0));
-    let mut rows: Vec<(String, String)> = present.into_iter().chain(is_other).collect();
-    for entry in &found.rows {
-        let id = entry.id.to_string();
-        if rows.iter().all(|(known, _)| *known != id) {
-            rows.push((id, entry.name.clone()));
-        }
-    }
-    Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
 }
