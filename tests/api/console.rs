@@ -10,6 +10,8 @@
 
 #[path = "console/acting.rs"]
 mod acting;
+#[path = "console/alerts.rs"]
+mod alerts;
 #[path = "console/rights.rs"]
 mod rights;
 #[path = "console/session.rs"]

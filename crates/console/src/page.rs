@@ -34,6 +34,16 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/access.html",
     "systems/form.html",
     "systems/secret.html",
+    "alerts/head.html",
+    "alerts/list.html",
+    "alerts/detail.html",
+    "alerts/silence.html",
+    "alerts/silence_preview.html",
+    "alerts/silences.html",
+    "alerts/one_silence.html",
+    "alerts/history.html",
+    "alerts/figures.html",
+    "alerts/recipients.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

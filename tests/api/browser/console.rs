@@ -1,6 +1,8 @@
 //! The console in chromium: from the sign-in through its pages, on screens of three widths, light and dark, in both
 //! languages. No page scrolls sideways, and axe-core finds nothing.
 
+#[path = "console/alerts.rs"]
+mod alerts;
 #[path = "console/systems.rs"]
 mod systems;
 
@@ -94,6 +96,7 @@ async fn walk(kind: Kind, name: &str) {
     stage.text_of(".list").await;
     look(&stage, &format!("console-systems-{name}")).await;
     systems::walk(&stage, &system, name).await;
+    alerts::walk(&stage, &system, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;

@@ -16,7 +16,7 @@ mod sealed;
 mod show;
 mod watch;
 
-pub use explain::{Channel, Explanation, explain};
+pub use explain::{Channel, Explanation, Notified, Why, explain, explain_to};
 pub use failures::{LastFailure, last_failures};
 pub(crate) use failures::{digest_of, short_digest};
 pub use provision::LONGEST as LONGEST_WAIT;

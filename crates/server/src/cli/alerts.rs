@@ -30,8 +30,10 @@ fn shown(found: &config::Explanation) -> Result<String, std::fmt::Error> {
     )?;
     for channel in &found.channels {
         writeln!(out, "{:<13} {}", channel.name, channel.why)?;
-        for (who, from) in &channel.told {
-            writeln!(out, "  {who}, named by {from}")?;
+        for notified in &channel.told {
+            let who = notified.recipient.as_deref().unwrap_or("a recipient of an organization above");
+            let from = notified.named_by.as_ref().map(|by| by.join(", "));
+            writeln!(out, "  {who}, named by {}", from.as_deref().unwrap_or("the override for the system"))?;
         }
     }
     Ok(out)
