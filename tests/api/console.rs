@@ -12,6 +12,8 @@
 mod acting;
 #[path = "console/alerts.rs"]
 mod alerts;
+#[path = "console/notifications.rs"]
+mod notifications;
 #[path = "console/rights.rs"]
 mod rights;
 #[path = "console/session.rs"]

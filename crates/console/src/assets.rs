@@ -18,6 +18,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/home.css"),
     include_str!("../assets/style/systems.css"),
     include_str!("../assets/style/alerts.css"),
+    include_str!("../assets/style/notifications.css"),
     include_str!("../assets/style/small.css"),
 );
 const SCRIPT: &str = include_str!("../assets/console.js");

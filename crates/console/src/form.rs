@@ -37,6 +37,17 @@ impl Form {
         self.0.iter().any(|(key, value)| key == name && !value.is_empty())
     }
 
+    /// All values of a repeated field.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
+    }
+
+    /// Of these fields.
+    #[cfg(test)]
+    pub(crate) const fn of(fields: Vec<(String, String)>) -> Form {
+        Form(fields)
+    }
+
     /// Pairs of two repeated fields, those without a key left out.
     pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {
@@ -45,6 +56,17 @@ impl Form {
         let pairs = all(key).into_iter().zip(all(value));
         pairs.map(|(k, v)| (k.trim().to_owned(), v.clone())).filter(|(k, _)| !k.is_empty()).collect()
     }
+}
+
+/// The same for a form whose fields are named by their whole paths, each without the prefix.
+pub(crate) fn problems_by_path(language: Language, error: &Error, prefix: &str) -> Option<Value> {
+    let Error::Invalid(fields) = error else { return None };
+    let text = |code: &str| texts::find(language, &format!("problem_{code}")).unwrap_or(code).to_owned();
+    let problem = |field: &bailiwick_domain::FieldError| {
+        let key = field.key.strip_prefix(prefix).unwrap_or(&field.key);
+        (key.to_owned(), json!(text(&field.message)))
+    };
+    Some(fields.iter().map(problem).collect::<Map<_, _>>().into())
 }
 
 /// What is wrong with the fields of a form, beside each; none where the error is not about fields.

@@ -54,6 +54,7 @@ const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
     ("home", "/console/", |_| true),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
     ("alerts", "/console/alerts", |caller| caller.holds(Permission::ReadSystems)),
+    ("notifications", "/console/notifications", |caller| caller.holds(Permission::ReadAlerts)),
 ];
 
 /// The impersonation that is open.

@@ -44,6 +44,11 @@ const SOURCES: &[(&str, &str)] = sources![
     "alerts/history.html",
     "alerts/figures.html",
     "alerts/recipients.html",
+    "notifications/channels.html",
+    "notifications/show.html",
+    "notifications/edit.html",
+    "notifications/saved.html",
+    "notifications/who.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

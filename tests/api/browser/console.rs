@@ -3,6 +3,8 @@
 
 #[path = "console/alerts.rs"]
 mod alerts;
+#[path = "console/notifications.rs"]
+mod notifications;
 #[path = "console/systems.rs"]
 mod systems;
 
@@ -97,6 +99,7 @@ async fn walk(kind: Kind, name: &str) {
     look(&stage, &format!("console-systems-{name}")).await;
     systems::walk(&stage, &system, name).await;
     alerts::walk(&stage, &system, name).await;
+    notifications::walk(&stage, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;

@@ -60,6 +60,21 @@ async fn target(
     Ok((granted, place.ok_or(Refusal::NotInHierarchy)?))
 }
 
+/// The layer of the caller's own organization with its secrets; nothing when none was saved.
+///
+/// # Errors
+/// 403 without the permission.
+pub(crate) async fn own_layer(
+    service: &Alerts,
+    caller: &Caller,
+    permission: Permission,
+) -> Result<(OrgId, Layer)> {
+    let (granted, _) = target(&service.db, caller, permission, None).await?;
+    let stored = alert_layers::get(&service.db, granted.id()).await?;
+    let layer = stored.map(|stored| sealed::open(&service.keys, granted.id(), stored.layer)).transpose()?;
+    Ok((granted.id(), layer.unwrap_or_default()))
+}
+
 /// The user who saves a layer, and the time.
 #[derive(Clone, Debug)]
 pub struct Saving {

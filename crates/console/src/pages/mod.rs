@@ -2,6 +2,7 @@
 
 pub(crate) mod alerts;
 pub(crate) mod home;
+pub(crate) mod notifications;
 pub(crate) mod session;
 pub(crate) mod systems;
 

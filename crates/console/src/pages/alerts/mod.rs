@@ -8,6 +8,7 @@ mod shown;
 mod silence;
 mod silences;
 
+pub(crate) use detail::recipients;
 pub(crate) use shown::shown;
 
 use axum::{
