@@ -111,3 +111,35 @@ pub async fn named_systems(
 ) -> Result<HashMap<(OrgId, String), NamedSystem>> {
     Ok(active_groups::named_systems(&service.db, systems).await?.into_iter().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn alert(name: &str, severity: &str, organization: u128) -> ActiveAlert {
+        let organization = OrgId(uuid::Uuid::from_u128(organization));
+        let alert = json!({
+            "labels": {"alertname": name, "severity": severity, "system_key": "S",
+                "organization_id": organization, "organization_name": "Alfa"},
+            "annotations": {}, "receivers": [], "fingerprint": "0000000000000001",
+            "startsAt": "2026-03-04T10:00:00.000Z", "endsAt": "2026-03-04T11:00:00.000Z",
+            "updatedAt": "2026-03-04T10:00:00.000Z",
+            "status": {"state": "active", "silencedBy": [], "inhibitedBy": [], "mutedBy": []},
+        });
+        ActiveAlert { alert: serde_json::from_value(alert).unwrap(), assigned: None }
+    }
+
+    #[test]
+    fn alerts_at_hand_are_counted_like_stored_ones() {
+        let all = [alert("A", "warning", 1), alert("B", "critical", 1), alert("A", "other", 2)];
+        let shown = |by| -> Vec<(bool, String, u64, u64, u64)> {
+            let groups = grouped(&all, by).into_iter();
+            groups.map(|g| (g.organization.is_some(), g.key, g.total, g.critical, g.warning)).collect()
+        };
+        assert_eq!(shown(GroupBy::Name), [(false, "B".into(), 1, 1, 0), (false, "A".into(), 2, 0, 1)]);
+        let systems = [(true, "S".to_owned(), 2, 1, 1), (true, "S".to_owned(), 1, 0, 0)];
+        assert_eq!(shown(GroupBy::System), systems);
+        assert_eq!(shown(GroupBy::Organization).len(), 2);
+    }
+}
