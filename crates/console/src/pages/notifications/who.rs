@@ -1,7 +1,7 @@
 //! Who would be notified of an alert with given labels.
 
 use super::of;
-use crate::{failure::Outcome, page, pages::alerts::recipients, session::Guest};
+use crate::{components::time::rough, failure::Outcome, page, pages::alerts::recipients, session::Guest};
 use axum::extract::State;
 use bailiwick_alerting::{Labels, Severity};
 use bailiwick_alerts::config;
@@ -10,6 +10,15 @@ use bailiwick_domain::{Error, OrgType};
 use bailiwick_policy::Permission;
 use bailiwick_web::Params;
 use serde_json::json;
+use std::time::Duration;
+
+/// A wait for a reader.
+fn span(guest: &Guest, wait: Duration) -> String {
+    match wait.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        _ => rough(guest.look.language, wait),
+    }
+}
 
 /// `GET /console/notifications/who`.
 pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
@@ -42,7 +51,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         "system_key": system,
         "labels": more,
         "counts_as": counts_as,
-        "wait": found.waits.map(|wait| wait.as_secs()),
+        "wait": found.waits.map(|wait| span(&guest, wait)),
         "is_nobody": found.channels.iter().all(|channel| channel.told.is_empty()),
         "recipients": recipients(&guest, found),
     });
