@@ -49,8 +49,11 @@ struct Area {
     href: &'static str,
 }
 
-/// The areas, in the order of the navigation, each with the rights that open it.
-const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
+/// The word of an area, its address, and the rights that open it.
+type AreaRow = (&'static str, &'static str, fn(&Caller) -> bool);
+
+/// The areas, in the order of the navigation.
+const AREAS: &[AreaRow] = &[
     ("home", "/console/", |_| true),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
     ("alerts", "/console/alerts", |caller| caller.holds(Permission::ReadSystems)),
