@@ -73,6 +73,16 @@ pub struct Notified {
     pub named_by: Option<Vec<String>>,
 }
 
+impl Notified {
+    /// The names of the layers that name it, in one line.
+    pub fn source(&self) -> String {
+        match &self.named_by {
+            Some(names) => names.join(", "),
+            None => "the override for the system".to_owned(),
+        }
+    }
+}
+
 /// The same for a reader, as `GET /alerts/config/effective` lets them see it: recipients that only organizations above
 /// theirs name are hidden.
 ///
@@ -127,11 +137,12 @@ async fn walk(service: &Alerts, place: &OrgNode, mut labels: Labels, known: &Sco
     let recipients = plan.receiver(&at.receiver).map(|r| r.recipients.all()).unwrap_or_default();
     let key = labels.get("system_key").unwrap_or_default().to_owned();
     let own = effective.systems.iter().find(|o| o.system_key == key).map(|o| &o.channels);
-    let source = Source { layers: &layers, own };
+    let severity = Severity::of_label(labels.get("severity").unwrap_or_default());
+    let source = Source { layers: &layers, own, severity };
     let channels = Kind::ALL.iter().map(|kind| source.channel(*kind, &recipients)).collect();
     Ok(Explanation {
         organization,
-        severity: Severity::of_label(labels.get("severity").unwrap_or_default()),
+        severity,
         route: at.route.clone(),
         receiver: Some(at.receiver.clone()).filter(|name| name != BLACKHOLE),
         waits: [at.group_wait, at.group_interval, at.repeat_interval],
@@ -155,6 +166,7 @@ struct Source<'a> {
     layers: &'a [&'a NamedLayer],
     /// The override for the system.
     own: Option<&'a Channels>,
+    severity: Severity,
 }
 
 impl Source<'_> {
@@ -177,10 +189,12 @@ impl Source<'_> {
             }
             let key = recipient.key();
             let mut by = self.having(|channels| channels.recipients(kind).iter().any(|r| r.key() == key));
-            let is_known = by.iter().any(|named| named.is_known);
-            // Whether organizations above name the same recipient is not the reader's to know.
-            by.retain(|named| named.is_known == is_known);
-            Notified { recipient: is_known.then(|| recipient.description()), named_by: Some(names(&by)) }
+            // Whether organizations above name the same recipient, and how, is not the reader's to know.
+            let is_it = |one: &AnyRecipient| one.key() == key && one.wants(self.severity);
+            let mut known = by.iter().filter(|named| named.is_known);
+            let known = known.find_map(|named| named.layer.channels.recipients(kind).into_iter().find(is_it));
+            by.retain(|named| named.is_known == known.is_some());
+            Notified { recipient: known.map(|one| one.description()), named_by: Some(names(&by)) }
         };
         let told = recipients.iter().filter(|r| r.kind() == kind).map(notified).collect();
         Channel { name: kind.as_str(), why, told }

@@ -32,8 +32,7 @@ fn shown(found: &config::Explanation) -> Result<String, std::fmt::Error> {
         writeln!(out, "{:<13} {}", channel.name, channel.why)?;
         for notified in &channel.told {
             let who = notified.recipient.as_deref().unwrap_or("a recipient of an organization above");
-            let from = notified.named_by.as_ref().map(|by| by.join(", "));
-            writeln!(out, "  {who}, named by {}", from.as_deref().unwrap_or("the override for the system"))?;
+            writeln!(out, "  {who}, named by {}", notified.source())?;
         }
     }
     Ok(out)
