@@ -5,6 +5,7 @@ use axum::{
     body::{Body, BodyDataStream},
     extract::{FromRequest, Request},
 };
+use bailiwick_directory::rebranding::Part;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use http::header;
@@ -17,19 +18,6 @@ const BESIDE: u64 = 64 * 1024;
 
 /// Most parts of a form: more than any operation has names.
 const PARTS: usize = 32;
-
-/// A part of a form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Its name.
-    pub name: String,
-    /// Media type as declared.
-    pub content_type: Option<String>,
-    /// Bytes it has.
-    pub size: u64,
-    /// The bytes that were kept, from the first.
-    pub bytes: Bytes,
-}
 
 /// A body that has not been read yet.
 #[derive(Debug)]

@@ -22,9 +22,6 @@ use axum::{
 };
 use bailiwick_app::App;
 
-/// Where the console is.
-pub const ROOT: &str = "/console";
-
 /// Method and path of every page, for the counters of requests.
 pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/"),

@@ -10,6 +10,7 @@ pub mod fold;
 pub mod id;
 pub mod json;
 pub mod keywords;
+mod language;
 pub mod metrics;
 pub mod net;
 mod object_kind;
@@ -17,6 +18,7 @@ pub mod org;
 pub mod page;
 pub mod ports;
 pub mod rebranding;
+mod secret;
 pub mod system;
 pub mod time;
 pub mod user;
@@ -30,10 +32,12 @@ pub use id::{
     UserId,
 };
 pub use keywords::Keywords;
+pub use language::Language;
 pub use object_kind::ObjectKind;
 pub use org::{OrgType, Organization};
 pub use page::{Page, PageRequest, SortDirection};
 pub use ports::{Clock, Entropy};
+pub use secret::Secret;
 pub use system::{System, SystemStatus};
 pub use time::Ts;
 pub use user::User;

@@ -25,12 +25,11 @@ pub mod processes;
 pub mod rate_limit;
 mod request;
 pub mod retry_on_conflict;
-mod secret;
 pub mod secrets;
 mod service;
 pub mod trend;
 pub mod worker;
 
+pub use bailiwick_domain::Secret;
 pub use context::{Parts, Platform, ServiceNames};
 pub use request::RequestContext;
-pub use secret::Secret;

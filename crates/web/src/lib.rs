@@ -11,13 +11,14 @@ mod path;
 mod refusal;
 mod systems;
 
+pub use bailiwick_domain::Language;
 pub use body::read;
 pub use context::{Service, client_ip};
 pub use cookies::{Cookie, cookie, set_cookie};
 pub use exports::{Keys, SYSTEMS, Uncompressed, asked, download};
 pub use inventory::filter as diff_filter;
 pub use inventory::range as time_range;
-pub use language::Language;
+pub use language::language_of;
 pub use params::{Params, values};
 pub use path::{PathId, PathText};
 pub use refusal::{retry_after, status_and_text, whole_seconds};

@@ -9,7 +9,6 @@ mod letter;
 mod limit;
 mod worker;
 
-pub use letter::Language;
 pub use limit::HourlyLimit;
 pub use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
@@ -23,7 +22,6 @@ use bailiwick_store::{
     jobs::{self, NewJob},
     recovery::{self, Link, Purpose},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
 use std::{sync::OnceLock, time::Duration};
 use tokio::sync::{Mutex, Notify};
@@ -262,10 +260,9 @@ async fn enqueue(service: &Events, tx: &mut Tx, task: &Task) -> Result<()> {
 }
 
 fn seal(service: &Events, plain: &str) -> Result<String> {
-    service.keys.seal(SEAL, plain.as_bytes(), &*service.entropy).map(|sealed| STANDARD.encode(sealed))
+    service.keys.seal_text(SEAL, plain, &*service.entropy)
 }
 
 fn open(service: &Events, sealed: &str) -> Result<String> {
-    let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
-    String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+    service.keys.open_text(SEAL, sealed)
 }
