@@ -8,6 +8,7 @@ pub mod error;
 mod event_kind;
 pub mod fold;
 pub mod id;
+pub mod in_flight;
 pub mod json;
 pub mod keywords;
 mod language;

@@ -3,7 +3,7 @@
 use super::{authorize, change, file_check, known, product};
 use crate::{Directory, images};
 use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, rebranding::Asset};
-use bailiwick_platform::{RequestContext, fair_semaphore::acquire_within};
+use bailiwick_platform::{RequestContext, limits::acquire_within};
 use bailiwick_policy::{Action, Caller, RebrandingChange, rebranding_gate};
 use bailiwick_store::{
     Tx,

@@ -6,24 +6,25 @@
 //! sealed in the job and are removed with it.
 
 mod letter;
-mod limit;
 mod worker;
 
-pub use limit::HourlyLimit;
 pub use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
 
 use crate::Events;
 use bailiwick_domain::{Error, Result, Ts, User, UserId, metrics::Counter};
 use bailiwick_outbound::mail::Mailer;
-use bailiwick_platform::keys::{fresh_secret, token_digest};
+use bailiwick_platform::{
+    keys::{fresh_secret, token_digest},
+    limits::{SlidingWindow, client_network},
+};
 use bailiwick_store::{
     Tx, identities,
     jobs::{self, NewJob},
     recovery::{self, Link, Purpose},
 };
 use serde::{Deserialize, Serialize};
-use std::{sync::OnceLock, time::Duration};
+use std::{net::IpAddr, sync::OnceLock, time::Duration};
 use tokio::sync::{Mutex, Notify};
 
 /// Kind of the jobs.
@@ -55,8 +56,10 @@ pub struct Figures {
     pub dropped: Counter,
 }
 
+/// The time in which requests for a new password by one client address add up (spec: conventions#limits).
+const FORGOTTEN_WINDOW: Duration = Duration::from_secs(3600);
+
 /// The state this process keeps for sending mail.
-#[derive(Default)]
 pub struct Outbox {
     /// Something was written.
     arrived: Notify,
@@ -67,7 +70,27 @@ pub struct Outbox {
     /// Made by the first that sends.
     mailer: OnceLock<Result<Mailer, String>>,
     /// Requests for a new password by client address.
-    pub forgotten: HourlyLimit,
+    forgotten: SlidingWindow<IpAddr>,
+}
+
+impl Default for Outbox {
+    fn default() -> Outbox {
+        Outbox {
+            arrived: Notify::new(),
+            turn: Mutex::default(),
+            figures: Figures::default(),
+            mailer: OnceLock::new(),
+            forgotten: SlidingWindow::new(FORGOTTEN_WINDOW),
+        }
+    }
+}
+
+impl Outbox {
+    /// Counts a request for a new password; false when the client address has made `allowed` in an hour.
+    pub fn may_ask(&self, allowed: u32, now: Ts, address: IpAddr) -> bool {
+        let allowed = [(allowed as usize, FORGOTTEN_WINDOW)];
+        self.forgotten.take(client_network(address), &allowed, now).is_ok()
+    }
 }
 
 /// A mail to send, or a request that leads to one. The payload of the job.

@@ -9,7 +9,7 @@ use crate::{
     credentials::{SaltedHash, is_secret},
 };
 use bailiwick_domain::{ApiKeyId, Clock, Error, Result, Ts, validate::ApiKeyToken};
-use bailiwick_platform::rate_limit::KeyedLimit;
+use bailiwick_platform::limits::KeyedLimit;
 use bailiwick_policy::Caller;
 use bailiwick_settings::Limits;
 use bailiwick_store::api_keys::{
