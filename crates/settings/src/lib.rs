@@ -1,4 +1,6 @@
-//! The configuration of the use cases: plain, checked values. The `server` crate creates them.
+//! The configuration of the use cases: plain, checked values and their defaults. The `server` crate fills them.
+//!
+//! To add a setting, add its field and its default here, and a row that names the field to `config/sections.rs` there.
 
 mod alert_catalogue;
 mod alert_limits;
@@ -8,9 +10,9 @@ mod events;
 mod identity;
 mod rebranding;
 
-pub use bailiwick_alerting::router::SHORT_OUTAGE;
+use bailiwick_alerting::router::SHORT_OUTAGE;
 use bailiwick_inventory::Rules;
-pub use bailiwick_outbound::telegram::API as TELEGRAM_API;
+use bailiwick_outbound::telegram::API as TELEGRAM_API;
 use bailiwick_platform::Secret;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -340,7 +342,7 @@ impl Settings {
             secret: Secret::new(secret),
             previous_secret: None,
             owner: Owner {
-                email: "owner@localhost".to_owned(),
+                email: "owner@bailiwick.example".to_owned(),
                 password: None,
                 name: "Owner".to_owned(),
                 organization: "Owner".to_owned(),
