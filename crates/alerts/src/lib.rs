@@ -34,7 +34,7 @@ pub use history::{
 };
 pub use maintenance::{deliver_queued, purge_ended, start_background};
 pub use push_queue::LONGEST as LONGEST_HELD;
-pub use request_limit::{InFlight, RequestLimit};
+pub use request_limit::RequestLimit;
 pub use router::AlertRouter;
 pub use service_alerts::raise;
 pub use time_zone::zone_named;
@@ -49,7 +49,7 @@ use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult, UserId};
 use bailiwick_fleet::Fleet;
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::{RouterClient, RouterConfig, router_client};
-use bailiwick_platform::{fair_semaphore::FairSemaphore, rate_limit::KeyedLimit};
+use bailiwick_platform::limits::{FairSemaphore, KeyedLimit};
 use bailiwick_settings::{Router, Settings};
 use std::{
     sync::{Arc, OnceLock},

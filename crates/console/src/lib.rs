@@ -25,9 +25,6 @@ use axum::{
 use bailiwick_app::App;
 use std::sync::LazyLock;
 
-/// Where the console is.
-pub const ROOT: &str = "/console";
-
 /// Method and path of every page, for the counters of requests.
 pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     let frame = [

@@ -80,7 +80,7 @@ impl Look {
         let kept = |name| cookie(headers, name, is_https).unwrap_or_default();
         let theme = kept(THEME);
         Look {
-            language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| Language::of(headers)),
+            language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| bailiwick_web::language_of(headers)),
             now: app.now(),
             theme: THEMES.into_iter().find(|known| *known == theme).unwrap_or_default(),
             style: assets::style(),

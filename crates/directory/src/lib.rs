@@ -15,7 +15,7 @@ pub mod users;
 
 use avatars::Pictures;
 use bailiwick_identity::Identity;
-use bailiwick_platform::rate_limit::AddressLimit;
+use bailiwick_platform::limits::AddressLimit;
 use exports::Exports;
 use images::Images;
 use objects::Objects;

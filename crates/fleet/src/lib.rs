@@ -14,7 +14,7 @@ use backups::Backups;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Error, Result, UserId};
 use bailiwick_outbound::reachability::Reach;
-use bailiwick_platform::rate_limit::KeyedLimit;
+use bailiwick_platform::limits::KeyedLimit;
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};
 use systems::transfer::Transfers;

@@ -100,7 +100,6 @@ macro_rules! chain_columns {
          c.refresh_issued_at, c.expires_at, c.revoked_at, c.revoked_reason"
     };
 }
-use chain_columns;
 
 /// The user of a session chain and their organization: the one read of a request with a bearer token.
 pub(crate) const WITH_USERS: &str = concat!(

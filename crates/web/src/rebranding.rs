@@ -23,20 +23,13 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 pub async fn form(upload: Upload) -> Result<Vec<Part>> {
     // Bytes of a part beyond its limit are counted and not kept.
     let kept = |name: &str| Asset::parse(name).map_or(MAX_NAME_BYTES as u64, Asset::max_bytes);
-    let parts = upload.parts(FORM_BYTES, BODY, kept).await.map_err(|fault| match fault {
+    upload.parts(FORM_BYTES, BODY, kept).await.map_err(|fault| match fault {
         UploadFault::TooLarge(_) => {
             Error::TooLarge { message: "request body too large".into(), data: Value::Null }
         }
         UploadFault::TimedOut => Error::SlowBody,
         UploadFault::Malformed | UploadFault::Missing => Error::bad_request("invalid multipart form"),
-    })?;
-    let part = |part: crate::Part| Part {
-        name: part.name,
-        content_type: part.content_type,
-        size: part.size,
-        bytes: part.bytes,
-    };
-    Ok(parts.into_iter().map(part).collect())
+    })
 }
 
 /// The version of a file that the client has already.

@@ -5,7 +5,7 @@ use axum::{
     body::{Body, BodyDataStream},
     extract::{FromRequest, Request},
 };
-use bailiwick_directory::avatars;
+use bailiwick_directory::{avatars, rebranding::Part};
 use bailiwick_domain::Error;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
@@ -20,19 +20,6 @@ const BESIDE: u64 = 64 * 1024;
 
 /// Most parts of a form: more than any operation has names.
 const PARTS: usize = 32;
-
-/// A part of a form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Its name.
-    pub name: String,
-    /// Media type as declared.
-    pub content_type: Option<String>,
-    /// Bytes it has.
-    pub size: u64,
-    /// The bytes that were kept, from the first.
-    pub bytes: Bytes,
-}
 
 /// A body that has not been read yet.
 #[derive(Debug)]

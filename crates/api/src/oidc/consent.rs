@@ -4,7 +4,7 @@ use super::{
     authorize::see_other,
     cookies,
     form::Form,
-    pages::{self, Language, Notice},
+    pages::{self, Notice},
 };
 use crate::extract::{Ctx, PathId, Service};
 use axum::response::Response;
@@ -24,7 +24,7 @@ pub async fn show(
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match consent::page(&identity, id, &cookies::read(&identity, &headers)).await {
         Ok(Some(page)) => pages::consent(language, &page),
@@ -41,7 +41,7 @@ pub async fn submit(
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
     let Some(id) = id.filter(|id| sign_in::is_form_token(&identity, &browser, *id, sent("form_token")))
     else {
@@ -61,7 +61,7 @@ pub async fn withdraw(
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
     if !login::is_form_token(&identity, &browser, sent("form_token")) {
         return pages::notice(language, Notice::Expired, None);

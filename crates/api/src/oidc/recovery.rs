@@ -3,7 +3,7 @@
 use super::{
     cookies,
     form::Form,
-    pages::{self, Language, Notice, RecoveryPage},
+    pages::{self, Notice, RecoveryPage},
 };
 use crate::{
     error::whole_seconds,
@@ -22,7 +22,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 /// `GET /oidc/forgotten-password`.
 pub async fn show_forgotten(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     if !mail::is_on(&identity) {
         return pages::notice(language, Notice::NoMail, None);
     }
@@ -36,7 +36,7 @@ pub async fn ask(
     headers: HeaderMap,
     Form(sent): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
     if !mail::is_on(&identity) {
         return pages::notice(language, Notice::NoMail, None);
@@ -56,7 +56,7 @@ pub async fn show_new_password(
     PathId(token): PathId<String>,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     match recovery::is_open(&identity, &token.unwrap_or_default()).await {
         Ok(true) => open(&identity, &headers, Which::NewPassword, RecoveryPage::new("new_password.html")),
         Ok(false) => pages::notice(language, Notice::LinkOver, None),
@@ -72,7 +72,7 @@ pub async fn new_password(
     headers: HeaderMap,
     Form(sent): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
     if !recovery::is_form_token(&identity, &browser, Which::NewPassword, value("form_token")) {
         return pages::notice(language, Notice::Expired, None);
@@ -97,7 +97,7 @@ pub async fn show_confirmation(
     PathId(token): PathId<String>,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     let browser = cookies::read(&identity, &headers);
     match recovery::confirmation(&identity, &token.unwrap_or_default(), &browser).await {
         Ok(Some(shown)) => {
@@ -121,7 +121,7 @@ pub async fn confirm(
     headers: HeaderMap,
     Form(sent): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
     let token = token.unwrap_or_default();
     if !recovery::is_form_token(&identity, &browser, Which::ConfirmAddress, value("form_token")) {
@@ -144,7 +144,7 @@ pub async fn confirm(
 fn open(identity: &Identity, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>) -> Response {
     let opened = recovery::open(identity, &cookies::read(identity, headers), which);
     let page = RecoveryPage { form_token: &opened.form_token, ..page };
-    let mut response = pages::recovery(Language::of(headers), &page);
+    let mut response = pages::recovery(pages::language_of(headers), &page);
     if let Some(cookie) = opened.fresh_cookie {
         cookies::set_browser(identity, response.headers_mut(), &cookie);
     }
@@ -158,7 +158,7 @@ fn deny(
     page: RecoveryPage<'_>,
     denied: Denied,
 ) -> Response {
-    let language = Language::of(headers);
+    let language = pages::language_of(headers);
     let (status, problem) = match &denied {
         Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code),
         Denied::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_password"),

@@ -28,7 +28,7 @@ pub async fn show(
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match sign_in::page(&identity, id, &browser).await {
         Ok(Some(page)) => form(language, &page, None),
@@ -45,7 +45,7 @@ pub async fn submit(
     headers: HeaderMap,
     Form(parameters): Form,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
     let Some(id) = id.filter(|id| sign_in::is_form_token(&identity, &browser, *id, sent("form_token")))
     else {

@@ -13,7 +13,7 @@ mod svg_size;
 mod upload;
 
 pub use change::{delete_asset, delete_product, disable, enable};
-pub use serve::{Document, DocumentProduct, File, Shown, asset, asset_for_system, document};
+pub use serve::{Document, File, Shown, asset, asset_for_system, document};
 pub use upload::{MAX_NAME_BYTES, Part, upload};
 
 use crate::Directory;

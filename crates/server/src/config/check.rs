@@ -1,7 +1,8 @@
 //! Rules over several settings, each well-formed by itself.
 
-use super::{AlertingMode, Config, HttpUrl, IdentityMode, ImageHome, Problem, clients};
+use super::{Config, HttpUrl, Problem, clients};
 use bailiwick_fleet::inventory::Rules;
+use bailiwick_settings::{IdentityMode, ImageHome, Router};
 use std::{collections::HashSet, time::Duration};
 use url::Host;
 
@@ -90,7 +91,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let (path, kept) = ("events.retention", config.events.retention);
     refuse(kept < Duration::from_secs(3600), &[path], "is shorter than one hour");
 
-    let remote = config.alerting.mode == AlertingMode::Remote;
+    let remote = matches!(config.alerting.mode, Router::Remote(_));
     let address = config.alerting_remote.url.is_some();
     let both = ["alerting.remote.url", "alerting.mode"];
     refuse(remote && !address, &both, "must be set in mode `remote`");
@@ -156,7 +157,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(life > Duration::from_secs(900), &path, "is longer than 15 minutes");
 
     let products = &config.rebranding.products;
-    let ids: HashSet<&str> = products.iter().map(|product| product.0.id.as_str()).collect();
+    let ids: HashSet<&str> = products.iter().map(|product| product.id.as_str()).collect();
     refuse(ids.len() < products.len(), &["rebranding.products"], "has an id twice");
     refuse(products.len() > 100, &["rebranding.products"], "has more than 100 products");
 
@@ -189,7 +190,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
 
 /// The settings that mode `oidc` needs, and those that have no effect without it.
 fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
-    let (oidc, is_oidc) = (&config.identity_oidc, config.identity.mode == IdentityMode::Oidc);
+    let (oidc, is_oidc) = (&config.identity_oidc, matches!(config.identity.mode, IdentityMode::Oidc(_)));
     let both = ["identity.oidc.issuer", "identity.mode"];
     refuse(is_oidc && oidc.issuer.is_none(), &both, "must be set in mode `oidc`");
     refuse(!is_oidc && oidc.issuer.is_some(), &both, "needs identity.mode `oidc`");
@@ -213,7 +214,7 @@ fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
 
 /// The settings that mode `logto` needs. They may be set in other modes: deployments have them in their environment.
 fn logto(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
-    let (logto, is_logto) = (&config.identity_logto, config.identity.mode == IdentityMode::Logto);
+    let (logto, is_logto) = (&config.identity_logto, config.identity.mode.logto().is_some());
     for (path, is_set) in [
         ("identity.logto.tenant_id", logto.tenant_id.is_some()),
         ("identity.logto.app_id", logto.app_id.is_some()),

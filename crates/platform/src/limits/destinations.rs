@@ -1,29 +1,24 @@
 //! Limits on messages that leave the service: a rate for each tenant, and a concurrency for each destination, so that
 //! a slow destination delays only its own messages.
 
-use bailiwick_domain::OrgId;
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
-};
+use super::{SlidingWindow, fair_semaphore::KeyedSemaphores};
+use bailiwick_domain::{OrgId, Ts};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 /// Messages of a tenant within [`WINDOW`].
 const PER_WINDOW: usize = 50;
 const WINDOW: Duration = Duration::from_secs(1);
-/// Entries above this count cause a removal of idle ones.
-const MANY: usize = 1024;
 
-/// The rate of messages of each tenant: the times of its latest ones, and the most within [`WINDOW`].
+/// The rate of messages of each tenant.
 #[derive(Debug)]
-pub struct TenantRateLimit(Mutex<HashMap<OrgId, VecDeque<Instant>>>, usize);
+pub struct TenantRateLimit {
+    messages: SlidingWindow<OrgId>,
+    /// The most within [`WINDOW`].
+    most: usize,
+    /// The times of the window count from here.
+    start: Instant,
+}
 
 impl Default for TenantRateLimit {
     fn default() -> TenantRateLimit {
@@ -34,7 +29,7 @@ impl Default for TenantRateLimit {
 impl TenantRateLimit {
     /// A limit of this many messages within a second.
     pub fn of(per_window: usize) -> TenantRateLimit {
-        TenantRateLimit(Mutex::default(), per_window)
+        TenantRateLimit { messages: SlidingWindow::new(WINDOW), most: per_window, start: Instant::now() }
     }
 
     /// Counts a message.
@@ -42,21 +37,8 @@ impl TenantRateLimit {
     /// # Errors
     /// The limit is reached; the time says when to retry.
     pub fn take(&self, tenant: OrgId, now: Instant) -> Result<(), Instant> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() > MANY {
-            all.retain(|_, times| times.back().is_some_and(|at| *at + WINDOW > now));
-        }
-        let times = all.entry(tenant).or_default();
-        while times.front().is_some_and(|at| *at + WINDOW <= now) {
-            times.pop_front();
-        }
-        match times.front() {
-            Some(first) if times.len() >= self.1 => Err(*first + WINDOW),
-            _ => {
-                times.push_back(now);
-                Ok(())
-            }
-        }
+        let at = Ts(0).plus(now.saturating_duration_since(self.start));
+        self.messages.take(tenant, &[(self.most, WINDOW)], at).map_err(|wait| now + wait)
     }
 }
 
@@ -103,7 +85,7 @@ type Sharing = (Arc<str>, Party);
 /// system, then of its tenant, then among all. So the tries of one party, however many and however slow, take few
 /// permits from the others.
 #[derive(Debug, Default)]
-pub struct DestinationLimits(Mutex<HashMap<Sharing, Arc<Semaphore>>>, AtomicUsize);
+pub struct DestinationLimits(KeyedSemaphores<Sharing>);
 
 /// A permit until it is dropped.
 pub type Permit = Option<OwnedSemaphorePermit>;
@@ -127,24 +109,14 @@ impl DestinationLimits {
     }
 
     async fn one_of(&self, sharing: Sharing, most: usize) -> Permit {
-        let semaphore = {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if all.len() > MANY.max(self.1.load(Ordering::Relaxed)) {
-                // Each waiting or running try holds a reference too.
-                all.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
-                // The next removal runs when there are twice as many, so that not every try walks through all of them.
-                self.1.store(all.len() * 2, Ordering::Relaxed);
-            }
-            all.entry(sharing).or_insert_with(|| Arc::new(Semaphore::new(most))).clone()
-        };
         // The semaphores are never closed.
-        semaphore.acquire_owned().await.ok()
+        self.0.of(sharing, most).acquire_owned().await.ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::MANY, *};
 
     #[test]
     fn a_tenant_sends_fifty_messages_in_any_second() {
@@ -223,7 +195,7 @@ mod tests {
         for n in 0..10 * MANY {
             drop(limits.acquire_shared(&to(&n.to_string(), 1, "x")).await);
         }
-        assert!(limits.0.lock().unwrap().len() <= 2 * MANY);
+        assert!(limits.0.len() <= 2 * MANY);
         assert!(waits(limits.acquire_own(&to("held", 1, "x"))).await);
         drop(held);
     }
