@@ -10,6 +10,10 @@
 
 #[path = "console/acting.rs"]
 mod acting;
+#[path = "console/applications.rs"]
+mod applications;
+#[path = "console/events.rs"]
+mod events;
 #[path = "console/rights.rs"]
 mod rights;
 #[path = "console/session.rs"]

@@ -37,6 +37,15 @@ impl Form {
         self.0.iter().any(|(key, value)| key == name && !value.is_empty())
     }
 
+    /// All values of a repeated field that have something in them.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0
+            .iter()
+            .filter(|(key, value)| key == name && !value.is_empty())
+            .map(|(_, v)| v.clone())
+            .collect()
+    }
+
     /// Pairs of two repeated fields, those without a key left out.
     pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {

@@ -13,6 +13,7 @@ mod guard;
 mod look;
 mod page;
 mod pages;
+mod places;
 mod session;
 mod texts;
 
@@ -41,7 +42,14 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         ("POST", "/console/acting/back"),
         ("GET", "/console/{*rest}"),
     ];
-    [&frame, pages::systems::ROUTES].concat()
+    [
+        &frame,
+        pages::systems::ROUTES,
+        pages::applications::ROUTES,
+        pages::events::ROUTES,
+        pages::search::ROUTES,
+    ]
+    .concat()
 });
 
 /// The pages; none where the console is switched off.
@@ -55,6 +63,9 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
         .merge(pages::systems::router())
+        .merge(pages::applications::router())
+        .merge(pages::events::router())
+        .route("/console/search", get(pages::search::show))
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
     let open = Router::new()

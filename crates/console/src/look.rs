@@ -53,6 +53,8 @@ struct Area {
 const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
     ("home", "/console/", |_| true),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
+    ("applications", "/console/applications", |caller| caller.holds(Permission::ReadApplications)),
+    ("events", "/console/timeline", |_| true),
 ];
 
 /// The impersonation that is open.

@@ -34,6 +34,20 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/access.html",
     "systems/form.html",
     "systems/secret.html",
+    "applications/parts.html",
+    "applications/list.html",
+    "applications/summary.html",
+    "applications/detail.html",
+    "applications/notes.html",
+    "applications/assign.html",
+    "events/parts.html",
+    "events/timeline.html",
+    "events/webhooks.html",
+    "events/webhook.html",
+    "events/webhook_form.html",
+    "events/secret.html",
+    "events/audit.html",
+    "search/show.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

@@ -1,5 +1,7 @@
 //! What the interface and the console read of requests and say of errors, in one place for both.
 
+mod applications;
+mod audit;
 mod body;
 mod context;
 mod cookies;
@@ -11,6 +13,8 @@ mod path;
 mod refusal;
 mod systems;
 
+pub use applications::query as application_query;
+pub use audit::query as audit_query;
 pub use body::read;
 pub use context::{Service, client_ip};
 pub use cookies::{Cookie, cookie, set_cookie};

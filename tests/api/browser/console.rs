@@ -1,6 +1,10 @@
 //! The console in chromium: from the sign-in through its pages, on screens of three widths, light and dark, in both
 //! languages. No page scrolls sideways, and axe-core finds nothing.
 
+#[path = "console/applications.rs"]
+mod applications;
+#[path = "console/events.rs"]
+mod events;
 #[path = "console/systems.rs"]
 mod systems;
 
@@ -94,6 +98,8 @@ async fn walk(kind: Kind, name: &str) {
     stage.text_of(".list").await;
     look(&stage, &format!("console-systems-{name}")).await;
     systems::walk(&stage, &system, name).await;
+    applications::walk(&stage, name).await;
+    events::walk(&stage, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;

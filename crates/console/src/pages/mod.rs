@@ -1,6 +1,10 @@
 //! The pages, one module for each area.
 
+pub(crate) mod applications;
+pub(crate) mod events;
 pub(crate) mod home;
+mod organization_choice;
+pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod systems;
 

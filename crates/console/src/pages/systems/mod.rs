@@ -10,6 +10,7 @@ mod list;
 mod overview;
 mod step;
 
+pub(crate) use crate::places::system as address;
 pub(crate) use alerts::alert;
 
 use axum::{
@@ -54,9 +55,4 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/systems/{id}/secret", post(access::regenerate))
         .route("/console/systems/{id}/edit", get(edit::show).post(edit::update))
         .route("/console/systems/{id}/{step}", get(step::ask).post(step::take))
-}
-
-/// Where a system is.
-pub(crate) fn address(id: impl std::fmt::Display) -> String {
-    format!("/console/systems/{id}")
 }

@@ -1,0 +1,23 @@
+//! The choice of an organization: the person's own and those below it, the first ones or those that a text finds.
+
+use crate::{failure::Outcome, session::Guest};
+use bailiwick_app::App;
+use bailiwick_directory::organizations;
+use serde_json::{Value, json};
+
+/// Organizations that are offered at once; more are found by a text.
+const OFFERED: u64 = 50;
+
+/// Organizations that can get something: rows of id and name, how many match, whether that is all there are.
+pub(crate) async fn offered(app: &App, guest: &Guest, find: &str) -> Outcome<Value> {
+    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
+    let own = guest.caller.org().map(|own| (own.id.to_string(), own.name.clone()));
+    let mut rows: Vec<(String, String)> = own.into_iter().collect();
+    for entry in &found.rows {
+        let id = entry.id.to_string();
+        if rows.iter().all(|(known, _)| *known != id) {
+            rows.push((id, entry.name.clone()));
+        }
+    }
+    Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
+}
