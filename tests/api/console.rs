@@ -14,6 +14,14 @@ mod acting;
 mod applications;
 #[path = "console/events.rs"]
 mod events;
+#[path = "console/crawl.rs"]
+mod crawl;
+#[path = "console/imports.rs"]
+mod imports;
+#[path = "console/organizations.rs"]
+mod organizations;
+#[path = "console/rebranding.rs"]
+mod rebranding;
 #[path = "console/rights.rs"]
 mod rights;
 #[path = "console/session.rs"]

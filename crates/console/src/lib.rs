@@ -8,6 +8,7 @@ mod assets;
 mod chart;
 mod components;
 mod failure;
+mod filters;
 mod form;
 mod guard;
 mod look;
@@ -16,6 +17,7 @@ mod pages;
 mod places;
 mod session;
 mod texts;
+mod time;
 
 use axum::{
     Router, middleware,
@@ -44,6 +46,9 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     ];
     [
         &frame,
+        pages::organizations::ROUTES,
+        pages::imports::ROUTES,
+        pages::rebranding::ROUTES,
         pages::systems::ROUTES,
         pages::applications::ROUTES,
         pages::events::ROUTES,
@@ -62,6 +67,9 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/sign-out", post(pages::session::sign_out))
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
+        .merge(pages::organizations::router())
+        .merge(pages::imports::router())
+        .merge(pages::rebranding::router())
         .merge(pages::systems::router())
         .merge(pages::applications::router())
         .merge(pages::events::router())

@@ -1,6 +1,6 @@
 //! What every page shows around its content: language, theme, the signed-in person, navigation.
 
-use crate::{assets, components::time::When};
+use crate::{assets, time::When};
 use bailiwick_app::App;
 use bailiwick_domain::Ts;
 use bailiwick_identity::console::Open;
@@ -49,12 +49,18 @@ struct Area {
     href: &'static str,
 }
 
-/// The areas, in the order of the navigation, each with the rights that open it.
-const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
+/// Whether an area is open to a person.
+type IsOpen = fn(&Caller) -> bool;
+
+/// The areas, in the order of the navigation: word, address, who may enter.
+const AREAS: &[(&str, &str, IsOpen)] = &[
     ("home", "/console/", |_| true),
+    // Everybody may see their own organization.
+    ("organizations", "/console/organizations", |caller| caller.org().is_some()),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
     ("applications", "/console/applications", |caller| caller.holds(Permission::ReadApplications)),
     ("events", "/console/timeline", |_| true),
+    ("rebranding", "/console/rebranding", |caller| caller.org().is_some()),
 ];
 
 /// The impersonation that is open.
@@ -84,6 +90,11 @@ impl Look {
             person: None,
             band: None,
         }
+    }
+
+    /// Whether there is an area of this word that the person may open.
+    pub(crate) fn has_area(&self, word: &str) -> bool {
+        self.areas.iter().any(|area| area.word == word)
     }
 
     /// Of a request of a signed-in person.

@@ -13,6 +13,11 @@ pub(crate) fn application(id: impl Display) -> String {
     format!("/console/applications/{id}")
 }
 
+/// An organization.
+pub(crate) fn organization(id: impl Display) -> String {
+    format!("/console/organizations/{id}")
+}
+
 /// A webhook.
 pub(crate) fn webhook(id: impl Display) -> String {
     format!("/console/timeline/webhooks/{id}")
@@ -24,6 +29,9 @@ pub(crate) fn of_kind(caller: &Caller, kind: &str, id: &str) -> Option<String> {
     let (permission, address) = match kind {
         "system" => (Permission::ReadSystems, system(id)),
         "application" => (Permission::ReadApplications, application(id)),
+        "distributor" => (Permission::ReadDistributors, organization(id)),
+        "reseller" => (Permission::ReadResellers, organization(id)),
+        "customer" => (Permission::ReadCustomers, organization(id)),
         "event_subscription" => (Permission::ReadAlerts, webhook(id)),
         _ => return None,
     };
@@ -40,6 +48,9 @@ pub(crate) fn of_subject(caller: &Caller, subject: &str) -> Option<String> {
         }
         "systems" => of_kind(caller, "system", id),
         "applications" => of_kind(caller, "application", id),
+        "distributors" => of_kind(caller, "distributor", id),
+        "resellers" => of_kind(caller, "reseller", id),
+        "customers" => of_kind(caller, "customer", id),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //! what several areas say. To add a language: a key beside `en` and `it` there (a test compares them), and its code in
 //! [`Language`].
 
-use bailiwick_web::{Language, Params};
+use bailiwick_web::Language;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
@@ -10,6 +10,9 @@ use std::sync::LazyLock;
 const FILES: &[&str] = &[
     include_str!("../templates/texts/common.json"),
     include_str!("../templates/texts/home.json"),
+    include_str!("../templates/texts/imports.json"),
+    include_str!("../templates/texts/organizations.json"),
+    include_str!("../templates/texts/rebranding.json"),
     include_str!("../templates/texts/systems.json"),
     include_str!("../templates/texts/applications.json"),
     include_str!("../templates/texts/events.json"),
@@ -42,11 +45,6 @@ pub(crate) fn find(language: Language, key: &str) -> Option<&'static str> {
 /// One text, with `{name}` replaced.
 pub(crate) fn with(language: Language, key: &str, name: &str, value: &str) -> String {
     find(language, key).unwrap_or_default().replace(&format!("{{{name}}}"), value)
-}
-
-/// The word of the note that a page shows at its top, if there is such a note.
-pub(crate) fn done<'p>(language: Language, params: &'p Params) -> Option<&'p str> {
-    params.one("done").filter(|word| find(language, &format!("done_{word}")).is_some())
 }
 
 #[cfg(test)]

@@ -68,7 +68,10 @@ fn application(found: ApplicationRecord) -> Value {
 }
 
 fn organization(entry: Entry) -> Value {
-    json!({"href": null, "name": entry.name, "family": entry.org_type.as_str(), "detail": null, "organization": null})
+    json!({
+        "href": places::organization(entry.id), "name": entry.name, "family": entry.org_type.as_str(),
+        "detail": null, "organization": null,
+    })
 }
 
 fn user(user: User) -> Value {

@@ -6,11 +6,11 @@ use super::{
     name_of,
 };
 use crate::{
-    components::question::Question,
+    components::{organizations::offered, question::Question},
     failure::Outcome,
     form::{Form, problems},
     page,
-    pages::{done, organization_choice::offered},
+    pages::done,
     session::Guest,
 };
 use axum::{extract::State, response::Response};
@@ -88,12 +88,13 @@ async fn assign_form(
     wrong: Option<Value>,
 ) -> Outcome {
     let code = status(wrong.as_ref());
+    let present = found.organization.as_ref().map(|present| (present.id.to_string(), present.name.clone()));
     let values = json!({
         "crumbs": crumbs(guest, found, false),
         "href": address(found.id),
         "name": name_of(found),
         "organization_id": organization,
-        "offered": offered(app, guest, find).await?,
+        "offered": offered(app, guest, find, present).await?,
         "find": find,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });

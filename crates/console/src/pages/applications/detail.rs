@@ -4,7 +4,9 @@ use super::{address, name_of};
 use crate::{
     components::{document, question::Crumb, time::When},
     failure::Outcome,
-    page, places,
+    page,
+    pages::note,
+    places,
     session::Guest,
     texts,
 };
@@ -81,7 +83,7 @@ pub(crate) async fn show(
         "parts": parts(&found),
         "may_change": may(Action::Update),
         "may_delete": may(Action::Delete),
-        "done": texts::done(look.language, &params),
+        "done": note(&guest, &params),
     });
     Ok(page::show(look, "applications/detail.html", values))
 }

@@ -8,6 +8,7 @@ use crate::{
     },
     failure::Outcome,
     page,
+    pages::note,
     session::Guest,
     texts,
 };
@@ -55,7 +56,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "bare": here.bare(),
         "is_filtered": is_filtered,
         "tab": "list",
-        "done": texts::done(language, &params),
+        "done": note(&guest, &params),
     });
     Ok(page::show(&guest.look, "applications/list.html", values))
 }

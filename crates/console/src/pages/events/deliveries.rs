@@ -12,6 +12,7 @@ use crate::{
     failure::Outcome,
     form::{Form, problems},
     page,
+    pages::note,
     session::Guest,
     texts,
 };
@@ -91,7 +92,7 @@ async fn one(
         "replayed": result.replayed,
         "since": result.since,
         "wrong": result.wrong.unwrap_or_else(|| json!({})),
-        "done": texts::done(language, params),
+        "done": note(guest, params),
     });
     Ok(page::render(look, status, "events/webhook.html", values))
 }

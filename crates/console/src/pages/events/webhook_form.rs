@@ -5,10 +5,11 @@ use super::{
     webhooks::{crumbs, secret},
 };
 use crate::{
+    components::organizations::offered,
     failure::Outcome,
     form::{Form, problems},
     page,
-    pages::{done, organization_choice::offered},
+    pages::done,
     session::Guest,
     texts,
 };
@@ -142,7 +143,7 @@ async fn form(
     wrong: Option<Value>,
 ) -> Outcome {
     let language = guest.look.language;
-    let offered = if known.is_none() { offered(app, guest, find).await? } else { Value::Null };
+    let offered = if known.is_none() { offered(app, guest, find, None).await? } else { Value::Null };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let group = |word: &str| {
         let (value, key) = match word {

@@ -5,8 +5,8 @@ use crate::{
     components::{facts, time::When},
     failure::Outcome,
     page,
+    pages::note,
     session::Guest,
-    texts,
 };
 use axum::extract::State;
 use bailiwick_app::App;
@@ -56,7 +56,7 @@ pub(crate) async fn show(
         "notes": system.notes,
         "custom": custom,
         "document": document,
-        "done": texts::done(look.language, &params),
+        "done": note(&guest, &params),
     });
     Ok(page::show(look, "systems/overview.html", values))
 }
