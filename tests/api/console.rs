@@ -12,8 +12,12 @@
 mod acting;
 #[path = "console/alerts.rs"]
 mod alerts;
+#[path = "console/applications.rs"]
+mod applications;
 #[path = "console/crawl.rs"]
 mod crawl;
+#[path = "console/events.rs"]
+mod events;
 #[path = "console/imports.rs"]
 mod imports;
 #[path = "console/notifications.rs"]

@@ -17,6 +17,8 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/lists.css"),
     include_str!("../assets/style/home.css"),
     include_str!("../assets/style/systems.css"),
+    include_str!("../assets/style/applications.css"),
+    include_str!("../assets/style/events.css"),
     include_str!("../assets/style/organizations.css"),
     include_str!("../assets/style/imports.css"),
     include_str!("../assets/style/rebranding.css"),
@@ -25,6 +27,8 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/small.css"),
 );
 const SCRIPT: &str = include_str!("../assets/console.js");
+/// Which links a browser may fetch when somebody is about to follow them (speculation rules).
+const PREFETCH: &str = include_str!("../assets/prefetch.json");
 
 /// A file of the console.
 struct Asset {
@@ -33,10 +37,11 @@ struct Asset {
     text: &'static str,
 }
 
-static ALL: LazyLock<[Asset; 2]> = LazyLock::new(|| {
+static ALL: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     [
         asset("console", "css", "text/css; charset=utf-8", STYLE),
         asset("console", "js", "text/javascript; charset=utf-8", SCRIPT),
+        asset("prefetch", "json", "application/speculationrules+json", PREFETCH),
     ]
 });
 
@@ -54,6 +59,11 @@ pub(crate) fn style() -> String {
 /// Address of the script.
 pub(crate) fn script() -> String {
     format!("/console/assets/{}", ALL[1].name)
+}
+
+/// The header that names the rules of fetching links beforehand.
+pub(crate) fn prefetch() -> String {
+    format!("\"/console/assets/{}\"", ALL[2].name)
 }
 
 /// A file.

@@ -41,6 +41,15 @@ impl Form {
         self.0.iter().any(|(key, value)| key == name && !value.is_empty())
     }
 
+    /// All values of a repeated field that have something in them.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0
+            .iter()
+            .filter(|(key, value)| key == name && !value.is_empty())
+            .map(|(_, v)| v.clone())
+            .collect()
+    }
+
     /// The context of a change that counts only while the entity is in the state that the form was made from: its hidden
     /// field `seen` stands for `If-Match`. Without the field there is no condition.
     pub(crate) fn conditional(&self, context: &RequestContext) -> RequestContext {
@@ -56,11 +65,6 @@ impl Form {
         self.0
             .iter()
             .filter_map(move |(key, value)| Some((key.strip_prefix(start)?.to_owned(), value.clone())))
-    }
-
-    /// All values of a repeated field.
-    pub(crate) fn all(&self, name: &str) -> Vec<String> {
-        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
     }
 
     /// Of these fields.

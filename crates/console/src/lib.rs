@@ -14,6 +14,7 @@ mod guard;
 mod look;
 mod page;
 mod pages;
+mod places;
 mod session;
 mod texts;
 mod time;
@@ -48,6 +49,9 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         pages::systems::ROUTES,
         pages::alerts::ROUTES,
         pages::notifications::ROUTES,
+        pages::applications::ROUTES,
+        pages::events::ROUTES,
+        pages::search::ROUTES,
     ]
     .concat()
 });
@@ -68,6 +72,9 @@ pub fn router(app: &App) -> Router<App> {
         .merge(pages::systems::router())
         .merge(pages::alerts::router())
         .merge(pages::notifications::router())
+        .merge(pages::applications::router())
+        .merge(pages::events::router())
+        .route("/console/search", get(pages::search::show))
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
     let open = Router::new()

@@ -60,6 +60,8 @@ const AREAS: &[(&str, &str, IsOpen)] = &[
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
     ("alerts", "/console/alerts", |caller| caller.holds(Permission::ReadSystems)),
     ("notifications", "/console/notifications", |caller| caller.holds(Permission::ReadAlerts)),
+    ("applications", "/console/applications", |caller| caller.holds(Permission::ReadApplications)),
+    ("events", "/console/timeline", |_| true),
     ("rebranding", "/console/rebranding", |caller| caller.org().is_some()),
 ];
 

@@ -62,6 +62,20 @@ const SOURCES: &[(&str, &str)] = sources![
     "notifications/edit.html",
     "notifications/saved.html",
     "notifications/who.html",
+    "applications/parts.html",
+    "applications/list.html",
+    "applications/summary.html",
+    "applications/detail.html",
+    "applications/notes.html",
+    "applications/assign.html",
+    "events/parts.html",
+    "events/timeline.html",
+    "events/webhooks.html",
+    "events/webhook.html",
+    "events/webhook_form.html",
+    "events/secret.html",
+    "events/audit.html",
+    "search/show.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

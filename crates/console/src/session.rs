@@ -1,6 +1,7 @@
 //! Who has signed in: the cookie, what of an impersonated request is recorded, and what every signed-in page knows.
 
 use crate::{
+    assets,
     failure::{self, Failure, Outcome},
     form::{FORM_TIME, MAX_FORM_BYTES},
     look::Look,
@@ -21,7 +22,7 @@ use bailiwick_identity::{
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::{Cookie, cookie, read, set_cookie};
-use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
@@ -90,6 +91,12 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
             recorded(&app, &guest, Request::from_parts(parts.clone(), body), next).await
         }
     };
+    // Requests in an impersonation are recorded, so none is made beforehand.
+    if guest.visit.acting.is_none()
+        && let Ok(rules) = HeaderValue::from_str(&assets::prefetch())
+    {
+        response.headers_mut().insert(HeaderName::from_static("speculation-rules"), rules);
+    }
     let sets_cookie = response.headers().contains_key(header::SET_COOKIE);
     if is_renewed
         && !sets_cookie

@@ -16,6 +16,8 @@ const FILES: &[&str] = &[
     include_str!("../templates/texts/systems.json"),
     include_str!("../templates/texts/alerts.json"),
     include_str!("../templates/texts/notifications.json"),
+    include_str!("../templates/texts/applications.json"),
+    include_str!("../templates/texts/events.json"),
 ];
 
 static TEXTS: LazyLock<Value> = LazyLock::new(|| {

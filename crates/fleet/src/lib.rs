@@ -8,6 +8,7 @@ mod backup_objects;
 pub mod backups;
 pub mod ingest;
 pub mod inventory;
+pub mod search;
 pub mod systems;
 
 use backups::Backups;

@@ -1,6 +1,8 @@
 //! What the interface and the console read of requests and say of errors, in one place for both.
 
 pub mod alerts;
+mod applications;
+mod audit;
 mod body;
 mod context;
 mod cookies;
@@ -17,6 +19,8 @@ mod systems;
 mod upload;
 mod users;
 
+pub use applications::query as application_query;
+pub use audit::query as audit_query;
 pub use bailiwick_domain::Language;
 pub use body::read;
 pub use context::{Service, client_ip};

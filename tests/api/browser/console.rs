@@ -3,6 +3,10 @@
 
 #[path = "console/alerts.rs"]
 mod alerts;
+#[path = "console/applications.rs"]
+mod applications;
+#[path = "console/events.rs"]
+mod events;
 #[path = "console/notifications.rs"]
 mod notifications;
 #[path = "console/organizations.rs"]
@@ -100,6 +104,8 @@ async fn walk(kind: Kind, name: &str) {
     stage.text_of(".list").await;
     look(&stage, &format!("console-systems-{name}")).await;
     systems::walk(&stage, &system, name).await;
+    applications::walk(&stage, name).await;
+    events::walk(&stage, name).await;
     organizations::walk(&stage, name).await;
     alerts::walk(&stage, &system, name).await;
     notifications::walk(&stage, name).await;

@@ -180,6 +180,8 @@ pub async fn walk(b: &mut Book<'_>, owner: &Persona, places: &Places) {
     router(b, &system).await;
     handling(b, owner, places, &system).await;
     told(b, owner, &system).await;
+    b.ask(owner, "search", "/search?q=milan&kinds=systems&limit=5").await;
+    b.ask(owner, "listAudit", &format!("/audit?object_id={}&action=system.update", system.id)).await;
     test_message(b, owner).await;
 }
 

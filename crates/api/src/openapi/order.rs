@@ -45,6 +45,7 @@ pub(super) fn usual(operation: &str) -> &'static [Usual] {
         "listAlertsHistory" | "listSystemAlertsHistory" => &[("alerts", NEWEST)],
         "listSilences" | "listSystemSilences" => &[("silences", &["status.state"])],
         "listAlertActivity" => &[("events", NEWEST)],
+        "listAudit" => &[("audit", NEWEST)],
         "listEvents" => &[("events", &["-sequence"])],
         "listEventSubscriptions" => &[("subscriptions", &["id"])],
         "listEventDeliveries" => &[("deliveries", &["-sequence"])],

@@ -174,6 +174,8 @@ fn line_of_others(operation: &str) -> &'static str {
         "deleteRebrandingProduct" => "Remove name and pictures of a product",
         "getRebrandingAsset" => "A picture of a product",
         "deleteRebrandingAsset" => "Remove a picture of a product",
+        "search" => "Find organizations, users, systems and applications by a text",
+        "listAudit" => "List who has changed what",
         "listEvents" => "List what has happened",
         "streamEvents" => "Follow what happens",
         "listEventSubscriptions" => "List who is told of events",

@@ -54,6 +54,16 @@ impl Address {
         }
     }
 
+    /// Whether a key is asked for.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.pairs.iter().any(|(k, _)| k == key)
+    }
+
+    /// Whether this value of a key is asked for.
+    pub(crate) fn holds(&self, key: &str, value: &str) -> bool {
+        self.pairs.iter().any(|(k, v)| k == key && v == value)
+    }
+
     /// Without any filter.
     pub(crate) fn bare(&self) -> String {
         self.path.clone()
@@ -196,7 +206,7 @@ impl Filter {
         all: impl IntoIterator<Item = (String, String)>,
         address: &Address,
     ) -> Filter {
-        let asked = |value: &str| address.pairs.iter().any(|(k, v)| k == key && v == value);
+        let asked = |value: &str| address.holds(key, value);
         let choices: Vec<Choice> =
             all.into_iter().map(|(value, label)| Choice { is_on: asked(&value), value, label }).collect();
         let on = choices.iter().filter(|choice| choice.is_on).count();

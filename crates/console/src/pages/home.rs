@@ -6,6 +6,7 @@ use crate::{
     failure::Outcome,
     page,
     pages::{alerts::shown, organizations::list_address, systems as system_pages},
+    places,
     session::Guest,
 };
 use axum::extract::State;
@@ -13,6 +14,7 @@ use bailiwick_alerts::manage::{self, ActiveFilter, ActiveOrder, AlertQuery, Name
 use bailiwick_app::App;
 use bailiwick_directory::{organizations, users};
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
+use bailiwick_events::subscriptions;
 use bailiwick_fleet::{
     applications, inventory,
     systems::{self, StatusFilter, SystemFilter, SystemQuery},
@@ -53,6 +55,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
     if sees_systems {
         values["alerts"] = alerts(&app, caller).await?;
         values["trouble"] = trouble(&app, &guest).await?;
+        values["trouble"]["failing"] = failing(&app, &guest).await?;
         values["changes"] = changes(&app, &guest).await?;
         values["charts"] = charts(&app, caller, period).await?;
     }
@@ -160,6 +163,25 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
         "silent": {"total": silent.total, "rows": silent.rows.iter().map(system).collect::<Vec<_>>()},
         "suspended": suspended,
     }))
+}
+
+/// Webhooks to which nothing arrives.
+async fn failing(app: &App, guest: &Guest) -> Outcome<Value> {
+    if !guest.caller.holds(Permission::ReadAlerts) {
+        return Ok(json!({"total": 0, "rows": []}));
+    }
+    let page = PageRequest { page: 1, page_size: ROWS };
+    let found = subscriptions::failing(app, &guest.caller, page).await?;
+    let row = |view: &subscriptions::View| {
+        let s = &view.subscription;
+        json!({
+            "href": places::webhook(s.id),
+            "name": s.name,
+            "why": s.disabled_reason.as_ref().or(s.last_error.as_ref()),
+            "since": When::maybe(guest.look.language, guest.look.now, s.failing_since.or(s.disabled_at)),
+        })
+    };
+    Ok(json!({"total": found.total, "rows": found.rows.iter().map(row).collect::<Vec<_>>()}))
 }
 
 /// The newest critical changes.

@@ -1,11 +1,14 @@
 //! The pages, one module for each area.
 
 pub(crate) mod alerts;
+pub(crate) mod applications;
+pub(crate) mod events;
 pub(crate) mod home;
 pub(crate) mod imports;
 pub(crate) mod notifications;
 pub(crate) mod organizations;
 pub(crate) mod rebranding;
+pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod systems;
 

@@ -21,7 +21,9 @@ pub use bailiwick_store::{
 };
 pub use create::create;
 pub use destroy::destroy;
-pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory, find, find_parents, name_within};
+pub use directory::{
+    DIRECTORY_ORDERS, DirectoryQuery, directory, find, find_parents, name_within, names_within, search,
+};
 pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
 pub use list::{ListQuery, Listed, ORDERS, STATES, list};

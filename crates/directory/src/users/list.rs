@@ -2,7 +2,7 @@
 
 use super::{UserView, distinct, view};
 use crate::Directory;
-use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
@@ -80,6 +80,23 @@ pub async fn list(
     let (scope, filter, order) = prepare(service, caller, query)?;
     let make = async { write(views(service, caller, scope, &filter, order, page).await?) };
     answer_cache::answer_at(service, epochs, "list of users", scope, other, make).await
+}
+
+/// The users inside the caller's hierarchy whose name or address contains the text, by name.
+pub async fn search(
+    service: &Directory,
+    caller: &Caller,
+    text: &str,
+    page: PageRequest,
+) -> Result<Page<User>> {
+    let scope = list_scope(caller, Resource::Users)?;
+    let filter = Filter { search: text.to_owned(), ..Filter::default() };
+    let count = users::list::count(&service.db, &scope, &filter);
+    let other = answer_cache::variant(&filter);
+    let total = answer_cache::number(service, DependsOn::People, "users", scope, other, count).await?;
+    let order = Order { by: Sort::Name, direction: SortDirection::Asc };
+    let found = users::list::page_of(&service.db, &scope, &filter, order, page, total).await?;
+    Ok(found.map(|placed| placed.user))
 }
 
 /// The same page as values.

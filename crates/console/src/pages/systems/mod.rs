@@ -11,6 +11,8 @@ mod list;
 mod overview;
 mod step;
 
+pub(crate) use crate::places::system as address;
+
 use axum::{
     Router,
     routing::{get, post},
@@ -60,9 +62,4 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/systems/{id}/secret", post(access::regenerate))
         .route("/console/systems/{id}/edit", get(edit::show).post(edit::update))
         .route("/console/systems/{id}/{step}", get(step::ask).post(step::take))
-}
-
-/// Where a system is.
-pub(crate) fn address(id: impl std::fmt::Display) -> String {
-    format!("/console/systems/{id}")
 }
