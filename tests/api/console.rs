@@ -16,6 +16,8 @@ mod rights;
 mod session;
 #[path = "console/systems.rs"]
 mod systems;
+#[path = "console/users.rs"]
+mod users;
 
 use axum::http::Method;
 use bailiwick_identity::auth;

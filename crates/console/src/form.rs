@@ -37,6 +37,15 @@ impl Form {
         self.0.iter().any(|(key, value)| key == name && !value.is_empty())
     }
 
+    /// All values of a repeated field that are not empty.
+    pub(crate) fn many(&self, name: &str) -> Vec<String> {
+        self.0
+            .iter()
+            .filter(|(key, value)| key == name && !value.is_empty())
+            .map(|(_, v)| v.clone())
+            .collect()
+    }
+
     /// Pairs of two repeated fields, those without a key left out.
     pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {
@@ -52,7 +61,8 @@ pub(crate) fn problems(language: Language, error: &Error) -> Option<Value> {
     let Error::Invalid(fields) = error else { return None };
     let mut problems = Map::new();
     for field in fields {
-        let text = texts::find(language, &format!("problem_{}", field.message)).unwrap_or(&field.message);
+        let key = format!("problem_{}", field.message.replace(' ', "_"));
+        let text = texts::find(language, &key).unwrap_or(&field.message);
         let name = field.key.split('.').next().unwrap_or(&field.key).to_owned();
         problems.entry(name).or_insert_with(|| json!(text));
     }

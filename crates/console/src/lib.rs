@@ -41,7 +41,7 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         ("POST", "/console/acting/back"),
         ("GET", "/console/{*rest}"),
     ];
-    [&frame, pages::systems::ROUTES].concat()
+    [&frame, pages::systems::ROUTES, pages::users::ROUTES].concat()
 });
 
 /// The pages; none where the console is switched off.
@@ -55,6 +55,7 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
         .merge(pages::systems::router())
+        .merge(pages::users::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
     let open = Router::new()

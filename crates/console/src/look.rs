@@ -53,6 +53,7 @@ struct Area {
 const AREAS: &[(&str, &str, fn(&Caller) -> bool)] = &[
     ("home", "/console/", |_| true),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
+    ("users", "/console/users", |caller| caller.holds(Permission::ReadUsers)),
 ];
 
 /// The impersonation that is open.

@@ -34,6 +34,13 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/access.html",
     "systems/form.html",
     "systems/secret.html",
+    "users/list.html",
+    "users/head.html",
+    "users/overview.html",
+    "users/form.html",
+    "users/move.html",
+    "users/password.html",
+    "users/password_made.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

@@ -123,9 +123,14 @@ async fn open(
     body: Body,
 ) -> Result<(OpenEntry, Body)> {
     let (mut data, mut body) = (None, body);
-    if parts.method == Method::POST {
+    let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if content_type.is_some_and(|media| media.starts_with("multipart/form-data")) {
+        // Of a file its size is recorded; the page reads it.
+        let size = parts.headers.get(header::CONTENT_LENGTH).and_then(|size| size.to_str().ok());
+        let size = size.and_then(|size| size.parse().ok()).unwrap_or_default();
+        data = Some(of_body(Sent::Bytes(size), content_type, false));
+    } else if parts.method == Method::POST {
         let bytes = read(body, MAX_FORM_BYTES, FORM_TIME).await?;
-        let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         data = Some(of_body(Sent::Whole(&bytes), content_type, false));
         body = Body::from(bytes);
     }

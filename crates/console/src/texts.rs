@@ -11,6 +11,7 @@ const FILES: &[&str] = &[
     include_str!("../templates/texts/common.json"),
     include_str!("../templates/texts/home.json"),
     include_str!("../templates/texts/systems.json"),
+    include_str!("../templates/texts/users.json"),
 ];
 
 static TEXTS: LazyLock<Value> = LazyLock::new(|| {

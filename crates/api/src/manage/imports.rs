@@ -5,7 +5,6 @@ use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
     extract::{Ctx, Imported, JsonBody, Service, Who},
-    upload::{Upload, UploadFault},
     wire::imports::{ConfirmInput, ImportPreview, ImportResult},
 };
 use axum::response::{IntoResponse, Response};
@@ -14,6 +13,7 @@ use bailiwick_directory::{
     imports::{self, Confirmation, MAX_FILE_BYTES},
 };
 use bailiwick_domain::{Error, Result};
+use bailiwick_web::{Upload, UploadFault};
 use http::header;
 use serde_json::Value;
 use std::time::Duration;

@@ -6,7 +6,6 @@ use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
     extract::{Ctx, Service, Who},
-    upload::{Upload, UploadFault},
     wire::rebranding::{RebrandableProductList, RebrandingStatusOutput},
 };
 use axum::{
@@ -19,6 +18,7 @@ use bailiwick_directory::{
     rebranding::{self, MAX_NAME_BYTES, Part, Shown},
 };
 use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
+use bailiwick_web::{Upload, UploadFault};
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use serde_json::Value;
 use std::time::Duration;
@@ -130,7 +130,7 @@ async fn form(upload: Upload) -> Result<Vec<Part>> {
         UploadFault::TimedOut => Error::SlowBody,
         UploadFault::Malformed | UploadFault::Missing => Error::bad_request("invalid multipart form"),
     })?;
-    let part = |part: crate::upload::Part| Part {
+    let part = |part: bailiwick_web::Part| Part {
         name: part.name,
         content_type: part.content_type,
         size: part.size,

@@ -4,5 +4,7 @@ pub(crate) mod document;
 pub(crate) mod facts;
 pub(crate) mod filters;
 pub(crate) mod list;
+pub(crate) mod organizations;
+pub(crate) mod picture;
 pub(crate) mod question;
 pub(crate) mod time;

@@ -3,6 +3,7 @@
 pub(crate) mod home;
 pub(crate) mod session;
 pub(crate) mod systems;
+pub(crate) mod users;
 
 use crate::{failure::Outcome, page, session::Guest};
 use axum::response::{IntoResponse, Response};

@@ -2,6 +2,7 @@
 
 use super::{access, address, head};
 use crate::{
+    components::organizations::offered,
     failure::Outcome,
     form::{Form, problems},
     page,
@@ -10,7 +11,6 @@ use crate::{
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
-use bailiwick_directory::organizations;
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_fleet::systems::{self, Change, NewSystem};
 use bailiwick_policy::{Action, Resource, decide, gate};
@@ -18,8 +18,6 @@ use bailiwick_web::{Params, PathId};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// Organizations that are offered at once; more are found by a text.
-const OFFERED: u64 = 50;
 /// Empty rows for further data.
 const SPARE_ROWS: usize = 2;
 
@@ -145,18 +143,4 @@ async fn form(
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, status, "systems/form.html", values))
-}
-
-/// Organizations that can get a new system: the person's own and those below it.
-async fn offered(app: &App, guest: &Guest, find: &str) -> Outcome<Value> {
-    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
-    let own = guest.caller.org().map(|own| (own.id.to_string(), own.name.clone()));
-    let mut rows: Vec<(String, String)> = own.into_iter().collect();
-    for entry in &found.rows {
-        let id = entry.id.to_string();
-        if rows.iter().all(|(known, _)| *known != id) {
-            rows.push((id, entry.name.clone()));
-        }
-    }
-    Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
 }
