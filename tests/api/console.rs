@@ -8,6 +8,8 @@
     reason = "a test may fail anywhere"
 )]
 
+#[path = "console/account.rs"]
+mod account;
 #[path = "console/acting.rs"]
 mod acting;
 #[path = "console/rights.rs"]

@@ -18,6 +18,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/home.css"),
     include_str!("../assets/style/systems.css"),
     include_str!("../assets/style/users.css"),
+    include_str!("../assets/style/account.css"),
     include_str!("../assets/style/small.css"),
 );
 const SCRIPT: &str = include_str!("../assets/console.js");

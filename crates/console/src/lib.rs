@@ -41,7 +41,7 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         ("POST", "/console/acting/back"),
         ("GET", "/console/{*rest}"),
     ];
-    [&frame, pages::systems::ROUTES, pages::users::ROUTES].concat()
+    [&frame, pages::systems::ROUTES, pages::users::ROUTES, pages::account::ROUTES].concat()
 });
 
 /// The pages; none where the console is switched off.
@@ -56,6 +56,7 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/acting/back", post(pages::session::back))
         .merge(pages::systems::router())
         .merge(pages::users::router())
+        .merge(pages::account::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
     let open = Router::new()

@@ -4,7 +4,7 @@ use crate::{assets, components::time::When};
 use bailiwick_app::App;
 use bailiwick_domain::Ts;
 use bailiwick_identity::console::Open;
-use bailiwick_policy::{Caller, Permission};
+use bailiwick_policy::{Caller, Permission, own_account};
 use bailiwick_web::{Language, cookie};
 use http::{HeaderMap, Uri};
 use serde::Serialize;
@@ -40,6 +40,8 @@ struct Person {
     name: String,
     organization: String,
     role: &'static str,
+    /// Whether the account is the person's own business now.
+    has_account: bool,
 }
 
 /// An area of the console, as the navigation shows it; its icon and its text (`nav_<word>`) are named by its word.
@@ -91,6 +93,7 @@ impl Look {
             name: identity.name.clone(),
             organization: identity.organization.name.clone(),
             role: identity.organization.org_type.as_str(),
+            has_account: own_account(caller).is_ok(),
         });
         let open_areas = AREAS.iter().filter(|(.., may)| may(caller));
         self.areas = open_areas.map(|(word, href, _)| Area { word, href }).collect();

@@ -41,6 +41,13 @@ const SOURCES: &[(&str, &str)] = sources![
     "users/move.html",
     "users/password.html",
     "users/password_made.html",
+    "account/head.html",
+    "account/profile.html",
+    "account/keys.html",
+    "account/key_made.html",
+    "account/sessions.html",
+    "account/impersonation.html",
+    "account/acted.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

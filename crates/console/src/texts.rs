@@ -12,6 +12,7 @@ const FILES: &[&str] = &[
     include_str!("../templates/texts/home.json"),
     include_str!("../templates/texts/systems.json"),
     include_str!("../templates/texts/users.json"),
+    include_str!("../templates/texts/account.json"),
 ];
 
 static TEXTS: LazyLock<Value> = LazyLock::new(|| {

@@ -3,6 +3,8 @@
 
 #[path = "console/systems.rs"]
 mod systems;
+#[path = "console/users.rs"]
+mod users;
 
 use crate::{Kind, Stage};
 use bailiwick_fleet::inventory;
@@ -94,12 +96,13 @@ async fn walk(kind: Kind, name: &str) {
     stage.text_of(".list").await;
     look(&stage, &format!("console-systems-{name}")).await;
     systems::walk(&stage, &system, name).await;
+    users::walk(&stage, &system, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;
     stage.text_of("h1").await;
     look(&stage, &format!("console-signed-out-{name}")).await;
-    stage.browser.goto(&url(&here)).await.unwrap();
+    stage.browser.goto(&url("/console/systems")).await.unwrap();
     assert!(stage.browser.current_url().await.unwrap().path().starts_with("/oidc/sign-in/"));
     stage.browser.clone().close().await.unwrap();
 }

@@ -1,5 +1,6 @@
 //! The pages, one module for each area.
 
+pub(crate) mod account;
 pub(crate) mod home;
 pub(crate) mod session;
 pub(crate) mod systems;
