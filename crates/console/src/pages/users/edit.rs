@@ -44,7 +44,7 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
             phone: Some(fields.phone.clone()),
             user_role_ids: Some(fields.roles.clone()),
             organization_id: Some(fields.organization_id.clone()),
-            custom_data: fields.map(),
+            custom_data: Some(fields.map()),
         })
     };
     match users::create(&app, &guest.caller, &guest.context, body).await {
@@ -93,7 +93,7 @@ pub(crate) async fn update(
             phone: Some(fields.phone.clone()),
             user_role_ids: (stored != chosen).then(|| fields.roles.clone()),
             organization_id: None,
-            custom_data: fields.map(),
+            custom_data: Some(fields.map()),
         })
     };
     match users::update(&app, &guest.caller, &guest.context, id, body).await {
@@ -145,8 +145,8 @@ impl Fields {
         }
     }
 
-    fn map(&self) -> Option<Map<String, Value>> {
-        Some(self.data.iter().map(|(key, value)| (key.clone(), json!(value))).collect())
+    fn map(&self) -> Map<String, Value> {
+        self.data.iter().map(|(key, value)| (key.clone(), json!(value))).collect()
     }
 }
 
