@@ -12,6 +12,14 @@
 mod account;
 #[path = "console/acting.rs"]
 mod acting;
+#[path = "console/crawl.rs"]
+mod crawl;
+#[path = "console/imports.rs"]
+mod imports;
+#[path = "console/organizations.rs"]
+mod organizations;
+#[path = "console/rebranding.rs"]
+mod rebranding;
 #[path = "console/rights.rs"]
 mod rights;
 #[path = "console/session.rs"]

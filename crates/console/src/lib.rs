@@ -8,6 +8,7 @@ mod assets;
 mod chart;
 mod components;
 mod failure;
+mod filters;
 mod form;
 mod guard;
 mod look;
@@ -15,6 +16,7 @@ mod page;
 mod pages;
 mod session;
 mod texts;
+mod time;
 
 use axum::{
     Router, middleware,
@@ -41,7 +43,16 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         ("POST", "/console/acting/back"),
         ("GET", "/console/{*rest}"),
     ];
-    [&frame, pages::systems::ROUTES, pages::users::ROUTES, pages::account::ROUTES].concat()
+    [
+        &frame,
+        pages::organizations::ROUTES,
+        pages::imports::ROUTES,
+        pages::rebranding::ROUTES,
+        pages::users::ROUTES,
+        pages::systems::ROUTES,
+        pages::account::ROUTES,
+    ]
+    .concat()
 });
 
 /// The pages; none where the console is switched off.
@@ -54,8 +65,11 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/sign-out", post(pages::session::sign_out))
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
-        .merge(pages::systems::router())
+        .merge(pages::organizations::router())
+        .merge(pages::imports::router())
+        .merge(pages::rebranding::router())
         .merge(pages::users::router())
+        .merge(pages::systems::router())
         .merge(pages::account::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));

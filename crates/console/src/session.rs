@@ -31,6 +31,10 @@ const SESSION: &str = "bailiwick-console";
 const ENTRY: &str = "bailiwick-console-entry";
 /// Longest time for a page.
 const PAGE_TIME: Duration = Duration::from_secs(30);
+/// The same for a page that takes a file or writes many rows.
+const LONG_PAGE_TIME: Duration = Duration::from_secs(210);
+/// Parts of the addresses of such pages.
+const LONG: [&str; 2] = ["/console/imports/", "/rebranding/"];
 /// Forms that work in an impersonation that is over too: those that lead out of it.
 const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
 
@@ -140,8 +144,11 @@ async fn open(
 }
 
 async fn serve(guest: &Guest, request: Request, next: Next) -> Response {
-    let Ok(mut response) = tokio::time::timeout(PAGE_TIME, next.run(request)).await else {
-        let log = format!("no page within {} s", PAGE_TIME.as_secs());
+    let is_long =
+        request.method() == Method::POST && LONG.iter().any(|part| request.uri().path().contains(part));
+    let time = if is_long { LONG_PAGE_TIME } else { PAGE_TIME };
+    let Ok(mut response) = tokio::time::timeout(time, next.run(request)).await else {
+        let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };
         return failure::answer(&guest.look, &error);
     };

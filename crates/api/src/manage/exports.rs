@@ -1,19 +1,17 @@
 //! Exports: the query of a list, answered with a file (spec: users#export, organizations#stats, systems#export).
 
-use super::{organizations, systems::PAGE_SIZE};
+use super::systems::PAGE_SIZE;
 use crate::{
     error::Outcome,
     extract::{Family, Params, Service, Who},
 };
 use axum::response::Response;
 use bailiwick_directory::{Directory, exports};
-use bailiwick_domain::OrgType;
 use bailiwick_fleet::Fleet;
-use bailiwick_web::{Keys, SYSTEMS, USERS, asked, download, export_direction, system_query, user_query};
-
-const DISTRIBUTORS: Keys = Keys { texts: &["search"], lists: &["status", "created_by"], hierarchy: false };
-const BELOW: Keys =
-    Keys { texts: &["search"], lists: &["status", "created_by", "organization_id"], hierarchy: true };
+use bailiwick_web::{
+    SYSTEMS, USERS, asked, download, export_direction, organization_keys, organization_query, system_query,
+    user_query,
+};
 
 /// `GET /{p}/export`.
 pub async fn organizations(
@@ -22,9 +20,9 @@ pub async fn organizations(
     Family(family): Family,
     params: Params,
 ) -> Outcome<Response> {
-    let mut query = organizations::query(&params);
+    let mut query = organization_query(&params, PAGE_SIZE);
     query.direction = export_direction(&params);
-    let keys = if family == OrgType::Distributor { &DISTRIBUTORS } else { &BELOW };
+    let keys = organization_keys(family);
     let file = exports::organizations(&directory, &caller, family, query, asked(&params, keys)).await?;
     Ok(download(file)?)
 }

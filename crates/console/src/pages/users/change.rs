@@ -45,12 +45,13 @@ async fn form(
 ) -> Outcome<Response> {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let user = &found.view.user;
+    let present = (user.organization.id.to_string(), user.organization.name.clone());
     let values = json!({
         "crumbs": head::crumbs(guest, user),
         "href": address(user.id),
         "name": user.name,
         "organization_id": chosen,
-        "offered": below(app, guest, find).await?,
+        "offered": below(app, guest, find, Some(present)).await?,
         "find": find,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });

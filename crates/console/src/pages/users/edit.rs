@@ -4,10 +4,11 @@ use super::{address, head};
 use crate::{
     components::organizations::below,
     failure::Outcome,
-    form::{Form, problems},
+    form::{Form, is_outdated, problems, seen},
     page,
     pages::done,
     session::Guest,
+    texts,
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
@@ -96,13 +97,20 @@ pub(crate) async fn update(
             custom_data: Some(fields.map()),
         })
     };
-    match users::update(&app, &guest.caller, &guest.context, id, body).await {
-        Ok(view) => Ok(done(&address(view.user.id), "saved")),
-        Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, Some(&found), &fields, "", Some(wrong)).await,
-            None => Err(error.into()),
-        },
-    }
+    let context = sent.conditional(&guest.context);
+    let error = match users::update(&app, &guest.caller, &context, id, body).await {
+        Ok(view) => return Ok(done(&address(view.user.id), "saved")),
+        Err(error) => error,
+    };
+    let language = guest.look.language;
+    let wrong = match problems(language, &error) {
+        Some(wrong) => wrong,
+        None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
+        None => return Err(error.into()),
+    };
+    // As it is now, so that saving again replaces the other change knowingly.
+    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+    form(&app, &guest, Some(&found), &fields, "", Some(wrong)).await
 }
 
 /// What a form holds.
@@ -160,7 +168,7 @@ async fn form(
     wrong: Option<Value>,
 ) -> Outcome<Response> {
     let user = found.map(|found| &found.view.user);
-    let offered = if user.is_none() { below(app, guest, find).await? } else { Value::Null };
+    let offered = if user.is_none() { below(app, guest, find, None).await? } else { Value::Null };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
     data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
@@ -171,6 +179,7 @@ async fn form(
     };
     let values = json!({
         "is_new": user.is_none(),
+        "seen": user.map(|user| seen(app, user)).transpose()?,
         "href": user.map(|user| address(user.id)),
         "crumbs": user.map(|user| head::crumbs(guest, user)),
         "name": fields.name,

@@ -1,7 +1,7 @@
 //! What is known of a user.
 
 use super::head;
-use crate::{components::time::When, failure::Outcome, page, session::Guest, texts};
+use crate::{components::time::When, failure::Outcome, page, pages::organizations, session::Guest, texts};
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_directory::users::UserRecord;
@@ -51,6 +51,7 @@ pub(super) async fn render(
         "phone": user.phone,
         "roles": view.roles.iter().map(|(_, name)| name).collect::<Vec<_>>(),
         "organization": user.organization.name,
+        "organization_href": organizations::readable_address(&guest.caller, &user.organization),
         "level": user.organization.org_type.as_str(),
         "created": when(Some(user.created_at)),
         "updated": when(Some(user.updated_at)),
