@@ -5,7 +5,7 @@ mod keys;
 mod profile;
 mod sessions;
 
-use crate::{failure::Outcome, session::Guest, texts};
+use crate::{failure::Outcome, pages::note, session::Guest};
 use axum::{
     Router,
     routing::{get, post},
@@ -65,14 +65,11 @@ fn own(guest: &Guest) -> Outcome<()> {
 
 /// What every tab shows at its top.
 fn head(guest: &Guest, tab: &str, params: Option<&Params>) -> Value {
-    let language = guest.look.language;
-    let done = params.and_then(|params| params.one("done"));
-    let done = done.filter(|word| texts::find(language, &format!("done_{word}")).is_some());
     json!({
         "href": HERE,
         "name": guest.caller.identity().map(|identity| identity.name.as_str()),
         "tab": tab,
         "tabs": TABS,
-        "done": done,
+        "done": params.and_then(|params| note(guest, params)),
     })
 }

@@ -8,6 +8,7 @@ use crate::{
     },
     failure::Outcome,
     page,
+    pages::note,
     session::Guest,
     texts,
 };
@@ -41,8 +42,6 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Column::of("seen", "column_signed_in", Some("latest_login_at"), &here),
         Column::of("created", "column_created", Some("created_at"), &here),
     ];
-    let language = guest.look.language;
-    let done = params.one("done").filter(|word| texts::find(language, &format!("done_{word}")).is_some());
     let values = json!({
         "pager": Pager::of(&found, &here),
         "rows": found.rows.iter().map(|user| row(&guest, user)).collect::<Vec<_>>(),
@@ -56,7 +55,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "may_create": gate(&guest.caller, Action::Create, Resource::Users).is_ok(),
         "csv": here.at("/console/users/export").with("format", Some("csv")).text(),
         "pdf": here.at("/console/users/export").with("format", Some("pdf")).text(),
-        "done": done,
+        "done": note(&guest, &params),
     });
     Ok(page::show(&guest.look, "users/list.html", values))
 }

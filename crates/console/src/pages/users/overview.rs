@@ -1,7 +1,13 @@
 //! What is known of a user.
 
 use super::head;
-use crate::{components::time::When, failure::Outcome, page, pages::organizations, session::Guest, texts};
+use crate::{
+    components::time::When,
+    failure::Outcome,
+    page,
+    pages::{note, organizations},
+    session::Guest,
+};
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_directory::users::UserRecord;
@@ -19,9 +25,7 @@ pub(crate) async fn show(
     params: Params,
 ) -> Outcome {
     let found = head::load(&app, &guest, id).await?;
-    let language = guest.look.language;
-    let done = params.one("done").filter(|word| texts::find(language, &format!("done_{word}")).is_some());
-    render(&app, &guest, &found, done, None).await
+    render(&app, &guest, &found, note(&guest, &params), None).await
 }
 
 /// The page; `refused`: why a picture was not taken.
