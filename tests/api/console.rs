@@ -8,6 +8,8 @@
     reason = "a test may fail anywhere"
 )]
 
+#[path = "console/account.rs"]
+mod account;
 #[path = "console/acting.rs"]
 mod acting;
 #[path = "console/alerts.rs"]
@@ -32,6 +34,8 @@ mod rights;
 mod session;
 #[path = "console/systems.rs"]
 mod systems;
+#[path = "console/users.rs"]
+mod users;
 
 use axum::http::Method;
 use bailiwick_identity::auth;

@@ -19,6 +19,8 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/systems.css"),
     include_str!("../assets/style/applications.css"),
     include_str!("../assets/style/events.css"),
+    include_str!("../assets/style/users.css"),
+    include_str!("../assets/style/account.css"),
     include_str!("../assets/style/organizations.css"),
     include_str!("../assets/style/imports.css"),
     include_str!("../assets/style/rebranding.css"),

@@ -46,12 +46,14 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         pages::organizations::ROUTES,
         pages::imports::ROUTES,
         pages::rebranding::ROUTES,
+        pages::users::ROUTES,
         pages::systems::ROUTES,
         pages::alerts::ROUTES,
         pages::notifications::ROUTES,
         pages::applications::ROUTES,
         pages::events::ROUTES,
         pages::search::ROUTES,
+        pages::account::ROUTES,
     ]
     .concat()
 });
@@ -69,12 +71,14 @@ pub fn router(app: &App) -> Router<App> {
         .merge(pages::organizations::router())
         .merge(pages::imports::router())
         .merge(pages::rebranding::router())
+        .merge(pages::users::router())
         .merge(pages::systems::router())
         .merge(pages::alerts::router())
         .merge(pages::notifications::router())
         .merge(pages::applications::router())
         .merge(pages::events::router())
         .route("/console/search", get(pages::search::show))
+        .merge(pages::account::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
     let open = Router::new()

@@ -4,7 +4,7 @@ use crate::{assets, time::When};
 use bailiwick_app::App;
 use bailiwick_domain::Ts;
 use bailiwick_identity::console::Open;
-use bailiwick_policy::{Caller, Permission};
+use bailiwick_policy::{Caller, Permission, own_account};
 use bailiwick_web::{Language, cookie};
 use http::{HeaderMap, Uri};
 use serde::Serialize;
@@ -40,6 +40,8 @@ struct Person {
     name: String,
     organization: String,
     role: &'static str,
+    /// Whether the account is the person's own business now.
+    has_account: bool,
 }
 
 /// An area of the console, as the navigation shows it; its icon and its text (`nav_<word>`) are named by its word.
@@ -57,10 +59,11 @@ const AREAS: &[(&str, &str, IsOpen)] = &[
     ("home", "/console/", |_| true),
     // Everybody may see their own organization.
     ("organizations", "/console/organizations", |caller| caller.org().is_some()),
+    ("users", "/console/users", |caller| caller.holds(Permission::ReadUsers)),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
+    ("applications", "/console/applications", |caller| caller.holds(Permission::ReadApplications)),
     ("alerts", "/console/alerts", |caller| caller.holds(Permission::ReadSystems)),
     ("notifications", "/console/notifications", |caller| caller.holds(Permission::ReadAlerts)),
-    ("applications", "/console/applications", |caller| caller.holds(Permission::ReadApplications)),
     ("events", "/console/timeline", |_| true),
     ("rebranding", "/console/rebranding", |caller| caller.org().is_some()),
 ];
@@ -105,6 +108,7 @@ impl Look {
             name: identity.name.clone(),
             organization: identity.organization.name.clone(),
             role: identity.organization.org_type.as_str(),
+            has_account: own_account(caller).is_ok(),
         });
         let open_areas = AREAS.iter().filter(|(.., may)| may(caller));
         self.areas = open_areas.map(|(word, href, _)| Area { word, href }).collect();

@@ -76,6 +76,20 @@ const SOURCES: &[(&str, &str)] = sources![
     "events/secret.html",
     "events/audit.html",
     "search/show.html",
+    "users/list.html",
+    "users/head.html",
+    "users/overview.html",
+    "users/form.html",
+    "users/move.html",
+    "users/password.html",
+    "users/password_made.html",
+    "account/head.html",
+    "account/profile.html",
+    "account/keys.html",
+    "account/key_made.html",
+    "account/sessions.html",
+    "account/impersonation.html",
+    "account/acted.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

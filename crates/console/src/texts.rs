@@ -18,6 +18,8 @@ const FILES: &[&str] = &[
     include_str!("../templates/texts/notifications.json"),
     include_str!("../templates/texts/applications.json"),
     include_str!("../templates/texts/events.json"),
+    include_str!("../templates/texts/users.json"),
+    include_str!("../templates/texts/account.json"),
 ];
 
 static TEXTS: LazyLock<Value> = LazyLock::new(|| {

@@ -13,6 +13,8 @@ mod notifications;
 mod organizations;
 #[path = "console/systems.rs"]
 mod systems;
+#[path = "console/users.rs"]
+mod users;
 
 use crate::{Kind, Stage};
 use bailiwick_fleet::inventory;
@@ -106,6 +108,7 @@ async fn walk(kind: Kind, name: &str) {
     systems::walk(&stage, &system, name).await;
     applications::walk(&stage, name).await;
     events::walk(&stage, name).await;
+    users::walk(&stage, &system, name).await;
     organizations::walk(&stage, name).await;
     alerts::walk(&stage, &system, name).await;
     notifications::walk(&stage, name).await;

@@ -19,6 +19,7 @@ pub mod inventory;
 pub mod me;
 pub mod organization_lists;
 pub mod organizations;
+pub mod own_sessions;
 pub mod rebranding;
 pub mod roles;
 pub mod search;

@@ -32,6 +32,7 @@ pub(super) fn usual(operation: &str) -> &'static [Usual] {
         "getAlertFilters" => &[("alerts", BY_NAME)],
         "listThirdPartyApplications" => &[("", &["branding.display_name", "id"])],
         "listApiKeys" => &[("api_keys", NEWEST)],
+        "listOwnSessions" => &[("sessions", NEWEST)],
         "listApiKeyAudit" => &[("audit", NEWEST)],
         "listImpersonationSessions" => &[("sessions", &["-start_time", "-session_id"])],
         "listImpersonationAudit" => &[("entries", &["timestamp"])],

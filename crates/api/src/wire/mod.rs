@@ -18,6 +18,7 @@ pub mod organization_lists;
 pub mod organization_state;
 pub mod organization_stats;
 pub mod organizations;
+pub mod own_sessions;
 pub mod rebranding;
 pub mod roles;
 pub mod search;

@@ -28,3 +28,18 @@ pub(crate) async fn offered(
     }
     Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
 }
+
+/// The same without the owner organization, which takes no new users.
+pub(crate) async fn below(
+    app: &App,
+    guest: &Guest,
+    find: &str,
+    present: Option<(String, String)>,
+) -> Outcome<Value> {
+    let mut offered = offered(app, guest, find, present).await?;
+    let owner = guest.caller.org().filter(|_| guest.caller.is_owner_level()).map(|own| own.id.to_string());
+    if let (Some(owner), Some(rows)) = (owner, offered["rows"].as_array_mut()) {
+        rows.retain(|row| row[0] != owner.as_str());
+    }
+    Ok(offered)
+}

@@ -94,7 +94,7 @@ async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value
         }
     }
     if caller.holds(Permission::ReadUsers) {
-        all.push(counter("count_users", &users::growth(app, caller, period).await?, None));
+        all.push(counter("count_users", &users::growth(app, caller, period).await?, Some("/console/users")));
     }
     if caller.holds(Permission::ReadApplications) {
         all.push(counter("count_applications", &applications::trend(app, caller, period).await?, None));

@@ -1,5 +1,6 @@
 //! The pages, one module for each area.
 
+pub(crate) mod account;
 pub(crate) mod alerts;
 pub(crate) mod applications;
 pub(crate) mod events;
@@ -11,6 +12,7 @@ pub(crate) mod rebranding;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod systems;
+pub(crate) mod users;
 
 use crate::{failure::Outcome, page, session::Guest, texts};
 use axum::response::{IntoResponse, Response};
