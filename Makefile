@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser test-clients test-long test-schema fuzz bench fmt lint generate examples \
+.PHONY: help run test check test-browser pictures test-clients test-long test-schema fuzz bench fmt lint generate examples \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -31,11 +31,11 @@ test: need-test format-check lint deny direction unit generated-check ## all che
 # The same selection of packages as in `make test`: another one would compile dependencies anew with other features.
 # The unit tests run beside the HTTP tests, which leave them time while they wait; their output follows when both ended.
 check: need-test format-check lint direction ## the quick part of `make test`: format, lints, direction of dependencies, unit tests, the HTTP tests on SQLite
-	$(CARGO) test $(LOCKED) --workspace --lib --bins --test api --no-run
+	$(CARGO) test $(LOCKED) --workspace --lib --bins --test api --test console --no-run
 	unit=$$(mktemp); trap 'rm -f "$$unit"' EXIT; \
 	$(CARGO) test $(LOCKED) --workspace --lib --bins --no-fail-fast >"$$unit" 2>&1 & \
 	failed=; RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((4 * $$(nproc)))} \
-		$(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast -- ::sqlite || failed=1; \
+		$(CARGO) test $(LOCKED) --workspace --test api --test console --no-fail-fast -- ::sqlite || failed=1; \
 	wait $$! || failed=1; cat "$$unit"; [ -z "$$failed" ]
 
 # The chromium part itself is tested here too: its test is left out of `make test`, which needs no browser.
@@ -44,6 +44,10 @@ test-browser: need-build ## the tests in a real browser
 	scripts/identity-provider.sh
 	$(CARGO) test $(LOCKED) --workspace --lib -- --ignored chromedriver
 	$(CARGO) test $(LOCKED) --workspace --test browser
+
+pictures: need-build ## make the pictures of the console in the documents anew, after a change of its pages
+	scripts/need.sh chromium chromium-driver
+	BAILIWICK_WRITE_PICTURES=1 $(CARGO) test $(LOCKED) --workspace --test browser -- pictures::
 
 # A build of its own for the Rust client and 50 MB of npm, so it is not part of `make test`.
 test-clients: need-build ## generate clients from the interface document (TypeScript, Rust) and run the README's tour with them

@@ -29,9 +29,9 @@ declare -A may_use=(
     [alerts]='domain policy alerting store outbound platform settings events identity directory fleet'
     [demo]='domain policy inventory store identity fleet'
     [app]='domain policy store outbound platform settings events identity directory fleet alerts'
-    [web]='domain platform directory fleet app'
+    [web]='domain platform directory fleet alerts app'
     [api]='domain policy alerting platform settings events identity directory fleet alerts app web'
-    [console]='domain policy alerting platform settings identity directory fleet alerts app web'
+    [console]='domain policy alerting platform settings events identity directory fleet alerts app web'
     [server]='domain platform settings events identity directory fleet alerts demo app api console'
 )
 # Crates of ours that may name an outside library; libraries that are not listed may be named anywhere.

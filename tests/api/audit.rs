@@ -173,6 +173,12 @@ async fn own_account(run: &mut Run<'_>) {
     run.step("deleteOwnAvatar", t.delete("/api/me/avatar"), "user.avatar_delete").await;
     let info = t.post("/api/me/change-info").json(json!({"name": "Another"}));
     run.step("changeInfo", info, "user.change_info").await;
+    t.session(run.who.id).await;
+    let open = t.get("/api/me/sessions").bearer(&run.who.token).send().await.expect(200).data();
+    let other = open["sessions"].as_array().unwrap().iter().find(|session| session["is_present"] == false);
+    let end = t.delete(&format!("/api/me/sessions/{}", id(other.unwrap())));
+    run.step("endOwnSession", end, "user.end_sessions").await;
+    run.step("endOtherSessions", t.delete("/api/me/sessions"), "user.end_sessions").await;
     let new = "Third-Garden-17-Clouds";
     run.secrets.extend([OWNER_PASSWORD.to_owned(), new.to_owned()]);
     let body = json!({"current_password": OWNER_PASSWORD, "new_password": new});

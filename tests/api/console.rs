@@ -1,9 +1,41 @@
 //! The console by HTTP, as a browser without scripts uses it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test may fail anywhere"
+)]
+
+#[path = "console/account.rs"]
+mod account;
+#[path = "console/acting.rs"]
 mod acting;
+#[path = "console/alerts.rs"]
+mod alerts;
+#[path = "console/applications.rs"]
+mod applications;
+#[path = "console/crawl.rs"]
+mod crawl;
+#[path = "console/events.rs"]
+mod events;
+#[path = "console/imports.rs"]
+mod imports;
+#[path = "console/notifications.rs"]
+mod notifications;
+#[path = "console/organizations.rs"]
+mod organizations;
+#[path = "console/rebranding.rs"]
+mod rebranding;
+#[path = "console/rights.rs"]
 mod rights;
+#[path = "console/session.rs"]
 mod session;
+#[path = "console/systems.rs"]
 mod systems;
+#[path = "console/users.rs"]
+mod users;
 
 use axum::http::Method;
 use bailiwick_identity::auth;
@@ -52,4 +84,9 @@ pub fn set_cookie(reply: &Reply, name: &str) -> Option<String> {
     let lines = reply.headers.get_all("set-cookie").iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.filter_map(|line| line.split(';').next()?.split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+}
+
+/// What stands between two texts of a page.
+pub fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
+    page.split(start).nth(1).unwrap_or_else(|| panic!("no {start} in {page}")).split(end).next().unwrap()
 }

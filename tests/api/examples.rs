@@ -51,11 +51,12 @@ fn text(value: &Value, key: &str) -> String {
 api_test!(every_operation_as_the_reference_shows_it, |s| settings(s), |t| async move {
     let mut book = Book::new(&t);
     let places = tree::walk(&mut book).await;
-    people::walk(&mut book, &places).await;
+    let mario = people::walk(&mut book, &places).await;
     let owner = t.owner().await;
     let system = appliance::walk(&mut book, &owner, &places).await;
     systems::walk(&mut book, &owner, &places, &system).await;
     alerts::walk(&mut book, &owner, &places).await;
+    people::own_sessions(&mut book, mario).await;
     let written = book.finish();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/api/src/openapi/examples.json");
     if std::env::var_os("BAILIWICK_WRITE_EXAMPLES").is_some() {

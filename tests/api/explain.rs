@@ -27,6 +27,7 @@ use uuid::Uuid;
 
 mod alerts;
 mod applications;
+mod audit;
 mod events;
 mod impersonation;
 mod queues;

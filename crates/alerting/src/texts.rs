@@ -1,8 +1,9 @@
 //! The parts that notifications of every kind share: their language, its words, and the settings that messages show.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::LazyLock;
+
+pub use bailiwick_domain::Language;
 
 static TEXTS: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../templates/texts.json")).unwrap_or_default());
@@ -20,45 +21,17 @@ pub(crate) const SHOWN: [&str; 7] = [
 
 /// A word of the messages in a language.
 pub(crate) fn word(language: Language, key: &str) -> &'static str {
-    TEXTS[language.as_str()][key].as_str().unwrap_or_default()
+    TEXTS[language.code()][key].as_str().unwrap_or_default()
 }
 
 /// The text that calls a template: `{{ template "alert_en.subject" . }}`.
 pub(crate) fn call(name: &str, language: Language, part: &str) -> String {
-    format!("{{{{ template \"{name}_{}.{part}\" . }}}}", language.as_str())
+    format!("{{{{ template \"{name}_{}.{part}\" . }}}}", language.code())
 }
 
-/// Language of a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
-    /// `en`
-    #[default]
-    En,
-    /// `it`
-    It,
-}
-
-impl Language {
-    /// All of them.
-    pub const ALL: [Language; 2] = [Language::En, Language::It];
-
-    /// The word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Language::En => "en",
-            Language::It => "it",
-        }
-    }
-
-    /// From the exact word; empty is the default.
-    pub fn parse(word: &str) -> Option<Language> {
-        match word {
-            "" | "en" => Some(Language::En),
-            "it" => Some(Language::It),
-            _ => None,
-        }
-    }
+/// The language of a word in a configuration; empty is the default.
+pub(crate) fn language(word: &str) -> Option<Language> {
+    if word.is_empty() { Some(Language::default()) } else { Language::parse(word) }
 }
 
 /// The settings that messages show besides the alert.

@@ -16,7 +16,7 @@ use axum::{
 use bailiwick_app::App;
 use bailiwick_domain::{API_VERSION, Error, Result};
 use bailiwick_identity::{callers, credentials, impersonation::Acting};
-use bailiwick_policy::{Caller, Refusal, rebranding_gate};
+use bailiwick_policy::{Caller, Refusal, own_account, rebranding_gate};
 use http::{HeaderMap, Method, request::Parts};
 use serde_json::json;
 use std::sync::Arc;
@@ -128,13 +128,7 @@ fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
         Credential::User if caller.acting_for().is_some() && route.starts_impersonation() => {
             Err(Refusal::AlreadyImpersonating.into())
         }
-        Credential::User if caller.acting_for().is_some() => Err(Error::Forbidden {
-            message: "self-service operations are not allowed during impersonation".into(),
-            data: json!({
-                "reason": "impersonation_active",
-                "message": "self-service operations like changing password or profile are disabled during impersonation for security reasons",
-            }),
-        }),
+        Credential::User if caller.acting_for().is_some() => own_account(caller),
         // A key never has the permissions for a destroy or a password reset: the gate's own text (spec:
         // authorization#credentials).
         Credential::Session if is_key && route.gate != Gate::Open => Err(Error::insufficient_permissions()),

@@ -70,8 +70,8 @@ fn rejections(app: &App, page: &mut Page) {
     let help = "Requests refused because there were too many, by the limit they met.";
     let mut family = page.family("bailiwick_http_rejected_total", Kind::Counter, help);
     for (class, count) in [
-        ("alert_in_flight", throttle.crowded.get()),
-        ("alert_system", throttle.refused.get()),
+        ("alert_in_flight", throttle.crowded()),
+        ("alert_system", throttle.refused()),
         ("api_key", app.api_keys.refused()),
         ("avatar", app.avatar_requests.refused()),
         ("backup", app.backups.refused()),

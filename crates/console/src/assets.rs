@@ -7,8 +7,30 @@ use bailiwick_web::PathText;
 use http::{HeaderValue, StatusCode, header};
 use std::sync::LazyLock;
 
-const STYLE: &str = include_str!("../assets/console.css");
+/// One stylesheet of a file for each subject: tokens first, what differs on small screens last.
+const STYLE: &str = concat!(
+    include_str!("../assets/style/tokens.css"),
+    include_str!("../assets/style/base.css"),
+    include_str!("../assets/style/controls.css"),
+    include_str!("../assets/style/frame.css"),
+    include_str!("../assets/style/states.css"),
+    include_str!("../assets/style/lists.css"),
+    include_str!("../assets/style/home.css"),
+    include_str!("../assets/style/systems.css"),
+    include_str!("../assets/style/applications.css"),
+    include_str!("../assets/style/events.css"),
+    include_str!("../assets/style/users.css"),
+    include_str!("../assets/style/account.css"),
+    include_str!("../assets/style/organizations.css"),
+    include_str!("../assets/style/imports.css"),
+    include_str!("../assets/style/rebranding.css"),
+    include_str!("../assets/style/alerts.css"),
+    include_str!("../assets/style/notifications.css"),
+    include_str!("../assets/style/small.css"),
+);
 const SCRIPT: &str = include_str!("../assets/console.js");
+/// Which links a browser may fetch when somebody is about to follow them (speculation rules).
+const PREFETCH: &str = include_str!("../assets/prefetch.json");
 
 /// A file of the console.
 struct Asset {
@@ -17,10 +39,11 @@ struct Asset {
     text: &'static str,
 }
 
-static ALL: LazyLock<[Asset; 2]> = LazyLock::new(|| {
+static ALL: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     [
         asset("console", "css", "text/css; charset=utf-8", STYLE),
         asset("console", "js", "text/javascript; charset=utf-8", SCRIPT),
+        asset("prefetch", "json", "application/speculationrules+json", PREFETCH),
     ]
 });
 
@@ -38,6 +61,11 @@ pub(crate) fn style() -> String {
 /// Address of the script.
 pub(crate) fn script() -> String {
     format!("/console/assets/{}", ALL[1].name)
+}
+
+/// The header that names the rules of fetching links beforehand.
+pub(crate) fn prefetch() -> String {
+    format!("\"/console/assets/{}\"", ALL[2].name)
 }
 
 /// A file.

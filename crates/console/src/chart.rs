@@ -72,11 +72,119 @@ fn line(rows: &[(String, u64)], low: u64, high: u64) -> String {
     points
 }
 
+/// One bar of a table of bars.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Bar {
+    label: String,
+    number: u64,
+    /// Of the longest bar, in steps of 100.
+    length: String,
+    /// Word of a severity that gives the colour; empty for none.
+    colour: &'static str,
+    /// Where its label leads.
+    pub(crate) href: Option<String>,
+}
+
+impl Bar {
+    /// A bar with its number.
+    pub(crate) const fn of(label: String, number: u64) -> Bar {
+        Bar { label, number, length: String::new(), colour: "", href: None }
+    }
+
+    /// The same in the colour of a severity.
+    pub(crate) fn coloured(mut self, severity: &'static str) -> Bar {
+        self.colour = severity;
+        self
+    }
+}
+
+/// Bars as long as their numbers ask, the greatest across the whole picture; none where all numbers are 0.
+#[expect(clippy::cast_precision_loss, reason = "a picture needs no more")]
+pub(crate) fn bars(mut all: Vec<Bar>) -> Vec<Bar> {
+    let most = all.iter().map(|bar| bar.number).max().unwrap_or(0);
+    if most == 0 {
+        return Vec::new();
+    }
+    for bar in &mut all {
+        bar.length = format!("{:.2}", bar.number as f64 / most as f64 * WIDTH);
+    }
+    all
+}
+
+/// A row of numbers that add up: its parts are `(label, address, number)`, the greatest first.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct StackedBar {
+    pub(crate) label: String,
+    pub(crate) href: String,
+    pub(crate) number: u64,
+    pub(crate) parts: Vec<(String, Option<String>, u64)>,
+}
+
+/// A bar as it is drawn.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DrawnBar {
+    label: String,
+    href: String,
+    number: u64,
+    pieces: Vec<Piece>,
+}
+
+/// A piece of a bar; small ones at its end are one piece.
+#[derive(Clone, Debug, Serialize)]
+struct Piece {
+    /// None for the small ones together.
+    label: Option<String>,
+    number: u64,
+    x: String,
+    width: String,
+    opacity: &'static str,
+}
+
+/// How strong the pieces of a bar are, from the first one on; the last is that of all further ones.
+const OPACITIES: [&str; 5] = ["1", "0.75", "0.55", "0.4", "0.25"];
+
+/// Bars side by side, the longest of which fills the width.
+pub(crate) fn stacked_bars<'b>(rows: impl Iterator<Item = &'b StackedBar> + Clone) -> Vec<DrawnBar> {
+    let most = rows.clone().map(|bar| bar.number).max().unwrap_or(0).max(1);
+    rows.map(|bar| drawn(bar, most)).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a picture needs no more")]
+fn drawn(bar: &StackedBar, most: u64) -> DrawnBar {
+    let whole = OPACITIES.len() - 1;
+    let own = bar.parts.iter().take(whole).map(|(label, _, number)| (Some(label.clone()), *number));
+    let rest: u64 = bar.parts.iter().skip(whole).map(|part| part.2).sum();
+    let parts = own.chain((rest > 0).then_some((None, rest)));
+    let mut before = 0;
+    let piece = |((label, number), opacity): ((Option<String>, u64), &&'static str)| {
+        let at = |n: u64| n as f64 * WIDTH / most as f64;
+        let piece = Piece {
+            label,
+            number,
+            x: format!("{:.3}", at(before)),
+            width: format!("{:.3}", at(number)),
+            opacity: *opacity,
+        };
+        before += number;
+        piece
+    };
+    let pieces = parts.zip(&OPACITIES).map(piece).collect();
+    DrawnBar { label: bar.label.clone(), href: bar.href.clone(), number: bar.number, pieces }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
     use super::*;
+
+    #[test]
+    fn the_greatest_bar_fills_the_picture() {
+        let made = |numbers: &[u64]| bars(numbers.iter().map(|n| Bar::of(String::new(), *n)).collect());
+        let lengths: Vec<String> = made(&[5, 0, 20]).into_iter().map(|bar| bar.length).collect();
+        assert_eq!(lengths, ["25.00", "0.00", "100.00"]);
+        assert!(made(&[0, 0]).is_empty() && made(&[]).is_empty());
+    }
 
     #[test]
     fn lines_stay_inside_their_picture() {
@@ -85,5 +193,21 @@ mod tests {
         assert_eq!(Chart::of(rows(&[7, 7])).unwrap().line, "0.00,37.00 100.00,37.00");
         assert!(Chart::of(rows(&[1])).is_none() && Chart::of(Vec::new()).is_none());
         assert_eq!((Delta::of(3, 9).way, Delta::of(9, 3).by), ("up", 6));
+    }
+    #[test]
+    fn the_small_parts_of_a_bar_are_one_piece() {
+        let part = |number| (number.to_string(), None, number);
+        let bar = |parts: &[u64]| Bar {
+            label: String::new(),
+            href: String::new(),
+            number: parts.iter().sum(),
+            parts: parts.iter().map(|n| part(*n)).collect(),
+        };
+        let drawn = bars([bar(&[10, 5, 2, 1, 1, 1]), bar(&[5])].iter());
+        let pieces: Vec<_> = drawn[0].pieces.iter().map(|p| (p.label.as_deref(), p.number, &*p.x)).collect();
+        assert_eq!(pieces[0], (Some("10"), 10, "0.000"));
+        assert_eq!((pieces.len(), pieces[4]), (5, (None, 2, "90.000")));
+        assert_eq!(drawn[1].pieces[0].width, "25.000");
+        assert!(bars([].iter()).is_empty());
     }
 }

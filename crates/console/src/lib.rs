@@ -8,53 +8,55 @@ mod assets;
 mod chart;
 mod components;
 mod failure;
+mod filters;
 mod form;
 mod guard;
 mod look;
 mod page;
 mod pages;
+mod places;
 mod session;
 mod texts;
+mod time;
 
 use axum::{
     Router, middleware,
     routing::{get, post},
 };
 use bailiwick_app::App;
-
-/// Where the console is.
-pub const ROOT: &str = "/console";
+use std::sync::LazyLock;
 
 /// Method and path of every page, for the counters of requests.
-pub const ROUTES: &[(&str, &str)] = &[
-    ("GET", "/"),
-    ("GET", "/console"),
-    ("GET", "/console/assets/{name}"),
-    ("GET", "/console/sign-in"),
-    ("GET", "/console/signed-in"),
-    ("GET", "/console/signed-out"),
-    ("POST", "/console/sign-out"),
-    ("POST", "/console/preferences"),
-    ("POST", "/console/acting/go-on"),
-    ("POST", "/console/acting/back"),
-    ("GET", "/console/systems"),
-    ("GET", "/console/systems/export"),
-    ("GET", "/console/systems/new"),
-    ("POST", "/console/systems/new"),
-    ("GET", "/console/systems/{id}"),
-    ("GET", "/console/systems/{id}/changes"),
-    ("GET", "/console/systems/{id}/documents/{record}"),
-    ("GET", "/console/systems/{id}/applications"),
-    ("GET", "/console/systems/{id}/alerts"),
-    ("GET", "/console/systems/{id}/access"),
-    ("POST", "/console/systems/{id}/reachability"),
-    ("POST", "/console/systems/{id}/secret"),
-    ("GET", "/console/systems/{id}/edit"),
-    ("POST", "/console/systems/{id}/edit"),
-    ("GET", "/console/systems/{id}/{step}"),
-    ("POST", "/console/systems/{id}/{step}"),
-    ("GET", "/console/{*rest}"),
-];
+pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let frame = [
+        ("GET", "/"),
+        ("GET", "/console"),
+        ("GET", "/console/assets/{name}"),
+        ("GET", "/console/sign-in"),
+        ("GET", "/console/signed-in"),
+        ("GET", "/console/signed-out"),
+        ("POST", "/console/sign-out"),
+        ("POST", "/console/preferences"),
+        ("POST", "/console/acting/go-on"),
+        ("POST", "/console/acting/back"),
+        ("GET", "/console/{*rest}"),
+    ];
+    [
+        &frame,
+        pages::organizations::ROUTES,
+        pages::imports::ROUTES,
+        pages::rebranding::ROUTES,
+        pages::users::ROUTES,
+        pages::systems::ROUTES,
+        pages::alerts::ROUTES,
+        pages::notifications::ROUTES,
+        pages::applications::ROUTES,
+        pages::events::ROUTES,
+        pages::search::ROUTES,
+        pages::account::ROUTES,
+    ]
+    .concat()
+});
 
 /// The pages; none where the console is switched off.
 pub fn router(app: &App) -> Router<App> {
@@ -66,7 +68,17 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/sign-out", post(pages::session::sign_out))
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
+        .merge(pages::organizations::router())
+        .merge(pages::imports::router())
+        .merge(pages::rebranding::router())
+        .merge(pages::users::router())
         .merge(pages::systems::router())
+        .merge(pages::alerts::router())
+        .merge(pages::notifications::router())
+        .merge(pages::applications::router())
+        .merge(pages::events::router())
+        .route("/console/search", get(pages::search::show))
+        .merge(pages::account::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
     let open = Router::new()

@@ -1,10 +1,10 @@
 //! What every page shows around its content: language, theme, the signed-in person, navigation.
 
-use crate::{assets, components::time::When};
+use crate::{assets, time::When};
 use bailiwick_app::App;
 use bailiwick_domain::Ts;
 use bailiwick_identity::console::Open;
-use bailiwick_policy::{Caller, Permission};
+use bailiwick_policy::{Caller, Permission, own_account};
 use bailiwick_web::{Language, cookie};
 use http::{HeaderMap, Uri};
 use serde::Serialize;
@@ -27,8 +27,9 @@ pub(crate) struct Look {
     theme: &'static str,
     style: String,
     script: String,
-    /// Which part of the console it is.
+    /// Which area of the console it is.
     section: &'static str,
+    areas: Vec<Area>,
     person: Option<Person>,
     band: Option<Band>,
 }
@@ -39,8 +40,33 @@ struct Person {
     name: String,
     organization: String,
     role: &'static str,
-    sees_systems: bool,
+    /// Whether the account is the person's own business now.
+    has_account: bool,
 }
+
+/// An area of the console, as the navigation shows it; its icon and its text (`nav_<word>`) are named by its word.
+#[derive(Clone, Debug, Serialize)]
+struct Area {
+    word: &'static str,
+    href: &'static str,
+}
+
+/// Whether an area is open to a person.
+type IsOpen = fn(&Caller) -> bool;
+
+/// The areas, in the order of the navigation: word, address, who may enter.
+const AREAS: &[(&str, &str, IsOpen)] = &[
+    ("home", "/console/", |_| true),
+    // Everybody may see their own organization.
+    ("organizations", "/console/organizations", |caller| caller.org().is_some()),
+    ("users", "/console/users", |caller| caller.holds(Permission::ReadUsers)),
+    ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
+    ("applications", "/console/applications", |caller| caller.holds(Permission::ReadApplications)),
+    ("alerts", "/console/alerts", |caller| caller.holds(Permission::ReadSystems)),
+    ("notifications", "/console/notifications", |caller| caller.holds(Permission::ReadAlerts)),
+    ("events", "/console/timeline", |_| true),
+    ("rebranding", "/console/rebranding", |caller| caller.org().is_some()),
+];
 
 /// The impersonation that is open.
 #[derive(Clone, Debug, Serialize)]
@@ -59,15 +85,21 @@ impl Look {
         let kept = |name| cookie(headers, name, is_https).unwrap_or_default();
         let theme = kept(THEME);
         Look {
-            language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| Language::of(headers)),
+            language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| bailiwick_web::language_of(headers)),
             now: app.now(),
             theme: THEMES.into_iter().find(|known| *known == theme).unwrap_or_default(),
             style: assets::style(),
             script: assets::script(),
             section: section(uri.path()),
+            areas: Vec::new(),
             person: None,
             band: None,
         }
+    }
+
+    /// Whether there is an area of this word that the person may open.
+    pub(crate) fn has_area(&self, word: &str) -> bool {
+        self.areas.iter().any(|area| area.word == word)
     }
 
     /// Of a request of a signed-in person.
@@ -76,8 +108,10 @@ impl Look {
             name: identity.name.clone(),
             organization: identity.organization.name.clone(),
             role: identity.organization.org_type.as_str(),
-            sees_systems: caller.holds(Permission::ReadSystems),
+            has_account: own_account(caller).is_ok(),
         });
+        let open_areas = AREAS.iter().filter(|(.., may)| may(caller));
+        self.areas = open_areas.map(|(word, href, _)| Area { word, href }).collect();
         self.band = open.map(|open| Band {
             is_acting: open.is_acting,
             name: open.current.impersonated.name.clone(),
@@ -88,11 +122,10 @@ impl Look {
     }
 }
 
+/// The word of the area that an address belongs to; empty for none.
 fn section(path: &str) -> &'static str {
     let rest = path.strip_prefix("/console").unwrap_or_default().trim_start_matches('/');
-    match rest.split('/').next() {
-        Some("") => "home",
-        Some("systems") => "systems",
-        _ => "",
-    }
+    let word = rest.split('/').next().unwrap_or_default();
+    let is_here = |word: &str, href: &str| href.trim_start_matches("/console/") == word;
+    AREAS.iter().find(|(_, href, _)| is_here(word, href)).map_or("", |(word, ..)| word)
 }

@@ -1,7 +1,7 @@
 //! Rendering: templates and texts are files in `templates/`, built into the program. A name that a template does not
 //! know is an error, never an empty place.
 
-use crate::{components, look::Look, texts};
+use crate::{filters, look::Look, texts};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use minijinja::{Environment, UndefinedBehavior, value::Serde};
@@ -18,10 +18,24 @@ const SOURCES: &[(&str, &str)] = sources![
     "layout.html",
     "error.html",
     "parts/chart.html",
+    "parts/form.html",
     "parts/macros.html",
+    "parts/question.html",
     "session/message.html",
     "home/show.html",
     "home/first_steps.html",
+    "imports/parts.html",
+    "imports/file.html",
+    "imports/check.html",
+    "imports/result.html",
+    "rebranding/list.html",
+    "rebranding/tab.html",
+    "organizations/parts.html",
+    "organizations/tree.html",
+    "organizations/list.html",
+    "organizations/overview.html",
+    "organizations/tab.html",
+    "organizations/form.html",
     "systems/list.html",
     "systems/head.html",
     "systems/overview.html",
@@ -30,15 +44,58 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/applications.html",
     "systems/alerts.html",
     "systems/access.html",
+    "systems/backups.html",
     "systems/form.html",
     "systems/secret.html",
-    "systems/step.html",
+    "alerts/head.html",
+    "alerts/list.html",
+    "alerts/detail.html",
+    "alerts/silence.html",
+    "alerts/silence_preview.html",
+    "alerts/silences.html",
+    "alerts/one_silence.html",
+    "alerts/history.html",
+    "alerts/figures.html",
+    "alerts/recipients.html",
+    "notifications/channels.html",
+    "notifications/show.html",
+    "notifications/edit.html",
+    "notifications/saved.html",
+    "notifications/who.html",
+    "applications/parts.html",
+    "applications/list.html",
+    "applications/summary.html",
+    "applications/detail.html",
+    "applications/notes.html",
+    "applications/assign.html",
+    "events/parts.html",
+    "events/timeline.html",
+    "events/webhooks.html",
+    "events/webhook.html",
+    "events/webhook_form.html",
+    "events/secret.html",
+    "events/audit.html",
+    "search/show.html",
+    "users/list.html",
+    "users/head.html",
+    "users/overview.html",
+    "users/form.html",
+    "users/move.html",
+    "users/password.html",
+    "users/password_made.html",
+    "account/head.html",
+    "account/profile.html",
+    "account/keys.html",
+    "account/key_made.html",
+    "account/sessions.html",
+    "account/impersonation.html",
+    "account/acted.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut all = Environment::new();
     all.set_undefined_behavior(UndefinedBehavior::Strict);
-    components::filters::add(&mut all);
+    filters::add(&mut all);
     for (name, text) in SOURCES {
         if let Err(error) = all.add_template(name, text) {
             tracing::error!(%error, name, "a template of the console cannot be read");

@@ -1,7 +1,8 @@
 //! Who has signed in: the cookie, what of an impersonated request is recorded, and what every signed-in page knows.
 
 use crate::{
-    failure::{self, Failure},
+    assets,
+    failure::{self, Failure, Outcome},
     form::{FORM_TIME, MAX_FORM_BYTES},
     look::Look,
     page,
@@ -19,9 +20,9 @@ use bailiwick_identity::{
     impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
 };
 use bailiwick_platform::RequestContext;
-use bailiwick_policy::Caller;
+use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::{Cookie, cookie, read, set_cookie};
-use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
@@ -31,6 +32,10 @@ const SESSION: &str = "bailiwick-console";
 const ENTRY: &str = "bailiwick-console-entry";
 /// Longest time for a page.
 const PAGE_TIME: Duration = Duration::from_secs(30);
+/// The same for a page that takes a file or writes many rows.
+const LONG_PAGE_TIME: Duration = Duration::from_secs(210);
+/// Parts of the addresses of such pages.
+const LONG: [&str; 2] = ["/console/imports/", "/rebranding/"];
 /// Forms that work in an impersonation that is over too: those that lead out of it.
 const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
 
@@ -45,6 +50,19 @@ pub(crate) struct Guest {
     pub(crate) visit: Arc<Visit>,
     /// For use cases that write.
     pub(crate) context: RequestContext,
+}
+
+impl Guest {
+    /// What the gate of the interface asks of an operation that needs a permission.
+    ///
+    /// # Errors
+    /// 403 `insufficient permissions`.
+    pub(crate) fn needs(&self, permission: Permission) -> Outcome<()> {
+        match self.caller.holds(permission) {
+            true => Ok(()),
+            false => Err(Error::insufficient_permissions().into()),
+        }
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Guest {
@@ -73,6 +91,12 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
             recorded(&app, &guest, Request::from_parts(parts.clone(), body), next).await
         }
     };
+    // Requests in an impersonation are recorded, so none is made beforehand.
+    if guest.visit.acting.is_none()
+        && let Ok(rules) = HeaderValue::from_str(&assets::prefetch())
+    {
+        response.headers_mut().insert(HeaderName::from_static("speculation-rules"), rules);
+    }
     let sets_cookie = response.headers().contains_key(header::SET_COOKIE);
     if is_renewed
         && !sets_cookie
@@ -123,9 +147,14 @@ async fn open(
     body: Body,
 ) -> Result<(OpenEntry, Body)> {
     let (mut data, mut body) = (None, body);
-    if parts.method == Method::POST {
+    let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if content_type.is_some_and(|media| media.starts_with("multipart/form-data")) {
+        // Of a file its size is recorded; the page reads it.
+        let size = parts.headers.get(header::CONTENT_LENGTH).and_then(|size| size.to_str().ok());
+        let size = size.and_then(|size| size.parse().ok()).unwrap_or_default();
+        data = Some(of_body(Sent::Bytes(size), content_type, false));
+    } else if parts.method == Method::POST {
         let bytes = read(body, MAX_FORM_BYTES, FORM_TIME).await?;
-        let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         data = Some(of_body(Sent::Whole(&bytes), content_type, false));
         body = Body::from(bytes);
     }
@@ -135,8 +164,11 @@ async fn open(
 }
 
 async fn serve(guest: &Guest, request: Request, next: Next) -> Response {
-    let Ok(mut response) = tokio::time::timeout(PAGE_TIME, next.run(request)).await else {
-        let log = format!("no page within {} s", PAGE_TIME.as_secs());
+    let is_long =
+        request.method() == Method::POST && LONG.iter().any(|part| request.uri().path().contains(part));
+    let time = if is_long { LONG_PAGE_TIME } else { PAGE_TIME };
+    let Ok(mut response) = tokio::time::timeout(time, next.run(request)).await else {
+        let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };
         return failure::answer(&guest.look, &error);
     };

@@ -1,12 +1,40 @@
-//! All texts of the console, in English and Italian: `templates/texts.json`. To add a language: a key beside `en` and
-//! `it` there (a test compares them), and its code in [`Language`].
+//! All texts of the console, in English and Italian: one file for each area in `templates/texts/`, and `common.json` for
+//! what several areas say. To add a language: a key beside `en` and `it` there (a test compares them), and its code in
+//! [`Language`].
 
 use bailiwick_web::Language;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
-static TEXTS: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../templates/texts.json")).unwrap_or_default());
+/// The files; no key stands in two of them.
+const FILES: &[&str] = &[
+    include_str!("../templates/texts/common.json"),
+    include_str!("../templates/texts/home.json"),
+    include_str!("../templates/texts/imports.json"),
+    include_str!("../templates/texts/organizations.json"),
+    include_str!("../templates/texts/rebranding.json"),
+    include_str!("../templates/texts/systems.json"),
+    include_str!("../templates/texts/alerts.json"),
+    include_str!("../templates/texts/notifications.json"),
+    include_str!("../templates/texts/applications.json"),
+    include_str!("../templates/texts/events.json"),
+    include_str!("../templates/texts/users.json"),
+    include_str!("../templates/texts/account.json"),
+];
+
+static TEXTS: LazyLock<Value> = LazyLock::new(|| {
+    let mut all = Map::new();
+    for file in FILES {
+        let languages: Map<String, Value> = serde_json::from_str(file).unwrap_or_default();
+        for (language, texts) in languages {
+            let known = all.entry(language).or_insert_with(|| Value::Object(Map::new()));
+            if let (Value::Object(known), Value::Object(texts)) = (known, texts) {
+                known.extend(texts);
+            }
+        }
+    }
+    Value::Object(all)
+});
 
 /// All texts of a language.
 pub(crate) fn all(language: Language) -> &'static Value {
@@ -37,6 +65,13 @@ mod tests {
             texts.keys().cloned().collect()
         };
         assert_eq!(keys("en"), keys("it"));
+    }
+
+    #[test]
+    fn no_text_stands_in_two_files() {
+        let count =
+            |file: &&str| serde_json::from_str::<Value>(file).unwrap()["en"].as_object().unwrap().len();
+        assert_eq!(FILES.iter().map(count).sum::<usize>(), TEXTS["en"].as_object().unwrap().len());
     }
 
     #[test]

@@ -23,7 +23,6 @@ use bailiwick_store::{
 };
 use machines::Workshop;
 use random::Dice;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use tree::{Admin, Root, Tree};
 
@@ -145,7 +144,7 @@ pub async fn fill(
     check(plan)?;
     let root = root(service).await?;
     if store::is_vat_taken(&service.db, &tree::first_vat(plan.seed)).await? {
-        return Err(conflict(
+        return Err(Error::conflict(
             "this data, or data with the same numbers, is in the database already: use another seed",
         ));
     }
@@ -195,16 +194,12 @@ fn check(plan: &Plan) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::BadRequest { message: problem.into(), data: Value::Null })
-}
-
-fn conflict(message: &'static str) -> Error {
-    Error::Conflict { message: message.into(), data: Value::Null }
+    Err(Error::bad_request(problem))
 }
 
 /// The owner organization and its first user, in whose name everything is made.
 async fn root(service: &Fleet) -> Result<Root> {
-    let missing = || conflict("there is no owner organization yet");
+    let missing = || Error::conflict("there is no owner organization yet");
     let id = organizations::owner(&service.db).await?.ok_or_else(missing)?;
     let owner = organizations::get(&service.db, id).await?.ok_or_else(missing)?;
     let user = store::owner_user(&service.db, id).await?;

@@ -147,7 +147,7 @@ impl<'a> Workshop<'a> {
         PlacedSystem {
             path: node.path,
             secret_public: secret.public.clone(),
-            secret_hash: hash_secret(secret.secret.expose(), dice),
+            secret_hash: hash_secret(secret.secret.reveal(), dice),
             registered_from,
             authenticated_at: heard.and(system.registered_at),
             snapshot: admin.snapshot.clone(),

@@ -3,6 +3,7 @@
 //! To add a use case, write a function in the module of its resource that takes `&Directory` and the `Caller`, loads
 //! its target, calls `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
+pub mod audit;
 pub mod avatars;
 pub mod exports;
 pub mod images;
@@ -15,7 +16,7 @@ pub mod users;
 
 use avatars::Pictures;
 use bailiwick_identity::Identity;
-use bailiwick_platform::rate_limit::AddressLimit;
+use bailiwick_platform::limits::AddressLimit;
 use exports::Exports;
 use images::Images;
 use objects::Objects;

@@ -11,6 +11,13 @@ pub fn fold(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
 }
 
+/// The text on one line: runs of spaces, line breaks and control characters become one space.
+pub fn one_line(text: &str) -> String {
+    let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let spaced: String = text.chars().map(|c| if is_break(c) { ' ' } else { c }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A `LIKE` pattern (escape character `\`) that finds the folded text anywhere, wildcards taken literally.
 pub fn contains_pattern(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 2);
@@ -42,5 +49,10 @@ mod tests {
     fn folds_case_and_width() {
         assert_eq!(fold("ÀÈΣΔ Ｂ"), "àèσδ b");
         assert_eq!(contains_pattern("50%_A\\"), "%50\\%\\_a\\\\%");
+    }
+
+    #[test]
+    fn a_text_with_breaks_becomes_one_line() {
+        assert_eq!(one_line(" a\r\nb\u{2028}c\t\0 d "), "a b c d");
     }
 }

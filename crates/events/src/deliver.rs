@@ -13,8 +13,8 @@ use bailiwick_domain::{AuditAction, Error, OrgId, Result, Ts, metrics::Counter};
 use bailiwick_outbound::{delivery::Failure, webhook::PostAnswer};
 use bailiwick_platform::{
     backoff::Backoff,
-    destination_limits::{Concurrency, Destination, DestinationLimits, OwnPermits, Permit, TenantRateLimit},
     jobs,
+    limits::{Concurrency, Destination, DestinationLimits, OwnPermits, Permit, TenantRateLimit},
     worker::Worker,
 };
 use bailiwick_store::{

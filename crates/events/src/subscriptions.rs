@@ -98,6 +98,18 @@ pub async fn list(service: &Events, caller: &Caller, page: PageRequest) -> Resul
     Ok(Page { rows: rows.collect(), total: found.total, request })
 }
 
+/// The subscriptions in the caller's hierarchy to which nothing arrives, or that the service has switched off.
+///
+/// # Errors
+/// 403 without `read:alerts`.
+pub async fn failing(service: &Events, caller: &Caller, page: PageRequest) -> Result<Page<View>> {
+    if !caller.holds(Permission::ReadAlerts) {
+        return Err(Error::insufficient_permissions());
+    }
+    let found = subscriptions::failing(&service.db, &hierarchy(caller), page).await?;
+    Ok(found.map(|s| view(service, caller, s, Counts::default(), None)))
+}
+
 fn view(
     service: &Events,
     caller: &Caller,

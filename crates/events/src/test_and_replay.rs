@@ -64,7 +64,7 @@ pub async fn test(
         Ok(target) => {
             let sending = target.send(service, Message::of(event, &service.settings.public_url));
             let tried = tokio::time::timeout(Duration::from_secs(20), sending).await;
-            tried.map_err(|_| bailiwick_platform::fair_semaphore::unavailable("a test event had no turn"))?
+            tried.map_err(|_| bailiwick_platform::limits::unavailable("a test event had no turn"))?
         }
         Err(e) => Err(unreadable(s.id, &e)),
     };

@@ -8,13 +8,14 @@ mod backup_objects;
 pub mod backups;
 pub mod ingest;
 pub mod inventory;
+pub mod search;
 pub mod systems;
 
 use backups::Backups;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Error, Result, UserId};
 use bailiwick_outbound::reachability::Reach;
-use bailiwick_platform::rate_limit::KeyedLimit;
+use bailiwick_platform::limits::KeyedLimit;
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};
 use systems::transfer::Transfers;

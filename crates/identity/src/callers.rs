@@ -11,6 +11,7 @@ use crate::{
     relying_party::{self, TokenAudience},
 };
 use bailiwick_domain::{Error, Result};
+use bailiwick_platform::RequestContext;
 use bailiwick_policy::Caller;
 use bailiwick_store::identities;
 
@@ -31,16 +32,16 @@ pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>
 /// # Errors
 /// 401 for a token that is not valid here, was issued to a client that is not first-party, or belongs to a user who may
 /// not sign in; 502 and 504 for the provider; 503 when state cannot be read.
-pub async fn exchange(service: &Identity, provider_token: &str) -> Result<Session> {
+pub async fn exchange(service: &Identity, ctx: &RequestContext, provider_token: &str) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     if let Some(external) = &service.external {
         let named = relying_party::user_of(service, external, provider_token).await.map_err(not_read)?;
         let (user, _) = named.filter(|(_, party)| *party == TokenAudience::Own).ok_or_else(refused)?;
-        return start(service, user, None).await;
+        return start(service, ctx, user, None).await;
     }
     let subject = oidc::subject_of_access_token(service, provider_token).await.map_err(not_read)?;
     let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
-    start(service, subject.user_id, Some(subject.login_id)).await
+    start(service, ctx, subject.user_id, Some(subject.login_id)).await
 }
 
 fn invalid() -> Error {

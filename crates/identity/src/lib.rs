@@ -21,7 +21,7 @@ use auth::{Lives, Refreshes, TokenLookup};
 use bailiwick_domain::{Error, Result};
 use bailiwick_events::Events;
 use bailiwick_outbound::issuer::IssuerError;
-use bailiwick_platform::{fair_semaphore::unavailable, rate_limit::AddressLimit};
+use bailiwick_platform::limits::{AddressLimit, unavailable};
 use credentials::Credentials;
 use logto_sync::LogtoSync;
 use passwords::Passwords;
@@ -64,7 +64,7 @@ impl Identity {
         let (settings, clock) = (&events.settings, &events.clock);
         let limits = &settings.limits;
         Ok(Identity(Arc::new(Parts {
-            passwords: Passwords::new(),
+            passwords: Passwords::new(limits.password_window),
             external: RelyingParty::new(&settings.identity)?,
             logto: LogtoSync::new(&settings.identity, clock, &events.entropy)?,
             token_requests: AddressLimit::new(

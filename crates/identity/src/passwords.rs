@@ -16,7 +16,7 @@ use bailiwick_domain::{
     ports::random,
     validate::{self, Fields},
 };
-use bailiwick_platform::{RequestContext, audit, fair_semaphore::acquire_within};
+use bailiwick_platform::{RequestContext, audit, limits::acquire_within};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     Tx, identities,
@@ -42,10 +42,11 @@ pub struct Passwords {
 }
 
 impl Passwords {
-    /// As many permits as there are processors: more would only take memory (19 MiB each).
-    pub fn new() -> Passwords {
+    /// As many permits as there are processors: more would only take memory (19 MiB each). Failures add up within
+    /// `window`.
+    pub fn new(window: Duration) -> Passwords {
         let turns = std::thread::available_parallelism().map_or(1, usize::from);
-        Passwords { turns: Arc::new(Semaphore::new(turns)), failures: Failures::default() }
+        Passwords { turns: Arc::new(Semaphore::new(turns)), failures: Failures::new(window) }
     }
 
     /// How many attempts were refused after too many failures.
@@ -56,12 +57,6 @@ impl Passwords {
     async fn turn(&self) -> Result<OwnedSemaphorePermit> {
         let permit = self.turns.clone().acquire_owned();
         acquire_within(permit, LONGEST_WAIT, "too many passwords wait to be hashed").await
-    }
-}
-
-impl Default for Passwords {
-    fn default() -> Passwords {
-        Passwords::new()
     }
 }
 

@@ -2,6 +2,7 @@
 //! settings say so. They are files below a directory, or in a bucket that speaks the S3 protocol. Objects appear whole
 //! or not at all; only the service chooses keys.
 
+use bailiwick_domain::Secret;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream::BoxStream};
 use http::Method;
@@ -28,8 +29,8 @@ const TRIAL: &str = "bailiwick-was-here";
 /// The bytes of an object as they are read.
 pub type Content = BoxStream<'static, Result<Bytes, AssetError>>;
 
-/// A bucket. Never printed.
-#[derive(Clone)]
+/// A bucket.
+#[derive(Clone, Debug)]
 pub struct Bucket {
     /// Address of the storage; none = that of the region at AWS.
     pub endpoint: Option<String>,
@@ -40,7 +41,7 @@ pub struct Bucket {
     /// Key id.
     pub access_key: String,
     /// Its secret.
-    pub secret_key: String,
+    pub secret_key: Secret<String>,
     /// The prefix of all keys, without a slash at its end; may be empty.
     pub prefix: String,
     /// Whether requests name the bucket in the path; else in the host name.
@@ -140,7 +141,7 @@ impl AssetStore {
             .with_bucket_name(&bucket.name)
             .with_region(&bucket.region)
             .with_access_key_id(&bucket.access_key)
-            .with_secret_access_key(&bucket.secret_key)
+            .with_secret_access_key(bucket.secret_key.reveal())
             .with_virtual_hosted_style_request(!bucket.path_style)
             .with_retry(RetryConfig { max_retries: RETRIES, retry_timeout: TIME, ..RetryConfig::default() });
         if let Some(address) = bucket.address()? {
@@ -374,7 +375,7 @@ mod tests {
                 region: "eu-south-1".into(),
                 name: "fleet".into(),
                 access_key: "key".into(),
-                secret_key: "secret".into(),
+                secret_key: Secret::new("secret".to_owned()),
                 prefix: "a/b".into(),
                 path_style,
             };

@@ -6,6 +6,7 @@ mod notice;
 
 pub use notice::Notice;
 
+use bailiwick_domain::{Secret, fold::one_line};
 use lettre::{
     Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
     message::{
@@ -44,7 +45,7 @@ pub enum Security {
 }
 
 /// A server and the account at it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Server {
     /// Name or address; certificates are checked against it.
     pub host: String,
@@ -53,7 +54,7 @@ pub struct Server {
     /// Protection.
     pub security: Security,
     /// User name and password.
-    pub credentials: Option<(String, String)>,
+    pub credentials: Option<(String, Secret<String>)>,
     /// A certificate authority (PEM) to trust besides the system's.
     pub authority: Option<Vec<u8>>,
     /// Address of the sender.
@@ -137,7 +138,7 @@ impl Mailer {
             .timeout(Some(STEP))
             .pool_config(PoolConfig::new().max_size(CONNECTIONS).idle_timeout(IDLE));
         if let Some((user, password)) = server.credentials {
-            builder = builder.credentials(Credentials::new(user, password));
+            builder = builder.credentials(Credentials::new(user, password.reveal().clone()));
         }
         let from = Mailbox::new(server.from_name.as_deref().map(one_line), from);
         Ok(Mailer { transport: builder.build(), from })
@@ -205,16 +206,6 @@ impl Mailer {
 
 fn refused(what: &str, e: &dyn fmt::Display) -> MailError {
     MailError::Refused(format!("{what}: {e}"))
-}
-
-/// A header is one line, whatever name a user has chosen.
-fn one_line(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if is_break(c) { ' ' } else { c }).collect();
-    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn is_break(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 /// Only a permanent answer about the recipient or the message is final (RFC 5321 §4.2.3, RFC 3463). The operator can

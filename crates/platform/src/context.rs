@@ -1,7 +1,7 @@
 //! The platform: the handles that every use case works with, passed as `&Platform`.
 
 use crate::{
-    answer_cache::AnswerCache, connection_limit::ConnectionLimit, keys::Keys, metrics::Metrics,
+    answer_cache::AnswerCache, keys::Keys, limits::ConnectionLimit, metrics::Metrics,
     secrets::SecretFingerprints,
 };
 use bailiwick_domain::{Clock, Entropy, Result, Ts, id::uuid_v7};

@@ -10,7 +10,10 @@ use bailiwick_domain::{
     Entropy, Error, Result,
     ports::{hex, random},
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -202,6 +205,23 @@ impl Keys {
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(&body);
         Ok(sealed)
+    }
+
+    /// [`Keys::seal`] from text to text (base64).
+    ///
+    /// # Errors
+    /// The encryption failed.
+    pub fn seal_text(&self, purpose: &str, plain: &str, entropy: &dyn Entropy) -> Result<String> {
+        Ok(STANDARD.encode(self.seal(purpose, plain.as_bytes(), entropy)?))
+    }
+
+    /// Opens a text sealed by [`Keys::seal_text`].
+    ///
+    /// # Errors
+    /// As [`Keys::open`].
+    pub fn open_text(&self, purpose: &str, sealed: &str) -> Result<String> {
+        let sealed = STANDARD.decode(sealed).map_err(Error::internal)?;
+        String::from_utf8(self.open(purpose, &sealed)?).map_err(Error::internal)
     }
 
     /// Opens a value sealed by [`Keys::seal`].

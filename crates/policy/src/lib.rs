@@ -46,4 +46,4 @@ pub use role::{
 pub use scope::{Path, Scope, hierarchy, list_scope, scope_for};
 pub use subscription::SubscriptionTarget;
 pub use system::{SystemHome, SystemTarget, attribute_system};
-pub use user::{Consent, UserHome, UserTarget, outside_owner_organization};
+pub use user::{Consent, UserHome, UserTarget, outside_owner_organization, own_account};

@@ -9,6 +9,7 @@ use crate::{
     rank_gap,
 };
 use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, UserId};
+use serde_json::json;
 
 /// The reach of a user's consent, together with the setting `impersonation.scope` (spec: authorization#impersonation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,6 +95,24 @@ impl UserTarget {
             None => Ok(self.id),
         }
     }
+}
+
+/// What is for the users themselves is refused while somebody else acts in their name (spec:
+/// impersonation#requests-while-impersonating).
+///
+/// # Errors
+/// 403 `self-service operations are not allowed during impersonation`.
+pub fn own_account(caller: &Caller) -> Result<(), Error> {
+    if caller.acting_for().is_none() {
+        return Ok(());
+    }
+    Err(Error::Forbidden {
+        message: "self-service operations are not allowed during impersonation".into(),
+        data: json!({
+            "reason": "impersonation_active",
+            "message": "self-service operations like changing password or profile are disabled during impersonation for security reasons",
+        }),
+    })
 }
 
 /// The organization that a new (`Create`) or moved (`Update`) user gets.

@@ -1,6 +1,5 @@
 //! Objects and images (spec: backups#operations, rebranding).
 
-use bailiwick_platform::Secret;
 use std::{path::PathBuf, time::Duration};
 
 /// Objects outside the database: backups of systems (spec: backups#operations), and images if configured.
@@ -39,25 +38,7 @@ pub enum ObjectLocation {
     Bucket(Bucket),
 }
 
-/// A bucket.
-#[derive(Clone, Debug)]
-pub struct Bucket {
-    /// Address of the storage; none = that of the region at AWS.
-    pub endpoint: Option<String>,
-    /// Region.
-    pub region: String,
-    /// Name.
-    pub name: String,
-    /// Key id.
-    pub access_key: String,
-    /// Its secret.
-    pub secret_key: Secret<String>,
-    /// The prefix of all keys in it, without a slash at its end; empty = none.
-    pub prefix: String,
-    /// Whether requests name it in their paths; else in the name of the host.
-    pub path_style: bool,
-}
-
+pub use bailiwick_outbound::assets::Bucket;
 pub use bailiwick_store::images::Home as ImageHome;
 
 impl Default for Assets {

@@ -1,10 +1,9 @@
 //! The identity provider that authenticates people (spec: authentication#identity-modes, account#password-operations,
 //! authentication#environment-names).
 
+use bailiwick_outbound::issuer::Times as IssuerTimes;
 use bailiwick_platform::Secret;
 use std::time::Duration;
-
-pub use bailiwick_outbound::issuer::Times as IssuerTimes;
 
 /// The mode.
 #[derive(Clone, Debug)]

@@ -1,4 +1,6 @@
-//! The configuration of the use cases: plain, checked values. The `server` crate creates them.
+//! The configuration of the use cases: plain, checked values and their defaults. The `server` crate fills them.
+//!
+//! To add a setting, add its field and its default here, and a row that names the field to `config/sections.rs` there.
 
 mod alert_catalogue;
 mod alert_limits;
@@ -8,7 +10,9 @@ mod events;
 mod identity;
 mod rebranding;
 
+use bailiwick_alerting::router::SHORT_OUTAGE;
 use bailiwick_inventory::Rules;
+use bailiwick_outbound::telegram::API as TELEGRAM_API;
 use bailiwick_platform::Secret;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -17,11 +21,12 @@ pub use alert_limits::AlertLimits;
 pub use alert_router::{RemoteRouter, Router, RouterKind};
 pub use assets::{Assets, Bucket, ImageHome, ObjectLocation};
 pub use bailiwick_alerting::{
-    Limits as ContentLimits, config::Timing, router::SHORT_OUTAGE, texts::Zone, webhook_target::AllowedHosts,
+    Limits as ContentLimits, config::Timing, texts::Zone, webhook_target::AllowedHosts,
 };
 pub use bailiwick_domain::net::Network;
+pub use bailiwick_outbound::mail::{Security, Server as Mail};
 pub use events::Events;
-pub use identity::{IdentityMode, Issuer, IssuerTimes, Logto};
+pub use identity::{IdentityMode, Issuer, Logto};
 pub use rebranding::Rebranding;
 
 /// The source that the program was built from.
@@ -96,27 +101,6 @@ pub struct Console {
     /// The secret of that client; none = it has none.
     pub client_secret: Option<Secret<String>>,
 }
-
-/// Outgoing mail (spec: authentication#environment-names, alerts#settings).
-#[derive(Clone, Debug)]
-pub struct Mail {
-    /// Name or address of the server.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// Protection of the conversation.
-    pub security: Security,
-    /// Account at the server.
-    pub credentials: Option<(String, Secret<String>)>,
-    /// A certificate authority (PEM) to trust besides the system's.
-    pub authority: Option<Vec<u8>>,
-    /// Address of the sender, also the one for questions.
-    pub from: String,
-    /// The sender's name.
-    pub from_name: Option<String>,
-}
-
-pub use bailiwick_outbound::{mail::Security, telegram::API as TELEGRAM_API};
 
 /// The user that the first start creates.
 #[derive(Clone, Debug)]
@@ -358,7 +342,7 @@ impl Settings {
             secret: Secret::new(secret),
             previous_secret: None,
             owner: Owner {
-                email: "owner@localhost".to_owned(),
+                email: "owner@bailiwick.example".to_owned(),
                 password: None,
                 name: "Owner".to_owned(),
                 organization: "Owner".to_owned(),

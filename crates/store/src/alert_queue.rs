@@ -64,7 +64,7 @@ pub struct NewQueued {
 }
 
 /// An alert that waits and is leased.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Queued {
     /// Identity within the tenant.
     pub fingerprint: String,
@@ -83,13 +83,6 @@ pub struct Claimed {
     pub until: Ts,
     /// By fingerprint.
     pub alerts: Vec<Queued>,
-}
-
-#[derive(FromRow)]
-struct Row {
-    fingerprint: String,
-    payload: String,
-    attempts: i64,
 }
 
 /// Adds alerts of a tenant, in the order of their fingerprints, each in place of a waiting one.
@@ -121,10 +114,8 @@ pub async fn due(on: impl Into<On<'_>>, now: Ts, until: Ts) -> Result<Vec<OrgId>
 pub async fn claim(db: &Db, tenant: OrgId, now: Ts, until: Ts, limit: i64) -> Result<Claimed, StoreError> {
     let mut tx = db.begin().await?;
     let q = Q::by_index(CLAIM).bind(until).bind(tenant).bind(tenant).bind(now).bind(now);
-    let rows: Vec<Row> = q.bind(latest(now, until)).bind(Arg::Int(Some(limit))).all(&mut tx).await?;
+    let mut alerts: Vec<Queued> = q.bind(latest(now, until)).bind(Arg::Int(Some(limit))).all(&mut tx).await?;
     tx.commit().await?;
-    let each = |r: Row| Queued { fingerprint: r.fingerprint, payload: r.payload, attempts: r.attempts };
-    let mut alerts: Vec<Queued> = rows.into_iter().map(each).collect();
     // All writers of several of these rows write them in this order.
     alerts.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
     Ok(Claimed { tenant, until, alerts })

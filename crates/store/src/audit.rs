@@ -1,4 +1,7 @@
-//! The audit log. Rows are written in the transaction of the change and never changed again.
+//! The audit log. Rows are written in the transaction of the change and never changed again, but for the place that
+//! their organization has in the tree. [`listing`] has what the people of a branch read.
+
+pub mod listing;
 
 use crate::{
     Db, StoreError, Tx,
@@ -11,8 +14,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 const INSERT: &str = "INSERT INTO audit_log \
-    (at, actor_user_id, acting_for_user_id, actor_organization_id, action, object_type, object_id, before, after, request_id) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    (at, actor_user_id, acting_for_user_id, actor_organization_id, p2, p3, action, object_type, object_id, before, \
+    after, request_id) VALUES (?, ?, ?, ?, (SELECT o.p2 FROM organizations o WHERE o.id = ?), \
+    (SELECT o.p3 FROM organizations o WHERE o.id = ?), ?, ?, ?, ?, ?, ?)";
 
 /// One row. Secrets never go into `before` or `after`.
 #[derive(Clone, Debug)]
@@ -46,6 +50,8 @@ pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
         .bind(entry.actor_user_id)
         .bind(entry.acting_for_user_id)
         .bind(entry.actor_organization_id)
+        .bind(entry.actor_organization_id)
+        .bind(entry.actor_organization_id)
         .bind(entry.action.to_string())
         .bind(entry.object_type)
         .bind(entry.object_id)
@@ -61,12 +67,16 @@ pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
 pub async fn record_of_all(tx: &mut Tx, entry: Entry<'_>, objects: &[Uuid]) -> Result<(), StoreError> {
     for chunk in objects.chunks(ROWS) {
         let mut q = Q::new(
-            "INSERT INTO audit_log (at, actor_user_id, acting_for_user_id, actor_organization_id, action, object_type, \
-             object_id, before, after, request_id) SELECT ?, ?, ?, ?, ?, ?, v.id, ?, ?, ? FROM ",
+            "INSERT INTO audit_log (at, actor_user_id, acting_for_user_id, actor_organization_id, p2, p3, action, \
+             object_type, object_id, before, after, request_id) SELECT ?, ?, ?, ?, \
+             (SELECT o.p2 FROM organizations o WHERE o.id = ?), (SELECT o.p3 FROM organizations o WHERE o.id = ?), \
+             ?, ?, v.id, ?, ?, ? FROM ",
         )
         .bind(entry.at)
         .bind(entry.actor_user_id)
         .bind(entry.acting_for_user_id)
+        .bind(entry.actor_organization_id)
+        .bind(entry.actor_organization_id)
         .bind(entry.actor_organization_id)
         .bind(entry.action.to_string())
         .bind(entry.object_type)

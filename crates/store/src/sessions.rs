@@ -34,8 +34,17 @@ pub struct Chain {
     pub revoked: Option<String>,
 }
 
+/// What a chain was begun with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// The name that the client gave of itself.
+    pub user_agent: Option<String>,
+    /// Its address.
+    pub client_ip: Option<String>,
+}
+
 /// A live chain, as its user and operators see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenChain {
     /// The `sid` of its tokens.
     pub id: ChainId,
@@ -47,6 +56,10 @@ pub struct OpenChain {
     pub last_used_at: Ts,
     /// When its refresh token expires.
     pub expires_at: Ts,
+    /// What it was begun with.
+    pub device: Device,
+    /// Whether a browser of the console goes on with it.
+    pub is_console: bool,
 }
 
 #[derive(FromRow)]
@@ -56,6 +69,9 @@ struct OpenChainRow {
     created_at: TsCodec,
     last_used_at: TsCodec,
     expires_at: TsCodec,
+    user_agent: Option<String>,
+    client_ip: Option<String>,
+    console_browsers: i64,
 }
 
 #[derive(FromRow)]
@@ -100,7 +116,6 @@ macro_rules! chain_columns {
          c.refresh_issued_at, c.expires_at, c.revoked_at, c.revoked_reason"
     };
 }
-use chain_columns;
 
 /// The user of a session chain and their organization: the one read of a request with a bearer token.
 pub(crate) const WITH_USERS: &str = concat!(
@@ -116,7 +131,7 @@ const LOCK: &str =
     concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ? [[FOR UPDATE||]]");
 
 const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
-     refresh_id, refresh_issued_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+     refresh_id, refresh_issued_at, expires_at, user_agent, client_ip) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
      last_used_at = ? WHERE id = ? AND refresh_id = ? AND revoked_at IS NULL";
@@ -130,7 +145,8 @@ const ROTATED_AT: &str = "SELECT rotated_at FROM session_rotations WHERE refresh
 
 const LOGIN_OF: &str = "SELECT login_id FROM session_chains WHERE id = ?";
 
-const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at \
+const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at, user_agent, client_ip, \
+     (SELECT CAST(COUNT(*) AS BIGINT) FROM console_sessions s WHERE s.chain_id = session_chains.id) AS console_browsers \
      FROM session_chains WHERE user_id = ? AND revoked_at IS NULL AND expires_at > ? \
      ORDER BY created_at DESC, id DESC LIMIT 500";
 
@@ -189,7 +205,7 @@ pub async fn lock(tx: &mut Tx, id: ChainId) -> Result<Option<Chain>, StoreError>
 }
 
 /// Starts a chain.
-pub async fn insert(tx: &mut Tx, chain: &Chain) -> Result<(), StoreError> {
+pub async fn insert(tx: &mut Tx, chain: &Chain, device: &Device) -> Result<(), StoreError> {
     Q::new(INSERT)
         .bind(chain.id)
         .bind(chain.user_id)
@@ -199,6 +215,8 @@ pub async fn insert(tx: &mut Tx, chain: &Chain) -> Result<(), StoreError> {
         .bind(chain.refresh_id)
         .bind(chain.refresh_issued_at)
         .bind(chain.expires_at)
+        .bind(device.user_agent.as_deref())
+        .bind(device.client_ip.as_deref())
         .run(tx)
         .await
         .map(|_| ())
@@ -259,6 +277,8 @@ pub async fn open_of_user(
         created_at: row.created_at.0,
         last_used_at: row.last_used_at.0,
         expires_at: row.expires_at.0,
+        device: Device { user_agent: row.user_agent, client_ip: row.client_ip },
+        is_console: row.console_browsers > 0,
     };
     Ok(rows.into_iter().map(open).collect())
 }

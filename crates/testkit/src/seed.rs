@@ -192,7 +192,7 @@ impl Test {
             user_id: user,
             name: "Seeded".to_owned(),
             key_public: token.public.clone(),
-            secret_hash: hash_secret(token.secret.expose(), &*self.app.entropy),
+            secret_hash: hash_secret(token.secret.reveal(), &*self.app.entropy),
             mode,
             expires_at: at.plus(Duration::from_secs(90 * 86_400)),
             at,

@@ -127,7 +127,7 @@ impl Test {
 
 fn router(app: &App) -> Router {
     let pages =
-        bailiwick_api::Pages { router: bailiwick_console::router(app), routes: bailiwick_console::ROUTES };
+        bailiwick_api::Pages { router: bailiwick_console::router(app), routes: &bailiwick_console::ROUTES };
     bailiwick_api::router(app, pages)
 }
 

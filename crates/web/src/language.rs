@@ -1,49 +1,22 @@
-//! The language of pages.
+//! The language of pages: English unless the browser prefers another one.
 
+use bailiwick_domain::Language;
 use http::{HeaderMap, header};
 
-/// Languages of pages for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// Unless the browser prefers another one.
-    English,
-    /// Italian.
-    Italian,
-}
-
-impl Language {
-    /// The supported language that the browser prefers.
-    pub fn of(headers: &HeaderMap) -> Language {
-        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-        let mut best = (Language::English, 0.0);
-        for range in accepted.split(',') {
-            let (tag, quality) = range.split_once(';').unwrap_or((range, ""));
-            let weight = quality.trim().strip_prefix("q=").and_then(|q| q.parse::<f32>().ok()).unwrap_or(1.0);
-            let primary = tag.trim().split('-').next().unwrap_or_default().to_ascii_lowercase();
-            let language = match primary.as_str() {
-                "en" => Language::English,
-                "it" => Language::Italian,
-                _ => continue,
-            };
-            if weight > best.1 {
-                best = (language, weight);
-            }
-        }
-        best.0
-    }
-
-    /// The language with this code.
-    pub fn parse(code: &str) -> Option<Language> {
-        [Language::English, Language::Italian].into_iter().find(|language| language.code() == code)
-    }
-
-    /// Its code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Language::English => "en",
-            Language::Italian => "it",
+/// The supported language that the browser prefers.
+pub fn language_of(headers: &HeaderMap) -> Language {
+    let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let mut best = (Language::English, 0.0);
+    for range in accepted.split(',') {
+        let (tag, quality) = range.split_once(';').unwrap_or((range, ""));
+        let weight = quality.trim().strip_prefix("q=").and_then(|q| q.parse::<f32>().ok()).unwrap_or(1.0);
+        let primary = tag.trim().split('-').next().unwrap_or_default().to_ascii_lowercase();
+        let Some(language) = Language::parse(&primary) else { continue };
+        if weight > best.1 {
+            best = (language, weight);
         }
     }
+    best.0
 }
 
 #[cfg(test)]
@@ -58,9 +31,9 @@ mod tests {
         let of = |accept: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_str(accept).unwrap());
-            Language::of(&headers)
+            language_of(&headers)
         };
-        assert_eq!(Language::of(&HeaderMap::new()), Language::English);
+        assert_eq!(language_of(&HeaderMap::new()), Language::English);
         for italian in ["it", "it-IT,it;q=0.9,en;q=0.8", "de, it;q=0.5, en;q=0.4", "en;q=0.1,IT-ch"] {
             assert_eq!(of(italian), Language::Italian, "{italian}");
         }

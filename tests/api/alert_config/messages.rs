@@ -182,7 +182,7 @@ fn the_embedded_router_says_the_same() {
             external_url: "",
         };
         for language in Language::ALL {
-            let code = language.as_str();
+            let code = language.code();
             let theirs = |name: &str, kind: &str| {
                 rendered(&format!("{name}_{code}.{}", part(name, kind)), kind, status, &alerts)
             };

@@ -86,6 +86,8 @@ api_test!(keys_are_refused_where_a_person_must_be, |t| async move {
         ("POST", "/api/me/change-password"),
         ("GET", "/api/me/api-keys"),
         ("POST", "/api/me/api-keys"),
+        ("GET", "/api/me/sessions"),
+        ("DELETE", "/api/me/sessions"),
         ("POST", "/api/auth/logout"),
         ("GET", "/api/user/profile"),
         ("GET", "/api/user/permissions"),

@@ -1,6 +1,21 @@
 //! The console in chromium: from the sign-in through its pages, on screens of three widths, light and dark, in both
 //! languages. No page scrolls sideways, and axe-core finds nothing.
 
+#[path = "console/alerts.rs"]
+mod alerts;
+#[path = "console/applications.rs"]
+mod applications;
+#[path = "console/events.rs"]
+mod events;
+#[path = "console/notifications.rs"]
+mod notifications;
+#[path = "console/organizations.rs"]
+mod organizations;
+#[path = "console/systems.rs"]
+mod systems;
+#[path = "console/users.rs"]
+mod users;
+
 use crate::{Kind, Stage};
 use bailiwick_fleet::inventory;
 use bailiwick_testkit::{
@@ -52,6 +67,12 @@ async fn stage(kind: Kind) -> (Stage, Seeded) {
     (Stage::of(test, service, site, kind).await, system)
 }
 
+/// Goes to a page, checks it and keeps a picture of it.
+async fn visit(stage: &Stage, path: &str, picture: &str) {
+    stage.browser.goto(&format!("{}{path}", stage.service.url)).await.unwrap();
+    look(stage, picture).await;
+}
+
 /// Checks the page that is shown, and keeps a picture of it.
 async fn look(stage: &Stage, picture: &str) {
     let widths = stage.browser.execute("return [innerWidth, document.documentElement.scrollWidth]", vec![]);
@@ -84,26 +105,19 @@ async fn walk(kind: Kind, name: &str) {
     stage.browser.find(Locator::Css("nav a[href='/console/systems']")).await.unwrap().click().await.unwrap();
     stage.text_of(".list").await;
     look(&stage, &format!("console-systems-{name}")).await;
-    let here = format!("/console/systems/{}", system.id);
-    for tab in ["", "/changes", "/applications", "/alerts", "/access", "/edit", "/destroy"] {
-        stage.browser.goto(&url(&format!("{here}{tab}"))).await.unwrap();
-        look(&stage, &format!("console-system{}-{name}", tab.replace('/', "-"))).await;
-    }
-    stage.browser.goto(&url(&format!("{here}/changes"))).await.unwrap();
-    stage.browser.find(Locator::Css("a[href*='/documents/']")).await.unwrap().click().await.unwrap();
-    stage.text_of("div.document").await;
-    look(&stage, &format!("console-document-{name}")).await;
-    for page in ["/console/systems/new", "/console/systems?search=nowhere", "/console/nothing"] {
-        stage.browser.goto(&url(page)).await.unwrap();
-        let word = page.rsplit('/').next().unwrap_or_default().replace(['?', '='], "-");
-        look(&stage, &format!("console-{word}-{name}")).await;
-    }
+    systems::walk(&stage, &system, name).await;
+    applications::walk(&stage, name).await;
+    events::walk(&stage, name).await;
+    users::walk(&stage, &system, name).await;
+    organizations::walk(&stage, name).await;
+    alerts::walk(&stage, &system, name).await;
+    notifications::walk(&stage, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;
     stage.text_of("h1").await;
     look(&stage, &format!("console-signed-out-{name}")).await;
-    stage.browser.goto(&url(&here)).await.unwrap();
+    stage.browser.goto(&url("/console/systems")).await.unwrap();
     assert!(stage.browser.current_url().await.unwrap().path().starts_with("/oidc/sign-in/"));
     stage.browser.clone().close().await.unwrap();
 }

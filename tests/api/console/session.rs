@@ -1,10 +1,11 @@
 //! Signing in and out, and what a session survives.
 
 use super::{Browser, ORIGIN, set_cookie};
-use crate::provider::client::{OWNER, PASSWORD};
-use bailiwick_testkit::{Engine, Reply, Test, api_test};
+use bailiwick_testkit::{Engine, Reply, Test, api_test, engine::OWNER_PASSWORD};
 use std::time::Duration;
 
+const OWNER: &str = "owner@example.org";
+const PASSWORD: &str = OWNER_PASSWORD;
 const COOKIE: &str = "bailiwick-console";
 
 /// The cookies of a browser, as text for a request.

@@ -82,6 +82,16 @@ async fn sessions(b: &mut Book<'_>, mario: UserId) {
     b.ask(Who::Bearer(&text(&tokens, "token")), "logout", "/auth/logout").await;
 }
 
+/// The sessions of one person; last in the book, so that nothing else depends on them.
+pub async fn own_sessions(b: &mut Book<'_>, mario: UserId) {
+    b.test.session(mario).await;
+    let user = b.test.session(mario).await;
+    let open = b.ask(&user, "listOwnSessions", "/me/sessions").await;
+    let other = open["sessions"].as_array().unwrap().iter().find(|session| session["is_present"] == false);
+    b.ask(&user, "endOwnSession", &format!("/me/sessions/{}", text(other.unwrap(), "id"))).await;
+    b.ask(&user, "endOtherSessions", "/me/sessions").await;
+}
+
 async fn impersonation(b: &mut Book<'_>, owner: &Persona, mario: UserId) {
     let user = b.test.session(mario).await;
     b.say(&user, "giveConsent", "/impersonate/consent", json!({"duration_hours": 2})).await;
@@ -97,7 +107,7 @@ async fn impersonation(b: &mut Book<'_>, owner: &Persona, mario: UserId) {
     b.ask(&user, "withdrawConsent", "/impersonate/consent").await;
 }
 
-pub async fn walk(b: &mut Book<'_>, places: &Places) {
+pub async fn walk(b: &mut Book<'_>, places: &Places) -> UserId {
     let owner = b.test.owner().await;
     b.ask(&owner, "listRoles", "/roles").await;
     b.ask(&owner, "listOrganizationRoles", "/organization-roles").await;
@@ -107,4 +117,5 @@ pub async fn walk(b: &mut Book<'_>, places: &Places) {
     keys(b, &owner).await;
     sessions(b, mario).await;
     impersonation(b, &owner, mario).await;
+    mario
 }

@@ -106,7 +106,7 @@ api_test!(nobody_acts_as_somebody_who_has_more, |t| async move {
 
 /// Operations that a token is refused because it is not its holder's own (spec:
 /// impersonation#requests-while-impersonating).
-const SELF_SERVICE: [&str; 11] = [
+const SELF_SERVICE: [&str; 14] = [
     "POST /auth/logout",
     "POST /me/change-password",
     "POST /me/change-info",
@@ -116,6 +116,9 @@ const SELF_SERVICE: [&str; 11] = [
     "POST /me/api-keys",
     "DELETE /me/api-keys/{id}",
     "GET /me/api-keys/audit",
+    "GET /me/sessions",
+    "DELETE /me/sessions",
+    "DELETE /me/sessions/{id}",
     "POST /impersonate/consent",
     "DELETE /impersonate/consent",
 ];

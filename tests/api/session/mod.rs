@@ -32,6 +32,7 @@ mod bearer;
 mod exchange;
 mod first_start;
 mod own_password;
+mod own_sessions;
 mod sessions;
 mod state;
 

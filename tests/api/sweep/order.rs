@@ -52,6 +52,7 @@ api_test!(an_object_out_of_reach_is_missing_whatever_the_body_is, |t| async move
                 (UNKNOWN.to_owned(), "event subscription")
             }
             None if route.path.starts_with("/me/api-keys") => (UNKNOWN.to_owned(), "api key"),
+            None if route.path.starts_with("/me/sessions") => (UNKNOWN.to_owned(), "session"),
             None if route.path.starts_with("/resellers") => (tree.other_reseller.to_string(), "reseller"),
             None if route.path.starts_with("/applications") => (application.clone(), "application"),
             None => (system.clone(), "system"),

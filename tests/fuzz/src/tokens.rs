@@ -15,14 +15,14 @@ pub fn tokens(data: &[u8]) {
     if let Some(secret) = SystemSecret::parse(&text) {
         assert_eq!(secret.reveal(), text);
         // The public part prints, and may be anything.
-        let hidden = secret.secret.expose();
+        let hidden = secret.secret.reveal();
         let is_looked_for = secret.is_long_enough() && !secret.public.contains(hidden);
         assert!(!is_looked_for || !format!("{secret:?}").contains(hidden));
     }
     if let Some(token) = ApiKeyToken::parse(&text) {
         assert!(ApiKeyToken::is_meant_by(&text));
         assert_eq!(token.reveal(text.starts_with("myo_")), text);
-        assert!(!format!("{token:?}").contains(token.secret.expose()));
+        assert!(!format!("{token:?}").contains(token.secret.reveal()));
     }
     // None of them is two things at once.
     let readings = [

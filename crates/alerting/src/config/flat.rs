@@ -11,7 +11,7 @@ use crate::{
         Channels, Check, EmailRecipient, Format, Listed, Recipient, TelegramDraft, TelegramRecipient,
         Toggles, WebhookDraft, WebhookRecipient, email_address,
     },
-    texts::Language,
+    texts::{self, Language},
 };
 use bailiwick_domain::{Error, Result};
 use serde::Serialize;
@@ -41,7 +41,7 @@ impl Check<'_> {
                 )));
             }
         }
-        let Some(language) = Language::parse(draft.email_template_lang.as_deref().unwrap_or_default()) else {
+        let Some(language) = texts::language(draft.email_template_lang.as_deref().unwrap_or_default()) else {
             return Err(Error::bad_request("invalid email_template_lang: allowed values are en, it"));
         };
         let all = FlatEntryDraft {
@@ -107,7 +107,7 @@ impl Check<'_> {
             });
         channels.telegram_recipients =
             self.flat_list(at, "telegram_receivers", entry.telegram_receivers, |check, at, draft| {
-                let language = Some(language.as_str().to_owned());
+                let language = Some(language.code().to_owned());
                 TelegramRecipient::check(TelegramDraft { severities: None, language, ..draft }, at, check)
             });
         channels

@@ -29,7 +29,7 @@ pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BT
     let mut dispatcher = String::new();
     for language in languages {
         let fill = |template, state| filled(template, *language, state, around);
-        let code = language.as_str();
+        let code = language.code();
         dispatcher.push_str(&fill(DISPATCHER, "firing"));
         for state in ["firing", "resolved"] {
             files.insert(format!("{state}_{code}.html"), fill(ALERT_HTML, state));
@@ -47,7 +47,7 @@ pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BT
 fn filled(template: &str, language: Language, state: &str, around: &Surroundings) -> String {
     let word = |key: &str| word(language, key);
     let mut out = repeated(template, word)
-        .replace("@lang@", language.as_str())
+        .replace("@lang@", language.code())
         .replace("@state@", state)
         .replace("@heading@", word(state))
         .replace("@colour@", if state == "firing" { "#c0392b" } else { "#1e8449" });

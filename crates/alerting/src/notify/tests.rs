@@ -259,8 +259,8 @@ fn people_read_the_same_in_text_and_html() {
         "https://portal.example.org/systems/id%2F1",
         "",
     ];
-    assert_eq!(message(&snapshot, |m| m.text(Language::It, &around())), lines.join("\n"));
-    let html = message(&snapshot, |m| m.html(Language::It, &around()));
+    assert_eq!(message(&snapshot, |m| m.text(Language::Italian, &around())), lines.join("\n"));
+    let html = message(&snapshot, |m| m.html(Language::Italian, &around()));
     for part in [
         "<html lang=\"it\">",
         "Disco &lt;b&gt;pieno&lt;/b&gt; &amp; {{ .x }}",
@@ -271,9 +271,9 @@ fn people_read_the_same_in_text_and_html() {
     ] {
         assert!(html.contains(part), "{part}\n{html}");
     }
-    let english = message(&snapshot, |m| m.text(Language::En, &around()));
+    let english = message(&snapshot, |m| m.text(Language::English, &around()));
     assert!(english.contains("plain\n") && english.contains("Since: 21 Nov 2026 23:16 CET\n"), "{english}");
-    let chat = message(&snapshot, |m| m.telegram(Language::It, &around()));
+    let chat = message(&snapshot, |m| m.telegram(Language::Italian, &around()));
     assert!(chat.starts_with("<b>🟢 DiskFull</b> (critical, risolto)\nDisco &lt;b&gt;pieno"), "{chat}");
     assert!(
         chat.ends_with("<a href=\"https://portal.example.org/systems/id%2F1\">Apri il sistema</a>"),
@@ -301,8 +301,8 @@ fn a_mail_of_a_large_group_has_a_bound_and_says_how_many_are_left_out() {
         })
         .collect();
     let snapshot = taken(&alerts);
-    let text = message(&snapshot, |m| m.text(Language::En, &around()));
-    let html = message(&snapshot, |m| m.html(Language::It, &around()));
+    let text = message(&snapshot, |m| m.text(Language::English, &around()));
+    let html = message(&snapshot, |m| m.html(Language::Italian, &around()));
     for (mail, heading) in [(&text, "Further alerts: "), (&html, "Altri allarmi: ")] {
         assert!(mail.len() < 160 * 1024, "{}", mail.len());
         let left = mail.split(heading).nth(1).unwrap().split(['\n', '<']).next().unwrap();
@@ -324,7 +324,7 @@ proptest! {
             alert.annotations.insert("summary", text.clone());
             alert
         }).collect();
-        let chat = message(&taken(&alerts), |m| m.telegram(Language::En, &around()));
+        let chat = message(&taken(&alerts), |m| m.telegram(Language::English, &around()));
         prop_assert!(chat.chars().count() <= 4096);
         prop_assert!(is_well_formed(&chat), "{}", chat);
     }

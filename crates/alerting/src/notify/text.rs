@@ -7,6 +7,7 @@ use crate::{
     Labels, Nanos,
     texts::{Language, SHOWN, Surroundings, word},
 };
+use bailiwick_domain::fold::one_line;
 
 /// Longest subject, in characters: a mail's header must not grow with a label.
 const SUBJECT_CHARS: usize = 250;
@@ -33,9 +34,7 @@ impl Message<'_> {
         let (labels, annotations) = (self.common_labels(), self.common_annotations());
         let system = annotations.get("system_name").unwrap_or_else(|| labels.value("system_key"));
         let line = format!("{head} {} {system}", labels.value("alertname"));
-        let line = line.chars().map(|c| if is_break(c) { ' ' } else { c }).collect::<String>();
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        cut(&line, SUBJECT_CHARS)
+        cut(&one_line(&line), SUBJECT_CHARS)
     }
 
     /// The text of a mail.
@@ -71,7 +70,7 @@ impl Message<'_> {
             "<!DOCTYPE html>\n<html lang=\"{}\">\n<head><meta charset=\"utf-8\"><title>{heading}</title></head>\n\
              <body style=\"margin:0;padding:16px;font-family:sans-serif;font-size:14px;color:#1f2933;background:#f5f7fa\">\n\
              <h1 style=\"font-size:18px;color:{colour}\">{heading}</h1>\n",
-            language.as_str()
+            language.code()
         );
         for (told, taken) in self.snapshot.alerts.iter().enumerate() {
             if out.len() > MAIL_BYTES {
@@ -151,7 +150,7 @@ impl<'a> ShownAlert<'a> {
 
 /// `summary_it`, else `summary`, else `summary_en`.
 fn in_language<'a>(annotations: &'a Labels, name: &str, language: Language) -> &'a str {
-    let own = format!("{name}_{}", language.as_str());
+    let own = format!("{name}_{}", language.code());
     let english = format!("{name}_en");
     [own.as_str(), name, &english]
         .into_iter()
@@ -169,16 +168,12 @@ fn time_in(at: Nanos, language: Language, around: &Surroundings) -> String {
     let part = |range| local.get(range).unwrap_or_default();
     let (year, month, day, time) = (part(0..4), part(5..7), part(8..10), part(11..16));
     match language {
-        Language::En => {
+        Language::English => {
             let name = month.parse().ok().and_then(|m: usize| MONTHS.get(m.checked_sub(1)?));
             format!("{day} {} {year} {time} {}", name.copied().unwrap_or_default(), offset.name)
         }
-        Language::It => format!("{day}/{month}/{year} {time} {}", offset.name),
+        Language::Italian => format!("{day}/{month}/{year} {time} {}", offset.name),
     }
-}
-
-fn is_break(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 fn cut(text: &str, chars: usize) -> String {

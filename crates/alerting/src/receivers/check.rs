@@ -3,7 +3,7 @@
 
 use crate::{
     Severity,
-    texts::Language,
+    texts::{self, Language},
     webhook_target::{AllowedHosts, Target},
 };
 use bailiwick_domain::validate::Fields;
@@ -53,7 +53,7 @@ impl<'a> Check<'a> {
     }
 
     pub(crate) fn language(&mut self, at: &str, word: Option<String>) -> Language {
-        self.word(&format!("{at}.language"), word, Language::parse).unwrap_or_default()
+        self.word(&format!("{at}.language"), word, texts::language).unwrap_or_default()
     }
 
     pub(crate) fn word<T>(

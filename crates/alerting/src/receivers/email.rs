@@ -116,7 +116,7 @@ impl Recipient for EmailRecipient {
     }
 
     fn description(&self) -> String {
-        format!("{} ({})", self.address, self.language.as_str())
+        format!("{} ({})", self.address, self.language.code())
     }
 
     fn language(&self) -> Option<Language> {

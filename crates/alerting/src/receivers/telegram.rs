@@ -159,7 +159,7 @@ impl Recipient for TelegramRecipient {
     }
 
     fn description(&self) -> String {
-        format!("chat {} ({})", self.chat_id, self.language.as_str())
+        format!("chat {} ({})", self.chat_id, self.language.code())
     }
 
     fn language(&self) -> Option<Language> {

@@ -5,7 +5,6 @@ use bailiwick_alerting::config::Layer;
 use bailiwick_domain::{Entropy, Error, OrgId, Result};
 use bailiwick_platform::keys::Keys;
 use bailiwick_store::alert_layers;
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 /// Each secret is sealed for one organization: copied into the row of another, it does not open.
@@ -21,7 +20,7 @@ pub(super) fn seal(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, laye
     let purpose = purpose(organization);
     let mut sealed = layer.clone();
     sealed.change_secrets(|secret| -> Result<()> {
-        *secret = STANDARD.encode(keys.seal(&purpose, secret.as_bytes(), entropy)?);
+        *secret = keys.seal_text(&purpose, secret, entropy)?;
         Ok(())
     })?;
     serde_json::to_value(&sealed).map_err(Error::internal)
@@ -36,11 +35,7 @@ pub(super) fn open(keys: &Keys, organization: OrgId, stored: Value) -> Result<La
     let purpose = purpose(organization);
     let mut layer: Layer = serde_json::from_value(stored)
         .map_err(|e| Error::internal(format!("the alert layer of organization {organization}: {e}")))?;
-    let opened = |secret: &mut String| {
-        let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
-        let plain = plain.and_then(|plain| String::from_utf8(plain).ok());
-        plain.map(|plain| *secret = plain).is_some()
-    };
+    let opened = |secret: &mut String| keys.open_text(&purpose, secret).map(|plain| *secret = plain).is_ok();
     let lost = layer.open_secrets(opened);
     if lost > 0 {
         tracing::error!(%organization, lost, "recipients are not notified: their secrets cannot be opened");
@@ -58,10 +53,9 @@ fn seal_anew(keys: &Keys, entropy: &dyn Entropy, organization: OrgId, stored: Va
     let mut layer: Layer = serde_json::from_value(stored).map_err(Error::internal)?;
     let mut lost = 0;
     layer.change_secrets(|secret| -> Result<()> {
-        let plain = STANDARD.decode(&*secret).ok().and_then(|sealed| keys.open(&purpose, &sealed).ok());
-        match plain {
-            Some(plain) => *secret = STANDARD.encode(keys.seal(&purpose, &plain, entropy)?),
-            None => lost += 1,
+        match keys.open_text(&purpose, secret) {
+            Ok(plain) => *secret = keys.seal_text(&purpose, &plain, entropy)?,
+            Err(_) => lost += 1,
         }
         Ok(())
     })?;

@@ -3,10 +3,10 @@
 use super::{
     Named,
     alert_query::{ActiveAlert, ActiveAlerts, AlertQuery},
-    within,
+    fingerprint, tenant, within,
 };
 use crate::Alerts;
-use bailiwick_domain::{Page, Result, SystemId};
+use bailiwick_domain::{Error, ObjectKind, OrgId, Page, Result, SystemId};
 use bailiwick_fleet::systems;
 use bailiwick_policy::Caller;
 
@@ -23,6 +23,23 @@ pub async fn active(
     let within = within(service, caller, named).await?;
     query.check()?;
     service.alerting().for_people().active(service, within, query).await
+}
+
+/// `GET /alerts` for one alert of one organization, by its fingerprint.
+///
+/// # Errors
+/// 400 without an organization, 403 for one out of reach, 404 `alert not found`; the router's.
+pub async fn active_alert(
+    service: &Alerts,
+    caller: &Caller,
+    organizations: &[String],
+    alert: &str,
+) -> Result<(OrgId, ActiveAlert)> {
+    let tenant = tenant(service, caller, organizations).await?;
+    let missing = || Error::NotFound(ObjectKind::Alert);
+    fingerprint(alert).map_err(|_| missing())?;
+    let found = service.alerting().for_people().active_alert(service, tenant, alert).await?;
+    found.map(|found| (tenant, found)).ok_or_else(missing)
 }
 
 /// `GET /systems/{id}/alerts`; filters by system do not count.

@@ -79,6 +79,7 @@ pub struct ActiveAlerts {
     /// The tenants that could not be asked.
     pub warnings: Vec<String>,
 }
+
 /// Which alerts are meant at this moment.
 pub(super) fn live(service: &Alerts, within: OrganizationsRead) -> ActiveQuery {
     ActiveQuery {
@@ -91,6 +92,7 @@ pub(super) fn live(service: &Alerts, within: OrganizationsRead) -> ActiveQuery {
         spared: crate::history::expiry::spared(service),
     }
 }
+
 /// Adds the details that lists show with alerts. Alerts of systems that have left the organization are dropped: they
 /// belong to the organization the system is in now.
 pub(super) async fn decorate(
@@ -130,6 +132,7 @@ fn is_web_address(address: &str) -> bool {
     let is_scheme = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
     !is_scheme || scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
+
 #[cfg(test)]
 mod tests {
     use super::is_web_address;

@@ -10,12 +10,14 @@ use bailiwick_alerting::{
     config::{BLACKHOLE, Tree},
     router::{self, ActiveSilence},
 };
-use bailiwick_domain::{Error, OrgId, Page, Result};
+use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection};
+use bailiwick_policy::Scope;
 use bailiwick_store::{
     StoreError,
     history::{
         OrganizationsRead,
-        active::{self, ActiveOrder, ActiveQuery, JUDGED},
+        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, JUDGED},
+        active_groups::{Group, GroupBy},
     },
     router as rows,
 };
@@ -24,16 +26,16 @@ use std::collections::{BTreeSet, HashMap};
 /// Number of systems whose silences are read at once.
 const SYSTEMS: usize = 500;
 
-/// A page of the active alerts of these organizations.
-pub(super) async fn active(
+/// The read of the alerts that the query selects, with the rows that silences suppress if it asks for them; none =
+/// nothing can match.
+async fn prepared(
     service: &Alerts,
     within: OrganizationsRead,
     query: AlertQuery,
-) -> Result<Page<ActiveAlert>> {
+) -> Result<Option<(ActiveQuery, Vec<i64>)>> {
     let (active, suppressed) = (query.wants(false), query.wants(true));
-    let request = query.page;
     if !active && !suppressed {
-        return Ok(Page { rows: Vec::new(), total: 0, request });
+        return Ok(None);
     }
     let asked = ActiveQuery {
         filter: query.filter,
@@ -44,6 +46,19 @@ pub(super) async fn active(
     };
     let needs_states = asked.is_suppressed.is_some() || asked.order == ActiveOrder::Status;
     let states = if needs_states { suppressed_rows(service, &asked).await? } else { Vec::new() };
+    Ok(Some((asked, states)))
+}
+
+/// A page of the active alerts of these organizations.
+pub(super) async fn active(
+    service: &Alerts,
+    within: OrganizationsRead,
+    query: AlertQuery,
+) -> Result<Page<ActiveAlert>> {
+    let request = query.page;
+    let Some((asked, states)) = prepared(service, within, query).await? else {
+        return Ok(Page { rows: Vec::new(), total: 0, request });
+    };
     let (rows, total) = asked.page(&service.db, &states, request).await?;
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
@@ -64,6 +79,49 @@ pub(super) async fn active(
     }
     Ok(Page { rows: decorate(service, alerts).await?, total, request })
 }
+
+/// One active alert of a tenant.
+pub(super) async fn active_alert(
+    service: &Alerts,
+    tenant: OrgId,
+    fingerprint: &str,
+) -> Result<Option<ActiveAlert>> {
+    let query = AlertQuery {
+        statuses: None,
+        filter: ActiveFilter { fingerprint: Some(fingerprint.to_owned()), ..ActiveFilter::default() },
+        order: ActiveOrder::default(),
+        direction: SortDirection::Desc,
+        page: PageRequest { page: 1, page_size: 1 },
+    };
+    let within = OrganizationsRead::all(Scope::Organization(tenant));
+    Ok(active(service, within, query).await?.rows.into_iter().next())
+}
+
+/// A page of groups of the active alerts of these organizations.
+pub(super) async fn groups(
+    service: &Alerts,
+    within: OrganizationsRead,
+    query: AlertQuery,
+    by: GroupBy,
+) -> Result<Page<Group>> {
+    let request = query.page;
+    let (rows, total) = match prepared(service, within, query).await? {
+        Some((asked, states)) => asked.groups(&service.db, &states, by, request).await?,
+        None => (Vec::new(), 0),
+    };
+    Ok(Page { rows, total, request })
+}
+
+/// The names of the active alerts of these organizations, at most 100.
+pub(super) async fn active_names(service: &Alerts, within: OrganizationsRead) -> Result<Vec<String>> {
+    let request = PageRequest { page: 1, page_size: PageRequest::MAX_SIZE };
+    let (groups, _) = live(service, within).groups(&service.db, &[], GroupBy::Name, request).await?;
+    let mut names: Vec<String> = groups.into_iter().map(|group| group.key).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// The routing of these tenants. A tenant whose routing cannot be read has none: none of its recipients is notified or
 /// shown.
 async fn trees_of(service: &Alerts, tenants: BTreeSet<OrgId>) -> Result<HashMap<OrgId, Tree>> {
@@ -77,6 +135,7 @@ async fn trees_of(service: &Alerts, tenants: BTreeSet<OrgId>) -> Result<HashMap<
     };
     Ok(plans.iter().filter_map(|(id, plan)| Some((*id, Tree::new(&plan.route).ok()?))).collect())
 }
+
 /// The rows that silences suppress.
 pub(super) async fn suppressed_rows(service: &Alerts, query: &ActiveQuery) -> Result<Vec<i64>> {
     let query = ActiveQuery { is_suppressed: None, ..query.clone() };
@@ -134,6 +193,7 @@ async fn silences_of(
     }
     Ok(found)
 }
+
 /// The silences of a system.
 pub(super) async fn silences_of_system(
     service: &Alerts,

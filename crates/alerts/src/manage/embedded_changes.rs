@@ -31,6 +31,13 @@ pub(super) async fn create(service: &Alerts, by: By<'_>, found: &Found, new: &Ne
     Ok(id)
 }
 
+/// The labels of an active alert that is not silenced yet.
+pub(super) async fn unsilenced_alert(service: &Alerts, found: &Found, fingerprint: &str) -> Result<Labels> {
+    // Nothing is written.
+    let mut tx = service.db.begin().await?;
+    Ok(stored_alert(&mut tx, service, found, fingerprint).await?.1)
+}
+
 /// The active alert that is not silenced yet: the key of its system and its labels.
 async fn stored_alert(
     tx: &mut Tx,

@@ -9,10 +9,13 @@
 //! case that calls the method. No other module asks which router serves.
 
 mod active;
+mod alert_groups;
 mod alert_query;
 mod embedded;
 mod embedded_changes;
+mod figures;
 mod found_silences;
+mod groups;
 mod handling;
 mod remote;
 mod remote_changes;
@@ -20,29 +23,36 @@ mod router;
 mod silence_changes;
 mod silence_lists;
 mod silence_orders;
+mod silence_preview;
 mod silence_records;
 mod silences;
 mod stats;
 mod totals;
 
-pub use active::{active, active_of_system};
+pub use active::{active, active_alert, active_of_system};
+pub use alert_groups::Groups;
 pub use alert_query::{ActiveAlert, ActiveAlerts, AlertQuery, STATES};
 pub use bailiwick_store::{
     alert_handling::Assignment,
     history::{
         active::{ActiveFilter, ActiveOrder},
+        active_groups::{Group, GroupBy, NamedSystem},
+        figures::{CLASSES, Lasted},
         list::{HistoryFilter, HistoryOrder, Record},
     },
 };
+pub use figures::{Figures, figures};
 pub use found_silences::{FoundSilence, FoundSilences};
+pub use groups::{active_names, groups, named_systems};
 pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
 pub use silence_changes::{change_silence, create_silence, end_silence};
 pub use silence_lists::{silences, silences_of_system};
 pub use silence_orders::{NewSilence, SilenceChange};
+pub use silence_preview::{SilencePreview, preview_silence};
 pub use silences::{By, Place, silence};
 pub use stats::{
-    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,
-    time, trend,
+    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, occurrences,
+    statistics, time, trend,
 };
 pub(super) use totals::start as start_totals;
 pub use totals::{Totals, refresh_totals, totals};

@@ -2,6 +2,7 @@
 //! alert-management#active-alerts).
 
 use super::{
+    alert_groups::{Groups, grouped},
     alert_query::{ActiveAlert, ActiveAlerts, AlertQuery, decorate},
     found_silences::{FoundSilences, of_their_systems},
     told,
@@ -12,11 +13,15 @@ use bailiwick_alerting::{
     answer::{complete_status, decode_alerts, decode_silences},
     router::active_silences,
 };
-use bailiwick_domain::{Error, OrgId, Page, Result, SortDirection, fold::fold};
+use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, fold::fold};
 use bailiwick_outbound::{RouterClient, router_client::Caller};
-use bailiwick_store::history::{
-    OrganizationsRead,
-    active::{self, ActiveFilter, ActiveOrder},
+use bailiwick_store::{
+    alert_handling,
+    history::{
+        OrganizationsRead,
+        active::{self, ActiveFilter, ActiveOrder},
+        active_groups::GroupBy,
+    },
 };
 use futures_util::{StreamExt, stream};
 use std::{cmp::Ordering, future::Future, time::Duration};
@@ -47,14 +52,49 @@ pub(super) async fn active(
     within: &OrganizationsRead,
     query: &AlertQuery,
 ) -> Result<ActiveAlerts> {
+    let (found, warnings) = all(service, client, within, query).await?;
+    Ok(ActiveAlerts { page: sorted_page(found, query), warnings })
+}
+
+/// A page of groups of the active alerts of these organizations.
+pub(super) async fn groups(
+    service: &Alerts,
+    client: &RouterClient,
+    within: &OrganizationsRead,
+    query: &AlertQuery,
+    by: GroupBy,
+) -> Result<Groups> {
+    let (found, warnings) = all(service, client, within, query).await?;
+    Ok(Groups { page: cut(grouped(&found, by), query.page), warnings })
+}
+
+/// All alerts that the query selects, in no order, and the tenants that could not be asked.
+async fn all(
+    service: &Alerts,
+    client: &RouterClient,
+    within: &OrganizationsRead,
+    query: &AlertQuery,
+) -> Result<(Vec<ActiveAlert>, Vec<String>)> {
     if !query.wants(false) && !query.wants(true) {
-        let page = Page { rows: Vec::new(), total: 0, request: query.page };
-        return Ok(ActiveAlerts { page, warnings: Vec::new() });
+        return Ok((Vec::new(), Vec::new()));
     }
     let read = alerts(service, client, within, &query.filter).await?;
     let wanted = read.found.into_iter().filter(|(_, alert)| query.selects(alert));
-    let found = decorate(service, wanted.collect()).await?;
-    Ok(ActiveAlerts { page: select(found, query), warnings: read.warnings })
+    Ok((selected(decorate(service, wanted.collect()).await?, query), read.warnings))
+}
+
+/// One active alert of a tenant.
+pub(super) async fn active_alert(
+    service: &Alerts,
+    client: &RouterClient,
+    tenant: OrgId,
+    fingerprint: &str,
+) -> Result<Option<ActiveAlert>> {
+    let key = alert_handling::firing(&service.db, tenant, fingerprint).await?;
+    let mut alerts = alerts_of(service, client, tenant, key.as_deref()).await.map_err(told)?;
+    alerts.retain(|a| a.fingerprint.to_string() == fingerprint);
+    let found = decorate(service, alerts.into_iter().map(|alert| (tenant, alert)).collect()).await?;
+    Ok(found.into_iter().next())
 }
 
 /// A page of the active alerts of one system.
@@ -68,7 +108,7 @@ pub(super) async fn active_of_system(
     let of_it = |a: &ListedAlert| a.labels.value("system_key") == system_key && query.selects(a);
     let alerts = alerts.into_iter().filter(of_it);
     let found = decorate(service, alerts.map(|alert| (tenant, alert)).collect()).await?;
-    Ok(select(found, query))
+    Ok(sorted_page(selected(found, query), query))
 }
 
 /// The alerts of all tenants that may have matching ones; alerts that do not match are among them.
@@ -213,21 +253,40 @@ pub(crate) async fn silences_of(
     }
 }
 
-/// Filters the alerts of a remote router by assignee, sorts them and cuts the page.
-fn select(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
+/// The alerts of a remote router that match in what the router does not know: the assignee and the names of systems and
+/// organizations.
+fn selected(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Vec<ActiveAlert> {
     let f = &query.filter;
-    found.retain(|ActiveAlert { assigned, .. }| {
-        f.assignees.as_ref().is_none_or(|users| match assigned {
+    let searched = f.search.as_deref().map(fold);
+    found.retain(|ActiveAlert { alert, assigned }| {
+        let is_theirs = f.assignees.as_ref().is_none_or(|users| match assigned {
             Some(a) => users.contains(&a.user_id),
             None => f.or_unassigned,
-        })
+        });
+        let texts = [
+            alert.labels.value("alertname"),
+            alert.annotations.value("summary"),
+            alert.labels.value("system_name"),
+            alert.labels.value("organization_name"),
+        ];
+        let has = |text: &String| texts.iter().any(|t| fold(t).contains(text.as_str()));
+        is_theirs && searched.as_ref().is_none_or(has)
     });
+    found
+}
+
+/// Sorts the alerts of a remote router and cuts the page.
+fn sorted_page(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
     found.sort_by(|a, b| order(query.order, query.direction, a, b));
-    let total = found.len() as u64;
-    let from = usize::try_from(query.page.offset()).unwrap_or(usize::MAX);
-    let size = usize::try_from(query.page.page_size).unwrap_or(usize::MAX);
-    let rows = found.into_iter().skip(from).take(size).collect();
-    Page { rows, total, request: query.page }
+    cut(found, query.page)
+}
+
+/// A page of rows that are all at hand.
+fn cut<T>(all: Vec<T>, request: PageRequest) -> Page<T> {
+    let total = all.len() as u64;
+    let from = usize::try_from(request.offset()).unwrap_or(usize::MAX);
+    let size = usize::try_from(request.page_size).unwrap_or(usize::MAX);
+    Page { rows: all.into_iter().skip(from).take(size).collect(), total, request }
 }
 
 fn order(by: ActiveOrder, direction: SortDirection, a: &ActiveAlert, b: &ActiveAlert) -> Ordering {

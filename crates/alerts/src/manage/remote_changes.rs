@@ -9,7 +9,7 @@ use super::{
     told,
 };
 use crate::{Alerts, Fault, remote};
-use bailiwick_alerting::{ListedAlert, ListedSilence, PostedSilence};
+use bailiwick_alerting::{Labels, ListedSilence, PostedSilence};
 use bailiwick_domain::{Error, ObjectKind, OrgId, Result};
 use bailiwick_outbound::RouterClient;
 use bailiwick_platform::RequestContext;
@@ -97,8 +97,8 @@ pub(super) async fn create(
     new: &NewSilence,
 ) -> Result<Uuid> {
     let until = deadline(service);
-    let asked = timeout_at(until, told_alert(service, client, found, &new.fingerprint)).await;
-    let labels = asked.unwrap_or_else(|_| Err(told(Fault::TimedOut)))?.labels;
+    let asked = timeout_at(until, unsilenced_alert(service, client, found, &new.fingerprint)).await;
+    let labels = asked.unwrap_or_else(|_| Err(told(Fault::TimedOut)))?;
     let order = Order::new(service, by.caller, new, &labels)?;
     let alert = (found.tenant, new.fingerprint.clone());
     let errand = Errand::new(service, client, by, (found.tenant, labels.value("system_key")), until);
@@ -121,13 +121,13 @@ async fn post(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uu
     Ok(id)
 }
 
-/// The active alert that is not silenced yet.
-async fn told_alert(
+/// The labels of an active alert that is not silenced yet.
+pub(super) async fn unsilenced_alert(
     service: &Alerts,
     client: &RouterClient,
     found: &Found,
     fingerprint: &str,
-) -> Result<ListedAlert> {
+) -> Result<Labels> {
     let known = alert_handling::firing(&service.db, found.tenant, fingerprint).await?;
     let key = found.system_key.as_deref().or(known.as_deref());
     let alerts = alerts_of(service, client, found.tenant, key).await.map_err(told)?;
@@ -141,7 +141,7 @@ async fn told_alert(
     if !alert.status.silenced_by.is_empty() {
         return Err(Error::bad_request("alert is already silenced"));
     }
-    Ok(alert)
+    Ok(alert.labels)
 }
 
 /// Changes a silence; returns its id, which may be a new one.

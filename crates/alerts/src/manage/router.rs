@@ -1,19 +1,22 @@
 //! The alert router: every operation for people, wherever alerts are. Those for systems are in `crate::router`.
 
 use super::{
+    Named,
+    alert_groups::Groups,
     alert_query::{ActiveAlert, ActiveAlerts, AlertQuery},
     embedded, embedded_changes,
     found_silences::FoundSilences,
     remote, remote_changes,
     silence_orders::{Change, NewSilence},
     silences::{By, Found},
-    told,
+    stats::catalogue,
+    told, within,
 };
 use crate::{AlertRouter, Alerts};
-use bailiwick_alerting::ListedSilence;
+use bailiwick_alerting::{Labels, ListedSilence};
 use bailiwick_domain::{OrgId, Page, Result};
-use bailiwick_policy::Scope;
-use bailiwick_store::history::OrganizationsRead;
+use bailiwick_policy::{Caller, Scope};
+use bailiwick_store::history::{OrganizationsRead, active_groups::GroupBy};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -31,6 +34,53 @@ impl AlertRouter {
                 Ok(ActiveAlerts { page, warnings: Vec::new() })
             }
             AlertRouter::Remote(client) => remote::active(service, client, &within, &query).await,
+        }
+    }
+
+    /// Groups of the active alerts of these organizations.
+    pub(super) async fn groups(
+        &self,
+        service: &Alerts,
+        within: OrganizationsRead,
+        query: AlertQuery,
+        by: GroupBy,
+    ) -> Result<Groups> {
+        match self {
+            AlertRouter::Embedded => {
+                let page = embedded::groups(service, within, query, by).await?;
+                Ok(Groups { page, warnings: Vec::new() })
+            }
+            AlertRouter::Remote(client) => remote::groups(service, client, &within, &query, by).await,
+        }
+    }
+
+    /// The names of the active alerts. A remote router is not asked for them; there all known names are given.
+    pub(super) async fn active_names(
+        &self,
+        service: &Alerts,
+        caller: &Caller,
+        named: &Named,
+    ) -> Result<Vec<String>> {
+        match self {
+            AlertRouter::Embedded => {
+                embedded::active_names(service, within(service, caller, named).await?).await
+            }
+            AlertRouter::Remote(_) => {
+                Ok(catalogue(service, caller).await?.into_iter().map(|entry| entry.name).collect())
+            }
+        }
+    }
+
+    /// One active alert of a tenant, by its fingerprint.
+    pub(super) async fn active_alert(
+        &self,
+        service: &Alerts,
+        tenant: OrgId,
+        fingerprint: &str,
+    ) -> Result<Option<ActiveAlert>> {
+        match self {
+            AlertRouter::Embedded => embedded::active_alert(service, tenant, fingerprint).await,
+            AlertRouter::Remote(client) => remote::active_alert(service, client, tenant, fingerprint).await,
         }
     }
 
@@ -79,6 +129,21 @@ impl AlertRouter {
         match self {
             AlertRouter::Embedded => embedded::silences(service, within, system_keys).await,
             AlertRouter::Remote(client) => remote::silences(service, client, within, system_keys).await,
+        }
+    }
+
+    /// The labels of an active alert that is not silenced yet.
+    pub(super) async fn unsilenced_alert(
+        &self,
+        service: &Alerts,
+        found: &Found,
+        fingerprint: &str,
+    ) -> Result<Labels> {
+        match self {
+            AlertRouter::Embedded => embedded_changes::unsilenced_alert(service, found, fingerprint).await,
+            AlertRouter::Remote(client) => {
+                remote_changes::unsilenced_alert(service, client, found, fingerprint).await
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! What people ask of silences: the bodies, their checks, and the silences to be posted (spec:
-//! alert-management#handling). The same for both routers.
+//! silences#create-for-users, alert-management#handling). The same for both routers.
 
 use super::{
     check_all, fingerprint,

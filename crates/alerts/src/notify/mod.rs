@@ -4,7 +4,7 @@
 //!
 //! All state is in the database ([`bailiwick_store::delivery`]). One [`scheduler`] claims the tenants that have
 //! something due, puts new alerts into groups and starts the [`send_group`]es that are due. Each flush is a task that
-//! [`send`]s to every recipient within the [limits of its destination](bailiwick_platform::destination_limits), retries
+//! [`send`]s to every recipient within the [limits of its destination](bailiwick_platform::limits::DestinationLimits), retries
 //! where that may help, and records the [`outcomes`] before its group is due again. So a process that dies loses
 //! nothing: after the end of its lease, another process (or the same one after a restart) claims its tenants, and
 //! recorded notifications are not sent again.
@@ -19,13 +19,15 @@ mod scheduler;
 mod send;
 mod send_group;
 mod stats;
+mod test_message;
 
 pub use stats::{Count, Figures};
+pub use test_message::{A_MINUTE as TESTS_A_MINUTE, TestOrder, TestOutcome, send_test};
 
 use crate::Alerts;
 use bailiwick_domain::Result;
 use bailiwick_platform::{
-    destination_limits::{DestinationLimits, TenantRateLimit},
+    limits::{DestinationLimits, TenantRateLimit},
     worker::Worker,
 };
 use std::{

@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_text_is_shared_while_somebody_sends_it() {
         let texts = RenderCache::default();
-        let of = |kind, reason| Variant { kind, language: Language::En, format: Format::Html, reason };
+        let of = |kind, reason| Variant { kind, language: Language::English, format: Format::Html, reason };
         let webhook = of(Kind::Webhook, Some(Reason::First));
         let first = texts.making(webhook);
         assert!(Arc::ptr_eq(&first, &texts.making(webhook)));

@@ -14,7 +14,7 @@ use bailiwick_outbound::{
     telegram::Telegram,
     webhook::Webhooks,
 };
-use bailiwick_platform::destination_limits::Concurrency;
+use bailiwick_platform::limits::Concurrency;
 use std::sync::Arc;
 
 /// Concurrent tries to one host. A host that does not answer must not block other tenants, or other recipients of the

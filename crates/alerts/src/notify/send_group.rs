@@ -14,7 +14,7 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_outbound::delivery::Failure;
-use bailiwick_platform::destination_limits::Destination;
+use bailiwick_platform::limits::Destination;
 use bailiwick_store::delivery::{Finished, GroupKey, notification_log};
 use futures_util::future::join_all;
 use std::{sync::Arc, time::Duration};

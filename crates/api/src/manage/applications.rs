@@ -16,18 +16,13 @@ use axum::response::Response;
 use bailiwick_domain::SortDirection;
 use bailiwick_fleet::{
     Fleet,
-    applications::{
-        self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRef, SummaryOrder,
-        SummaryQuery,
-    },
+    applications::{self, ApplicationRef, SummaryOrder, SummaryQuery},
 };
 use bailiwick_platform::conditions::Version;
-use bailiwick_web::{values, version};
+use bailiwick_web::application_query;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;
-/// The organization of unassigned ones.
-const NOBODY: &str = "no_org";
 
 /// `GET /applications`.
 pub async fn list(
@@ -35,29 +30,9 @@ pub async fn list(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<ApplicationList>> {
-    let direction = SortDirection::parse(params.one("sort_direction").unwrap_or_default());
-    let order = ApplicationOrder::WORDS.parse(params.one("sort_by").unwrap_or_default());
-    let query = ApplicationQuery {
-        filter: filter(&params),
-        order: order.map(|o| (o, direction)),
-        page: params.page(PAGE_SIZE),
-    };
-    let page = applications::list(&fleet, &caller, query).await?;
+    let page = applications::list(&fleet, &caller, application_query(&params, PAGE_SIZE)).await?;
     let list = ApplicationList::of(page, params.one("sort_by"), params.one("sort_direction"))?;
     Ok(Answer::ok("applications retrieved successfully", list))
-}
-
-fn filter(params: &Params) -> ApplicationFilter {
-    ApplicationFilter {
-        search: params.text("search").map(str::to_owned),
-        types: values(params, "type", Some),
-        versions: values(params, "version", |v| Some(version(&v))),
-        systems: values(params, "system_id", |v| v.parse().ok()),
-        organizations: values(params, "organization_id", |v| v.parse().ok()),
-        or_unassigned: params.many("organization_id").iter().any(|v| v == NOBODY),
-        include_hierarchy: params.is_true("include_hierarchy"),
-        statuses: values(params, "status", |v| ApplicationFilter::STATUSES.parse(&v).map(str::to_owned)),
-    }
 }
 
 /// `GET /applications/{id}`.

@@ -23,7 +23,7 @@ pub async fn exchange(
 ) -> Outcome<Answer<SessionTokens>> {
     identity.token_requests.check(request.client_ip)?;
     let token = required("access_token", body.parse_request::<Exchange>()?.access_token)?;
-    let session = callers::exchange(&identity, &token).await?;
+    let session = callers::exchange(&identity, &request, &token).await?;
     Ok(Answer::ok("token exchange successful", session.into()))
 }
 

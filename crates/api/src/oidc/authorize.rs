@@ -26,7 +26,7 @@ pub async fn authorize(
     Query(parameters): Query,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     // Each request may store a row, so it is limited like the token endpoint.
     if let Err(error) = identity.token_requests.check(context.client_ip) {
         return pages::fault(language, &error);
@@ -52,7 +52,7 @@ pub async fn resume(
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match sign_in::resume(&identity, id, &cookies::read(&identity, &headers)).await {
         Ok(done) => signed_in(&identity, language, &done),

@@ -4,7 +4,7 @@ use super::{
     authorize::see_other,
     cookies,
     page_form::PageForm,
-    pages::{self, Language, Notice},
+    pages::{self, Notice},
 };
 use crate::extract::{Ctx, PathId, Service};
 use axum::response::Response;
@@ -21,7 +21,7 @@ pub async fn show(
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match consent::page(&identity, id, &cookies::read(&identity, &headers)).await {
         Ok(Some(page)) => pages::consent(language, &page),

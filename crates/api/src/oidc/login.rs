@@ -4,7 +4,7 @@ use super::{
     authorize::{see_other, sign_in_page},
     cookies,
     form::Form,
-    pages::{self, Language, Notice},
+    pages::{self, Notice},
     session_end,
 };
 use crate::extract::{Ctx, Service};
@@ -20,12 +20,12 @@ use http::HeaderMap;
 
 /// `GET /oidc`.
 pub async fn to_login(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
-    see_other(Language::of(&headers), &login::address(&identity))
+    see_other(pages::language_of(&headers), &login::address(&identity))
 }
 
 /// The page of the signed-in user; the sign-in page without one.
 pub async fn show(Service(identity): Service<Identity>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     // Each request may store a row, so it is limited like the token endpoint.
     if let Err(error) = identity.token_requests.check(context.client_ip) {
         return pages::fault(language, &error);
@@ -53,6 +53,6 @@ pub async fn sign_out(
     if login::is_form_token(&identity, &cookies::read(&identity, &headers), given) {
         session_end::end(&identity, &headers, &Parameters::default()).await
     } else {
-        pages::notice(Language::of(&headers), Notice::Expired, None)
+        pages::notice(pages::language_of(&headers), Notice::Expired, None)
     }
 }

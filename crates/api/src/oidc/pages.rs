@@ -9,7 +9,7 @@ use bailiwick_identity::oidc::{
     consent::{Allowed, Page as ConsentPage},
     login::Person,
 };
-pub use bailiwick_web::Language;
+pub use bailiwick_web::{Language, language_of};
 use http::{HeaderValue, StatusCode, header};
 use minijinja::{Environment, value::Serde};
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 /// `GET /oidc/forgotten-password`.
 pub async fn show_forgotten(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     if !mail::is_on(&identity) {
         return pages::notice(language, Notice::NoMail, None);
     }
@@ -50,7 +50,7 @@ pub async fn show_new_password(
     PathId(token): PathId<String>,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     match recovery::is_open(&identity, &token.unwrap_or_default()).await {
         Ok(true) => open(&identity, &headers, Which::NewPassword, RecoveryPage::new("new_password.html")),
         Ok(false) => pages::notice(language, Notice::LinkOver, None),
@@ -89,7 +89,7 @@ pub async fn show_confirmation(
     PathId(token): PathId<String>,
     headers: HeaderMap,
 ) -> Response {
-    let language = Language::of(&headers);
+    let language = pages::language_of(&headers);
     let browser = cookies::read(&identity, &headers);
     match recovery::confirmation(&identity, &token.unwrap_or_default(), &browser).await {
         Ok(Some(shown)) => {
@@ -132,7 +132,7 @@ pub async fn confirm(
 }
 
 fn open(identity: &Identity, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>) -> Response {
-    open_for(identity, Language::of(headers), &cookies::read(identity, headers), which, page)
+    open_for(identity, pages::language_of(headers), &cookies::read(identity, headers), which, page)
 }
 
 fn open_for(

@@ -4,7 +4,7 @@ use super::{
     authorize::see_other,
     cookies,
     form::{Form, Query},
-    pages::{self, Language, Notice},
+    pages::{self, Notice},
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
@@ -26,7 +26,7 @@ pub async fn by_form(State(app): State<App>, headers: HeaderMap, Form(parameters
 
 /// Ends the browser's login and leads on.
 pub async fn end(identity: &Identity, headers: &HeaderMap, parameters: &Parameters) -> Response {
-    let language = Language::of(headers);
+    let language = pages::language_of(headers);
     let outcome = async {
         sign_out::sign_out(identity, &cookies::read(identity, headers)).await?;
         sign_out::destination(identity, parameters).await

@@ -25,7 +25,7 @@ pub async fn show(
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
 ) -> Response {
-    let (language, browser) = (Language::of(&headers), cookies::read(&identity, &headers));
+    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match sign_in::page(&identity, id, &browser).await {
         Ok(Some(page)) => render(language, &page, None),

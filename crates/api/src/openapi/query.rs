@@ -2,7 +2,7 @@
 //!
 //! Words that are known beforehand are listed from the tables that parse them, so the document matches the handlers.
 
-use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
+use crate::manage::{alert_config::YAML, impersonation::SIDES, inventory::WITHOUT_TEXT};
 use bailiwick_alerts::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};
 use bailiwick_directory::{exports::Format, organizations, users};
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
@@ -10,10 +10,12 @@ use bailiwick_events::deliver;
 use bailiwick_fleet::{
     applications::{ApplicationFilter, ApplicationOrder, SummaryOrder},
     inventory::{Category, Kind, Severity},
+    search::Kind as Kinds,
     systems::{StatusFilter, SystemOrder},
 };
 use bailiwick_identity::api_keys::EVENTS;
 use bailiwick_platform::trend::PERIODS;
+use bailiwick_web::alerts::DESCENDANTS;
 use serde_json::{Value, json};
 
 const PAGE: &[&str] = &["page", "page_size"];
@@ -27,8 +29,10 @@ const SYSTEMS: &[&str] = &["search", "name", "system_key", "type*", "version*", 
 const APPLICATIONS: &[&str] = &["search", "type*", "version*", "system_id*", "status*"];
 const DIFFS: &[&str] =
     &["severity*", "category*", "diff_type*", "inventory_id*", "from_date", "to_date", "search"];
-const ALERTS: &[&str] = &["status*", "state*", "severity*", "system_key*", "alertname*", "assigned_user_id*"];
-const HISTORY: &[&str] = &["status*", "severity*", "system_key*", "alertname*", "from_date", "to_date"];
+const ALERTS: &[&str] =
+    &["status*", "state*", "severity*", "system_key*", "alertname*", "assigned_user_id*", "search"];
+const HISTORY: &[&str] =
+    &["status*", "severity*", "system_key*", "alertname*", "from_date", "to_date", "search"];
 
 /// The parameters of the alert router's lists of alerts (spec: alerts#query-parameters).
 const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active", "silenced", "inhibited"];
@@ -80,6 +84,8 @@ fn keys(operation: &str) -> Vec<&'static str> {
         "streamEvents" => &[&["types*", "organization_id*", "object_id*", "last_event_id"]],
         "listEventSubscriptions" => &[PAGE],
         "listEventDeliveries" => &[PAGE, &["status*"]],
+        "search" => &[&["q!", "kinds*", "limit"]],
+        "listAudit" => &[&["object_id", "actor_id", "action", "from_date", "to_date", "cursor", "page_size"]],
         "listOwnAlerts" => &[MATCHING, &["unprocessed"]],
         "listOwnAlertGroups" => &[MATCHING, &["muted"]],
         "listOwnSilences" => &[&["filter*", "active", "expired", "pending"]],
@@ -105,6 +111,7 @@ fn words(operation: &str, name: &str) -> Vec<&'static str> {
         "as" => SIDES.list(),
         "include" => vec![DESCENDANTS],
         "fields" => vec![WITHOUT_TEXT],
+        "kinds" => Kinds::WORDS.list(),
         "format" if operation.starts_with("export") => Format::WORDS.list(),
         "format" => vec![YAML],
         _ => Vec::new(),
@@ -223,9 +230,14 @@ fn meaning(name: &str) -> (Value, &'static str) {
         "vat" => ("string", "VAT number to look for."),
         "exclude_id" => ("string", "Organization that is left out."),
         "types" => ("string", "Type of event, `<what>.*`, or `*`; repeat for several."),
-        "object_id" => ("string", "Id of what events are about; repeat for several."),
+        "object_id" => ("string", "Id of the object that it is about."),
         "after" => ("string", "Only events behind this sequence number."),
         "last_event_id" => ("string", "Sequence number to go on behind, like the header `Last-Event-ID`."),
+        "q" => ("string", "Text that must occur, in any case."),
+        "kinds" => ("string", "Kind of objects to search; all unless given. Repeat for several."),
+        "actor_id" => ("string", "Id of the user who acted."),
+        "action" => ("string", "Action, whole, like `system.create`."),
+        "cursor" => ("string", "`next_cursor` of the page before."),
         "filter" => {
             ("string", "Matcher, like `severity=\"critical\"`; repeat for several, which must all fit.")
         }

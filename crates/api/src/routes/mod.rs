@@ -12,6 +12,7 @@ mod impersonation;
 mod imports;
 mod inventory;
 mod organizations;
+mod overview;
 mod rebranding;
 mod session;
 mod system_side;
@@ -39,6 +40,7 @@ pub fn table() -> Vec<Route> {
         alert_config::rows(),
         alert_data::rows(),
         events::rows(),
+        overview::rows(),
     ]
     .concat()
 }

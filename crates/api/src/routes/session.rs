@@ -2,8 +2,8 @@
 
 use super::{Credential, Route, delete, get, post, put, rebranding::STORAGE};
 use crate::{
-    manage::{self, api_keys, avatars},
-    wire::{api_keys as keys, roles, session as wire, third_party},
+    manage::{self, api_keys, avatars, own_sessions},
+    wire::{api_keys as keys, own_sessions as own, roles, session as wire, third_party},
 };
 use std::time::Duration;
 
@@ -82,6 +82,21 @@ pub(super) fn rows() -> Vec<Route> {
             .credential(User)
             .gives_null()
             .to(api_keys::revoke),
+        get("/me/sessions", "listOwnSessions")
+            .extra()
+            .credential(User)
+            .gives::<own::OwnSessionList>()
+            .to(own_sessions::list),
+        delete("/me/sessions", "endOtherSessions")
+            .extra()
+            .credential(User)
+            .gives_null()
+            .to(own_sessions::end_others),
+        delete("/me/sessions/{id}", "endOwnSession")
+            .extra()
+            .credential(User)
+            .gives_null()
+            .to(own_sessions::end),
         get("/user/permissions", "getUserPermissions")
             .credential(Provider)
             .to(manage::session::permissions)

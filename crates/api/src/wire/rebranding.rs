@@ -1,6 +1,6 @@
 //! Rebranding as management and systems see it (spec: rebranding#operations, rebranding#system-document).
 
-use bailiwick_directory::rebranding::{Document, DocumentProduct, Known, ProductStatus, Status};
+use bailiwick_directory::rebranding::{Document, Known, ProductStatus, Status};
 use bailiwick_domain::{
     Ts,
     rebranding::{Asset, ProductType},
@@ -117,7 +117,7 @@ pub struct SystemRebrandingOutput {
 impl SystemRebrandingOutput {
     /// Of a document; `base` stands before the paths.
     pub fn of(document: Option<Document>, base: &str) -> SystemRebrandingOutput {
-        let product = |p: &DocumentProduct| {
+        let product = |p: &ProductStatus| {
             let path =
                 |asset: Asset| format!("{base}/systems/rebranding/{}/{}", p.product.id, asset.as_str());
             SystemRebrandedProductOutput {

@@ -5,7 +5,8 @@ use crate::{
     components::time::When,
     failure::Outcome,
     page,
-    pages::systems::{self as system_pages, alert},
+    pages::{alerts::shown, organizations::list_address, systems as system_pages},
+    places,
     session::Guest,
 };
 use axum::extract::State;
@@ -13,6 +14,7 @@ use bailiwick_alerts::manage::{self, ActiveFilter, ActiveOrder, AlertQuery, Name
 use bailiwick_app::App;
 use bailiwick_directory::{organizations, users};
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
+use bailiwick_events::subscriptions;
 use bailiwick_fleet::{
     applications, inventory,
     systems::{self, StatusFilter, SystemFilter, SystemQuery},
@@ -53,6 +55,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
     if sees_systems {
         values["alerts"] = alerts(&app, caller).await?;
         values["trouble"] = trouble(&app, &guest).await?;
+        values["trouble"]["failing"] = failing(&app, &guest).await?;
         values["changes"] = changes(&app, &guest).await?;
         values["charts"] = charts(&app, caller, period).await?;
     }
@@ -86,11 +89,12 @@ async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value
         let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
         if is_below && may {
             let text = format!("count_{}", family.plural());
-            all.push(counter(&text, &organizations::growth(app, caller, family, period).await?, None));
+            let growth = organizations::growth(app, caller, family, period).await?;
+            all.push(counter(&text, &growth, Some(&list_address(family))));
         }
     }
     if caller.holds(Permission::ReadUsers) {
-        all.push(counter("count_users", &users::growth(app, caller, period).await?, None));
+        all.push(counter("count_users", &users::growth(app, caller, period).await?, Some("/console/users")));
     }
     if caller.holds(Permission::ReadApplications) {
         all.push(counter("count_applications", &applications::trend(app, caller, period).await?, None));
@@ -139,9 +143,13 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
         let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
         if is_below && may {
             let number = organizations::suspended(app, caller, family).await?;
-            suspended.extend(
-                (number > 0).then(|| json!({"text": format!("count_{}", family.plural()), "number": number})),
-            );
+            suspended.extend((number > 0).then(|| {
+                json!({
+                    "text": format!("count_{}", family.plural()),
+                    "number": number,
+                    "href": format!("{}?status=suspended", list_address(family)),
+                })
+            }));
         }
     }
     let system = |system: &bailiwick_domain::System| {
@@ -151,10 +159,29 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
         })
     };
     Ok(json!({
-        "critical": {"total": found.total, "rows": found.rows.iter().map(|row| alert(look, row)).collect::<Vec<_>>()},
+        "critical": {"total": found.total, "rows": found.rows.iter().map(|row| shown(look, row)).collect::<Vec<_>>()},
         "silent": {"total": silent.total, "rows": silent.rows.iter().map(system).collect::<Vec<_>>()},
         "suspended": suspended,
     }))
+}
+
+/// Webhooks to which nothing arrives.
+async fn failing(app: &App, guest: &Guest) -> Outcome<Value> {
+    if !guest.caller.holds(Permission::ReadAlerts) {
+        return Ok(json!({"total": 0, "rows": []}));
+    }
+    let page = PageRequest { page: 1, page_size: ROWS };
+    let found = subscriptions::failing(app, &guest.caller, page).await?;
+    let row = |view: &subscriptions::View| {
+        let s = &view.subscription;
+        json!({
+            "href": places::webhook(s.id),
+            "name": s.name,
+            "why": s.disabled_reason.as_ref().or(s.last_error.as_ref()),
+            "since": When::maybe(guest.look.language, guest.look.now, s.failing_since.or(s.disabled_at)),
+        })
+    };
+    Ok(json!({"total": found.total, "rows": found.rows.iter().map(row).collect::<Vec<_>>()}))
 }
 
 /// The newest critical changes.
@@ -194,12 +221,17 @@ async fn steps(app: &App, caller: &Caller) -> Outcome<Value> {
             below += organizations::family_total(app, caller, family).await?;
         }
     }
-    let may_create = gate(caller, Action::Create, Resource::Systems).is_ok();
+    let system = gate(caller, Action::Create, Resource::Systems).is_ok();
+    let system = system.then_some(("/console/systems/new", "new_system"));
+    let distributor = gate(caller, Action::Create, Resource::Distributors).is_ok() && below == 0;
+    let distributor =
+        distributor.then_some(("/console/organizations/new?family=distributor", "new_distributor"));
+    let step = |text: &str, is_done: bool, way: Option<(&str, &str)>| json!({"text": text, "is_done": is_done, "way": way});
     Ok(json!([
-        {"text": "step_signed_in", "is_done": true, "href": null},
-        {"text": "step_organization", "is_done": below > 0, "href": null},
-        {"text": "step_system", "is_done": false, "href": may_create.then_some("/console/systems/new")},
-        {"text": "step_register", "is_done": false, "href": null},
-        {"text": "step_inventory", "is_done": false, "href": null},
+        step("step_signed_in", true, None),
+        step("step_organization", below > 0, distributor),
+        step("step_system", false, system),
+        step("step_register", false, None),
+        step("step_inventory", false, None),
     ]))
 }

@@ -79,7 +79,7 @@ pub(crate) async fn signed_in(
     }
     let answer = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
     let entry = session::entry_cookie(&app, &headers);
-    let mut response = match console::complete(&app, entry.as_deref(), &answer).await {
+    let mut response = match console::complete(&app, &context, entry.as_deref(), &answer).await {
         Ok(entered) => {
             let mut response = page::see_other(kept(&entered.page));
             session::set_session(&app, response.headers_mut(), &entered.cookie);

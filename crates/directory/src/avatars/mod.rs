@@ -153,6 +153,14 @@ pub enum Shown {
     Unchanged(String),
 }
 
+/// The version of the user's picture; none without a picture.
+///
+/// # Errors
+/// 503 when it cannot be read.
+pub async fn version(service: &Directory, user: UserId) -> Result<Option<String>> {
+    Ok(avatars::etag(&service.db, user).await?)
+}
+
 /// The picture of a user who is not deleted. `known`: the `If-None-Match` header.
 ///
 /// # Errors

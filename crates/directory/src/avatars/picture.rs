@@ -3,7 +3,7 @@
 
 use crate::Directory;
 use bailiwick_domain::{Error, Result};
-use bailiwick_platform::fair_semaphore::acquire_within;
+use bailiwick_platform::limits::acquire_within;
 use bytes::Bytes;
 use image::{
     DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, guess_format, imageops::FilterType,

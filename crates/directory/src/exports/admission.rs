@@ -1,11 +1,8 @@
 //! Limits how many files exist at once: in total, and for one organization, so that it cannot take all places.
 
 use bailiwick_domain::{OrgId, Result};
-use bailiwick_platform::fair_semaphore::unavailable;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use bailiwick_platform::limits::{InFlight, Place, unavailable};
+use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Files that may exist at once: waiting, being made, being sent. Further ones are refused.
@@ -17,59 +14,37 @@ pub(super) const SHARE: usize = PLACES / 4;
 #[derive(Clone, Debug)]
 pub(super) struct ExportPermits {
     all: Arc<Semaphore>,
-    taken: Arc<Mutex<HashMap<OrgId, usize>>>,
+    taken: InFlight<OrgId>,
 }
 
 /// A place of an organization, until dropped.
 #[derive(Debug)]
 pub struct ExportPermit {
-    places: ExportPermits,
-    organization: OrgId,
-    _permit: OwnedSemaphorePermit,
+    _own: Place<OrgId>,
+    _of_all: OwnedSemaphorePermit,
 }
 
 impl Default for ExportPermits {
     fn default() -> ExportPermits {
-        ExportPermits { all: Arc::new(Semaphore::new(PLACES)), taken: Arc::default() }
+        ExportPermits { all: Arc::new(Semaphore::new(PLACES)), taken: InFlight::default() }
     }
 }
 
 impl ExportPermits {
-    fn taken(&self) -> MutexGuard<'_, HashMap<OrgId, usize>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A place for one file of this organization.
     ///
     /// # Errors
     /// 503 when there is none, or none for it.
     pub(super) fn take(&self, organization: OrgId) -> Result<ExportPermit> {
-        let permit = self.permit().ok_or_else(|| unavailable("too many exports at once"))?;
-        let mut taken = self.taken();
-        let own = taken.entry(organization).or_default();
-        if *own >= SHARE {
-            return Err(unavailable("too many exports of one organization at once"));
-        }
-        *own += 1;
-        drop(taken);
-        Ok(ExportPermit { places: self.clone(), organization, _permit: permit })
+        let of_all = self.permit().ok_or_else(|| unavailable("too many exports at once"))?;
+        let own = self.taken.take(organization, SHARE);
+        let own = own.ok_or_else(|| unavailable("too many exports of one organization at once"))?;
+        Ok(ExportPermit { _own: own, _of_all: of_all })
     }
 
     /// A place that counts for no organization.
     pub(super) fn permit(&self) -> Option<OwnedSemaphorePermit> {
         self.all.clone().try_acquire_owned().ok()
-    }
-}
-
-impl Drop for ExportPermit {
-    fn drop(&mut self) {
-        let mut taken = self.places.taken();
-        if let Some(own) = taken.get_mut(&self.organization) {
-            *own -= 1;
-            if *own == 0 {
-                taken.remove(&self.organization);
-            }
-        }
     }
 }
 
@@ -90,7 +65,7 @@ mod tests {
         taken.pop();
         assert!(places.take(one).is_ok(), "that place was given back");
         drop(taken);
-        assert!(places.taken().is_empty());
+        assert!(places.taken.is_empty());
         assert_eq!(places.all.available_permits(), PLACES);
     }
 }

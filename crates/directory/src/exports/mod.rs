@@ -15,7 +15,7 @@ use crate::Directory;
 use admission::ExportPermits;
 use bailiwick_domain::{Error, Keywords, OrgId, Result, Ts};
 use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
-use bailiwick_platform::fair_semaphore::acquire_within;
+use bailiwick_platform::limits::acquire_within;
 use bailiwick_policy::Caller;
 use bailiwick_store::exports::{Bounds, Found};
 use bytes::Bytes;

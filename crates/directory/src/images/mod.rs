@@ -13,7 +13,7 @@ use crate::Directory;
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, UserId, ports::hex};
 use bailiwick_outbound::assets::{AssetError, AssetStore};
-use bailiwick_platform::fair_semaphore::acquire_within;
+use bailiwick_platform::limits::acquire_within;
 use bailiwick_settings::{ImageHome, ObjectLocation};
 use bailiwick_store::{
     Tx, backups,

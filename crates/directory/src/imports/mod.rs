@@ -18,7 +18,7 @@ pub use session::purge_expired;
 
 use crate::{Directory, organizations::OrganizationBody, users::UserBody};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, UserId, org::OrgRef};
-use bailiwick_platform::{csv, fair_semaphore};
+use bailiwick_platform::{csv, limits};
 use bailiwick_policy::{Action, Caller, NewOrganization, Parent, Resource, decide, gate};
 use serde_json::{Map, Value};
 use std::{collections::HashMap, time::Duration};
@@ -216,7 +216,7 @@ async fn examine(
 
 /// Waits for one of the few places.
 async fn turn(few: &'static Semaphore) -> Result<SemaphorePermit<'static>> {
-    fair_semaphore::acquire_within(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
+    limits::acquire_within(few.acquire(), LONGEST_WAIT, "too many imports at the same time").await
 }
 
 /// The first row of each value; blank values are not counted.

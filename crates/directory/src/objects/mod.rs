@@ -9,7 +9,7 @@ mod deletion;
 pub use deletion::{delete_unlisted_backup, run_until_idle, start_worker};
 
 use bailiwick_domain::{Error, ObjectKind, Result};
-use bailiwick_outbound::assets::{self, AssetError, AssetStore};
+use bailiwick_outbound::assets::{AssetError, AssetStore};
 use bailiwick_settings::{ObjectLocation, Settings};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, Notify};
@@ -44,15 +44,7 @@ impl Objects {
                 return Err(Error::Unavailable { message, log: "no place for assets".into() });
             }
             ObjectLocation::Files(directory) => AssetStore::files(directory),
-            ObjectLocation::Bucket(bucket) => AssetStore::bucket(&assets::Bucket {
-                endpoint: bucket.endpoint.clone(),
-                region: bucket.region.clone(),
-                name: bucket.name.clone(),
-                access_key: bucket.access_key.clone(),
-                secret_key: bucket.secret_key.reveal().clone(),
-                prefix: bucket.prefix.clone(),
-                path_style: bucket.path_style,
-            }),
+            ObjectLocation::Bucket(bucket) => AssetStore::bucket(bucket),
         };
         let opened = opened.map_err(fault)?;
         Ok(self.store.get_or_init(|| opened))

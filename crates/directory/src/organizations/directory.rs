@@ -3,12 +3,13 @@
 use crate::Directory;
 use bailiwick_domain::{Keywords, OrgId, OrgType, Page, PageRequest, Result, SortDirection};
 use bailiwick_platform::answer_cache::{self, CachedAnswer, DependsOn};
-use bailiwick_policy::{Caller, hierarchy, in_hierarchy};
+use bailiwick_policy::{Action, Caller, gate, hierarchy, in_hierarchy, resource_of};
 use bailiwick_store::organizations::{
     self,
     directory::{self, DirectoryFilter, DirectorySort, Entry},
 };
 use bytes::Bytes;
+use std::collections::HashMap;
 
 /// The words of `sort_by`.
 pub const DIRECTORY_ORDERS: Keywords<DirectorySort> = Keywords::of(&[
@@ -75,14 +76,71 @@ pub async fn directory(
 /// Organizations that may receive something, the first `most` by name, and how many there are: the caller's own and
 /// those below, whose name or description contains the text.
 pub async fn find(service: &Directory, caller: &Caller, search: &str, most: u64) -> Result<Page<Entry>> {
+    first(service, caller, search, None, most).await
+}
+
+/// The same for those that a new organization of the family can belong to.
+pub async fn find_parents(
+    service: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    search: &str,
+    most: u64,
+) -> Result<Page<Entry>> {
+    let types = OrgType::FAMILIES.into_iter().filter(|above| above.level() < family.level()).collect();
+    first(service, caller, search, Some(types), most).await
+}
+
+async fn first(
+    service: &Directory,
+    caller: &Caller,
+    search: &str,
+    types: Option<Vec<OrgType>>,
+    most: u64,
+) -> Result<Page<Entry>> {
     let scope = hierarchy(caller);
-    let filter = DirectoryFilter { search: search.trim().to_owned(), ..DirectoryFilter::default() };
+    let filter = DirectoryFilter { search: search.trim().to_owned(), types, ..DirectoryFilter::default() };
     let page = PageRequest { page: 1, page_size: most };
     let count = directory::count(&service.db, &scope, &filter);
     let other = answer_cache::variant(&filter);
     let total = answer_cache::number(service, DependsOn::People, "directory", scope, other, count).await?;
     let order = (DirectorySort::Name, SortDirection::Asc);
     Ok(directory::directory(&service.db, &scope, &filter, order, page, total).await?)
+}
+
+/// The organizations of the families that the caller may read whose name or description contains the text, by name;
+/// none where the caller may read no family.
+pub async fn search(
+    service: &Directory,
+    caller: &Caller,
+    text: &str,
+    page: PageRequest,
+) -> Result<Option<Page<Entry>>> {
+    let may = |family: &OrgType| {
+        let is_below = caller.org_type().is_some_and(|own| own.level() < family.level());
+        is_below && resource_of(*family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok())
+    };
+    let types: Vec<OrgType> = OrgType::FAMILIES.into_iter().filter(may).collect();
+    if types.is_empty() {
+        return Ok(None);
+    }
+    let scope = hierarchy(caller);
+    let filter =
+        DirectoryFilter { search: text.to_owned(), types: Some(types), ..DirectoryFilter::default() };
+    let count = directory::count(&service.db, &scope, &filter);
+    let other = answer_cache::variant(&filter);
+    let total = answer_cache::number(service, DependsOn::People, "directory", scope, other, count).await?;
+    let order = (DirectorySort::Name, SortDirection::Asc);
+    Ok(Some(directory::directory(&service.db, &scope, &filter, order, page, total).await?))
+}
+
+/// The names of those of these organizations that the caller may see.
+pub async fn names_within(
+    service: &Directory,
+    caller: &Caller,
+    ids: &[OrgId],
+) -> Result<HashMap<OrgId, String>> {
+    Ok(directory::names(&service.db, &hierarchy(caller), ids).await?)
 }
 
 /// The name of an organization that the caller may see; none for any other one.

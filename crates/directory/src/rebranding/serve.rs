@@ -1,11 +1,11 @@
 //! Serves rebranding: files to management and to systems, and the document of a system (spec:
 //! rebranding#system-document, rebranding#serving).
 
-use super::{authorize, change::named};
+use super::{ProductStatus, authorize, change::named};
 use crate::{Directory, avatars::is_named, images};
 use bailiwick_domain::{
     Error, ObjectKind, OrgId, OrgType, Result,
-    rebranding::{Asset, Media, Product, ProductType},
+    rebranding::{Asset, Media, ProductType},
 };
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_policy::{Action, Caller};
@@ -112,23 +112,12 @@ pub struct Document {
     /// The organization that all values come from, unless it is the system's own.
     pub inherited_from: Option<(OrgType, OrgId)>,
     /// Products with stored values, in the order of lists.
-    pub products: Vec<DocumentProduct>,
-}
-
-/// A product with something stored.
-#[derive(Clone, Debug)]
-pub struct DocumentProduct {
-    /// The product.
-    pub product: Product,
-    /// The product's name.
-    pub name: Option<String>,
-    /// The assets there are.
-    pub assets: Vec<Asset>,
+    pub products: Vec<ProductStatus>,
 }
 
 impl Document {
     /// Its products of one type.
-    pub fn of(&self, product_type: ProductType) -> impl Iterator<Item = &DocumentProduct> {
+    pub fn of(&self, product_type: ProductType) -> impl Iterator<Item = &ProductStatus> {
         self.products.iter().filter(move |p| p.product.product_type == product_type)
     }
 }
@@ -142,7 +131,7 @@ pub async fn document(service: &Directory, system: &SystemIdentity) -> Result<Op
         let stored = inventory.take(&product.id);
         let assets: Vec<Asset> = stored.assets.into_iter().map(|(asset, _)| asset).collect();
         let is_empty = assets.is_empty() && stored.name.is_none();
-        (!is_empty).then(|| DocumentProduct { product: product.clone(), name: stored.name, assets })
+        (!is_empty).then(|| ProductStatus { product: product.clone(), name: stored.name, assets })
     });
     Ok(Some(Document { inherited_from: (id != own).then_some((org_type, id)), products: products.collect() }))
 }

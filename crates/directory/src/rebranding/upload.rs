@@ -3,7 +3,7 @@
 use super::{authorize, change, file_check, known, product};
 use crate::{Directory, images};
 use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, rebranding::Asset};
-use bailiwick_platform::{RequestContext, fair_semaphore::acquire_within};
+use bailiwick_platform::{RequestContext, limits::acquire_within};
 use bailiwick_policy::{Action, Caller, RebrandingChange, rebranding_gate};
 use bailiwick_store::{
     Tx,
@@ -20,8 +20,8 @@ const NAME: &str = "product_name";
 /// How long an upload waits for a place.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A part of the form.
-#[derive(Clone, Debug)]
+/// A part of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its name.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct Part {
     pub content_type: Option<String>,
     /// Number of bytes; more than `bytes` has when the part is too large.
     pub size: u64,
-    /// Content.
+    /// The bytes that were kept, from the first.
     pub bytes: Bytes,
 }
 

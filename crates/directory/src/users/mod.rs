@@ -17,14 +17,14 @@ pub use bailiwick_store::users::stats::Totals;
 pub use create::create;
 pub use lifecycle::{delete, destroy, reactivate, restore, suspend};
 pub(crate) use list::prepare;
-pub use list::{ListQuery, ORDERS, STATES, list};
+pub use list::{ListQuery, ORDERS, STATES, list, page, search};
 pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use stats::{Choices, choices, growth, totals, trend};
 pub use update::update;
 
 use crate::Directory;
-use bailiwick_domain::{Error, ObjectKind, OrgId, Result, User, UserId};
+use bailiwick_domain::{Error, ObjectKind, OrgId, Result, Ts, User, UserId};
 use bailiwick_identity::{auth::judged_user, impersonation, logto_sync};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{
@@ -75,6 +75,37 @@ pub async fn get(service: &Directory, caller: &Caller, id: Option<UserId>) -> Re
     let placed = load(service, id).await?;
     let (_, placed) = authorize(service, caller, Action::Read, placed)?;
     shown(service, caller, placed).await
+}
+
+/// A user as a page shows them, with what decides about them.
+#[derive(Clone, Debug)]
+pub struct UserRecord {
+    /// The user.
+    pub view: UserView,
+    /// For decisions; without the consent, which [`UserView::can_be_impersonated`] has judged.
+    pub target: UserTarget,
+    /// When the consent ends, if the caller may impersonate the user now.
+    pub consented_until: Option<Ts>,
+}
+
+/// One user on whom the caller may take the action. `id`: none = malformed, treated as missing.
+///
+/// # Errors
+/// The refusal of the action.
+pub async fn load_for(
+    service: &Directory,
+    caller: &Caller,
+    action: Action,
+    id: Option<UserId>,
+) -> Result<UserRecord> {
+    let (_, placed) = authorize(service, caller, action, load(service, id).await?)?;
+    let target = judged_user(service, &placed);
+    let view = shown(service, caller, placed).await?;
+    let consent = match view.can_be_impersonated {
+        Some(true) => stored_consents::get(&service.db, view.user.id, service.now()).await?,
+        _ => None,
+    };
+    Ok(UserRecord { view, target, consented_until: consent.map(|consent| consent.expires_at) })
 }
 
 /// A user with the place of their organization in the tree; none when there is no such user.

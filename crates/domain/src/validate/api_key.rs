@@ -1,6 +1,6 @@
 //! The token of a personal API key (spec: account#api-keys).
 
-use super::Secret;
+use crate::Secret;
 use crate::{Entropy, ports::random_hex};
 
 /// `myk_<30 hex>.<60 hex>`; `myo_` for users of the owner organization. The row is looked up by the public part; the
@@ -10,7 +10,7 @@ pub struct ApiKeyToken {
     /// Lookup part; no secret.
     pub public: String,
     /// Secret part.
-    pub secret: Secret,
+    pub secret: Secret<String>,
 }
 
 impl ApiKeyToken {
@@ -36,13 +36,13 @@ impl ApiKeyToken {
         let is_hex = |part: &str| part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         let fits = public.len() == Self::PUBLIC_CHARS && secret.len() == Self::SECRET_CHARS;
         (fits && is_hex(public) && is_hex(secret))
-            .then(|| ApiKeyToken { public: public.to_owned(), secret: Secret::new(secret) })
+            .then(|| ApiKeyToken { public: public.to_owned(), secret: Secret::new(secret.to_owned()) })
     }
 
     /// The whole token, to be shown once. `is_owner`: its user belongs to the owner organization.
     pub fn reveal(&self, is_owner: bool) -> String {
         let prefix = if is_owner { Self::OWNER_PREFIX } else { Self::PREFIX };
-        format!("{prefix}{}.{}", self.public, self.secret.expose())
+        format!("{prefix}{}.{}", self.public, self.secret.reveal())
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
         assert!(text.starts_with("myk_0102030405") && made.reveal(true).starts_with("myo_0102030405"));
         for whole in [&text, &made.reveal(true)] {
             let read = ApiKeyToken::parse(whole).unwrap();
-            assert_eq!((&read.public, read.secret.expose()), (&made.public, made.secret.expose()));
+            assert_eq!((&read.public, read.secret.reveal()), (&made.public, made.secret.reveal()));
         }
         for broken in [
             "",
@@ -89,6 +89,6 @@ mod tests {
     #[test]
     fn a_token_does_not_print() {
         let made = ApiKeyToken::generate(&Bytes);
-        assert!(!format!("{made:?}").contains(made.secret.expose()));
+        assert!(!format!("{made:?}").contains(made.secret.reveal()));
     }
 }

@@ -1,7 +1,7 @@
 //! The credential of a system: its key and its secret (spec: systems-interface#credentials).
 
 use crate::{
-    Entropy,
+    Entropy, Secret,
     ports::{hex, random, random_hex},
 };
 use std::fmt;
@@ -57,28 +57,6 @@ impl fmt::Display for SystemKey {
     }
 }
 
-/// A text that is never printed; only [`Secret::expose`] reads it.
-#[derive(Clone)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Keeps the text from being printed.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
-    }
-
-    /// The text itself: to hash it, or to show it the one time it is shown.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(secret)")
-    }
-}
-
 /// The secret of a system, `my_<public>.<secret>`: the row is looked up by the public part; the other part is compared
 /// with its salted hash.
 #[derive(Clone, Debug)]
@@ -86,7 +64,7 @@ pub struct SystemSecret {
     /// Lookup part; no secret.
     pub public: String,
     /// Secret part.
-    pub secret: Secret,
+    pub secret: Secret<String>,
 }
 
 impl SystemSecret {
@@ -100,7 +78,7 @@ impl SystemSecret {
 
     /// A fresh secret: 80 random bits of lookup part, 160 of secret part.
     pub fn generate(entropy: &dyn Entropy) -> SystemSecret {
-        SystemSecret { public: random_hex::<10>(entropy), secret: Secret(random_hex::<20>(entropy)) }
+        SystemSecret { public: random_hex::<10>(entropy), secret: Secret::new(random_hex::<20>(entropy)) }
     }
 
     /// `my_`, a public part, exactly one `.`, a secret part (spec: systems-interface#register); both of printable
@@ -111,17 +89,17 @@ impl SystemSecret {
         }
         let (public, secret) = text.strip_prefix(Self::PREFIX)?.split_once('.')?;
         let valid = !public.is_empty() && !secret.is_empty() && !secret.contains('.');
-        valid.then(|| SystemSecret { public: public.to_owned(), secret: Secret::new(secret) })
+        valid.then(|| SystemSecret { public: public.to_owned(), secret: Secret::new(secret.to_owned()) })
     }
 
     /// Whether the secret part is long enough for system-facing authentication.
     pub fn is_long_enough(&self) -> bool {
-        self.secret.0.len() >= Self::MIN_SECRET_CHARS
+        self.secret.reveal().len() >= Self::MIN_SECRET_CHARS
     }
 
     /// The whole text, for the one answer that shows it.
     pub fn reveal(&self) -> String {
-        format!("{}{}.{}", Self::PREFIX, self.public, self.secret.expose())
+        format!("{}{}.{}", Self::PREFIX, self.public, self.secret.reveal())
     }
 }
 
@@ -176,7 +154,7 @@ mod tests {
         assert_eq!(made.public, "a0b1c2d3e4f506172839");
         assert_eq!(made.reveal(), "my_a0b1c2d3e4f506172839.4a5b6c7d8e9fb0c1d2e3f405162738495a6b7c8d");
         let parsed = SystemSecret::parse(&made.reveal()).unwrap();
-        assert_eq!((&parsed.public, parsed.secret.expose()), (&made.public, made.secret.expose()));
+        assert_eq!((&parsed.public, parsed.secret.reveal()), (&made.public, made.secret.reveal()));
         assert!(parsed.is_long_enough());
     }
 
@@ -184,7 +162,7 @@ mod tests {
     fn a_secret_does_not_print() {
         let made = SystemSecret::generate(&counting());
         let printed = format!("{made:?} {:?}", made.secret);
-        assert!(printed.contains(&made.public) && !printed.contains(made.secret.expose()));
+        assert!(printed.contains(&made.public) && !printed.contains(made.secret.reveal()));
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod username;
 
 pub use api_key::ApiKeyToken;
 pub use contact::{Email, email, imported_address, imported_phone, is_addr_spec, phone};
-pub use credential::{DEFAULT_KEY_PREFIX, Secret, SystemKey, SystemSecret, is_key_prefix};
+pub use credential::{DEFAULT_KEY_PREFIX, SystemKey, SystemSecret, is_key_prefix};
 pub use custom_data::{Holder, client_keys, string_values, text_values};
 pub use fields::{
     Code, Fields, MAX_NAME_CHARS, Rule, display_name, free_text, is_too_long, system_name, text,

@@ -4,7 +4,7 @@
 //! A text is filled in as plain text first; the HTML layout then escapes all of it. To add a mail, add an object of the
 //! same shape in both languages and its name in [`Kind`].
 
-use bailiwick_domain::{Error, Organization, Result, Ts};
+use bailiwick_domain::{Error, Language, Organization, Result, Ts};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -62,38 +62,20 @@ impl Kind {
     }
 }
 
-/// Languages of mails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// For organizations that name any language other than Italian.
-    English,
-    /// For organizations that name no other language (spec: users#create).
-    Italian,
+/// The language of an organization's mails: `custom_data.language`, or Italian without one (spec: users#create).
+pub fn language_of(organization: &Organization) -> Language {
+    match organization.custom_data.get("language") {
+        None | Some(Value::Null) => Language::Italian,
+        Some(Value::String(named)) if matches!(named.trim().to_ascii_lowercase().as_str(), "" | "it") => {
+            Language::Italian
+        }
+        Some(_) => Language::English,
+    }
 }
 
-impl Language {
-    /// The organization's: `custom_data.language`, or Italian without one.
-    pub fn of(organization: &Organization) -> Language {
-        match organization.custom_data.get("language") {
-            None | Some(Value::Null) => Language::Italian,
-            Some(Value::String(named)) if matches!(named.trim().to_ascii_lowercase().as_str(), "" | "it") => {
-                Language::Italian
-            }
-            Some(_) => Language::English,
-        }
-    }
-
-    const fn code(self) -> &'static str {
-        match self {
-            Language::English => "en",
-            Language::Italian => "it",
-        }
-    }
-
-    /// The word for a level of the tree.
-    pub fn word_of(self, org_type: &str) -> &'static str {
-        TEXTS[self.code()]["types"][org_type].as_str().unwrap_or_default()
-    }
+/// The word for a level of the tree.
+pub fn word_of(language: Language, org_type: &str) -> &'static str {
+    TEXTS[language.code()]["types"][org_type].as_str().unwrap_or_default()
 }
 
 /// A mail, filled in.
@@ -216,7 +198,7 @@ mod tests {
     #[test]
     fn every_mail_can_be_filled_in_and_escapes_what_people_have_written() {
         for kind in KINDS {
-            for language in [Language::English, Language::Italian] {
+            for language in Language::ALL {
                 let filled = fill(kind, language, &values(), Some("https://x.example/y?a=b")).unwrap();
                 assert!(!filled.subject.is_empty() && filled.text.contains("<username&>"), "{kind:?}");
                 assert!(filled.html.contains("&lt;username&amp;&gt;"), "{kind:?}");

@@ -6,26 +6,25 @@
 //! sealed in the job and are removed with it.
 
 mod letter;
-mod limit;
 mod worker;
 
-pub use letter::Language;
-pub use limit::HourlyLimit;
 pub use worker::mailer;
 pub use worker::{purge, run_until_idle, start_worker};
 
 use crate::Events;
 use bailiwick_domain::{Error, Result, Ts, User, UserId, metrics::Counter};
 use bailiwick_outbound::mail::Mailer;
-use bailiwick_platform::keys::{fresh_secret, token_digest};
+use bailiwick_platform::{
+    keys::{fresh_secret, token_digest},
+    limits::{SlidingWindow, client_network},
+};
 use bailiwick_store::{
     Tx, identities,
     jobs::{self, NewJob},
     recovery::{self, Link, Purpose},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
-use std::{sync::OnceLock, time::Duration};
+use std::{net::IpAddr, sync::OnceLock, time::Duration};
 use tokio::sync::{Mutex, Notify};
 
 /// Kind of the jobs.
@@ -57,8 +56,10 @@ pub struct Figures {
     pub dropped: Counter,
 }
 
+/// The time in which requests for a new password by one client address add up (spec: conventions#limits).
+const FORGOTTEN_WINDOW: Duration = Duration::from_secs(3600);
+
 /// The state this process keeps for sending mail.
-#[derive(Default)]
 pub struct Outbox {
     /// Something was written.
     arrived: Notify,
@@ -69,7 +70,27 @@ pub struct Outbox {
     /// Made by the first that sends.
     mailer: OnceLock<Result<Mailer, String>>,
     /// Requests for a new password by client address.
-    pub forgotten: HourlyLimit,
+    forgotten: SlidingWindow<IpAddr>,
+}
+
+impl Default for Outbox {
+    fn default() -> Outbox {
+        Outbox {
+            arrived: Notify::new(),
+            turn: Mutex::default(),
+            figures: Figures::default(),
+            mailer: OnceLock::new(),
+            forgotten: SlidingWindow::new(FORGOTTEN_WINDOW),
+        }
+    }
+}
+
+impl Outbox {
+    /// Counts a request for a new password; false when the client address has made `allowed` in an hour.
+    pub fn may_ask(&self, allowed: u32, now: Ts, address: IpAddr) -> bool {
+        let allowed = [(allowed as usize, FORGOTTEN_WINDOW)];
+        self.forgotten.take(client_network(address), &allowed, now).is_ok()
+    }
 }
 
 /// A mail to send, or a request that leads to one. The payload of the job.
@@ -262,10 +283,9 @@ async fn enqueue(service: &Events, tx: &mut Tx, task: &Task) -> Result<()> {
 }
 
 fn seal(service: &Events, plain: &str) -> Result<String> {
-    service.keys.seal(SEAL, plain.as_bytes(), &*service.entropy).map(|sealed| STANDARD.encode(sealed))
+    service.keys.seal_text(SEAL, plain, &*service.entropy)
 }
 
 fn open(service: &Events, sealed: &str) -> Result<String> {
-    let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
-    String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+    service.keys.open_text(SEAL, sealed)
 }

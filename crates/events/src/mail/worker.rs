@@ -4,17 +4,16 @@
 
 use super::{
     KIND, Task, enqueue, forgotten_link,
-    letter::{self, Kind, Language},
+    letter::{self, Kind},
     open, seal,
 };
 use crate::Events;
-use bailiwick_domain::{Error, Result, Ts, User, UserId};
-use bailiwick_outbound::mail::{Letter, MailError, Mailer, Server};
+use bailiwick_domain::{Error, Language, Result, Ts, User, UserId};
+use bailiwick_outbound::mail::{Letter, MailError, Mailer};
 use bailiwick_platform::{
     jobs,
     worker::{Worker, until_idle},
 };
-use bailiwick_settings as settings;
 use bailiwick_store::{
     identities,
     jobs::{self as leased_jobs, Job},
@@ -199,9 +198,7 @@ async fn send(service: &Events, job: &Job, task: &Task) -> Result<Outcome> {
 /// Connections to the configured server. They belong to the present runtime.
 pub fn mailer(service: &Events) -> Result<Mailer, String> {
     let mail = service.settings.mail.as_ref().ok_or("mail is not configured")?;
-    let settings::Mail { host, port, security, credentials, authority, from, from_name } = mail.clone();
-    let credentials = credentials.map(|(user, password)| (user, password.reveal().clone()));
-    Mailer::new(Server { host, port, security, credentials, authority, from, from_name })
+    Mailer::new(mail.clone())
 }
 
 /// The message of a task in its present state, or the reason why there is none.
@@ -233,7 +230,7 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
     let Some(organization) = organizations::get(&service.db, user.organization.id).await? else {
         return Ok(Err("the organization is gone"));
     };
-    let language = Language::of(&organization);
+    let language = letter::language_of(&organization);
     let mut values = common(service, &user);
     let said = match say(service, task, &user, language, &mut values).await? {
         Ok(said) => said,
@@ -278,20 +275,20 @@ async fn say(
             }
             set("password", open(service, sealed)?);
             set("until", letter::shown(until));
-            set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
+            set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = format!("{}/account?changePassword=true", service.settings.app_url);
             Said { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeAtProvider { sealed, .. } => {
             set("password", open(service, sealed)?);
-            set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
+            set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = format!("{}/account?changePassword=true", service.settings.app_url);
             Said { kind: Kind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeElsewhere { .. } => {
-            set("type", language.word_of(user.organization.org_type.as_str()).to_owned());
+            set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = Some(service.settings.app_url.clone());
             Said { kind: Kind::WelcomeElsewhere, to: user.email.clone(), link }

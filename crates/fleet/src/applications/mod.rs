@@ -8,8 +8,8 @@ mod stats;
 pub use change::{assign, delete, set_notes, unassign};
 pub(crate) use intake::{Listing, ReportedApplications, take_over};
 pub use stats::{
-    ByType, Choices, Summary, SummaryOrder, SummaryQuery, Totals, TypeVersions, choices, summary, totals,
-    trend,
+    ByType, Choices, Kind, Summary, SummaryOrder, SummaryQuery, Totals, TypeVersions, VersionCount, choices,
+    kinds, summary, totals, trend,
 };
 
 use crate::Fleet;

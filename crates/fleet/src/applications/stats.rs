@@ -20,7 +20,10 @@ use bailiwick_store::{
     organizations, systems,
 };
 use bytes::Bytes;
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 /// Names up to this length are counted; longer ones must be looked up.
 const COUNTED_NAME_CHARS: usize = 100;
@@ -67,6 +70,61 @@ async fn modules(service: &Fleet, scope: Scope) -> Result<Vec<(String, u64, u64)
     };
     let kept = answer_cache::value(service, key, add_up).await?;
     serde_json::from_slice(&kept).map_err(Error::internal)
+}
+
+/// The applications of one version of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionCount {
+    /// Version; empty where documents tell none.
+    pub version: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The applications of one module, by version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Module.
+    pub instance_of: String,
+    /// Name of the product.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Its versions, the most frequent first.
+    pub versions: Vec<VersionCount>,
+}
+
+/// Listed applications by module and version, the most frequent first.
+pub async fn kinds(service: &Fleet, caller: &Caller) -> Result<Vec<Kind>> {
+    let scope = list_scope(caller, Resource::Applications)?;
+    let epochs = answer_cache::epochs(service, DependsOn::Applications).await?;
+    let key = Key { epochs, operation: "applications/kinds", scope, other: String::new() };
+    let add_up = async {
+        let kinds = counts::kinds(&service.db, &scope).await?.into_iter();
+        let kinds: Vec<_> =
+            kinds.map(|k| (k.instance_of, k.version, k.name, k.unassigned + k.assigned)).collect();
+        Ok(Bytes::from(serde_json::to_vec(&kinds).map_err(|e| StoreError::Encode(e.into()))?))
+    };
+    let kept = answer_cache::value(service, key, add_up).await?;
+    let counted: Vec<(String, String, String, u64)> =
+        serde_json::from_slice(&kept).map_err(Error::internal)?;
+    let mut versions: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    for (instance_of, version, _, n) in counted.iter().filter(|kind| kind.3 > 0) {
+        *versions.entry(instance_of.clone()).or_default().entry(version.clone()).or_default() += n;
+    }
+    let by_name = counted.into_iter().map(|(instance_of, _, name, n)| (instance_of, name, n)).collect();
+    let types = named(service, &scope, &ApplicationFilter::default(), by_name).await?;
+    let mut kinds: Vec<Kind> = types.into_iter().map(|t| of_type(t, &mut versions)).collect();
+    kinds.sort_by_key(|kind| Reverse(kind.count));
+    Ok(kinds)
+}
+
+fn of_type(of: ByType, versions: &mut BTreeMap<String, BTreeMap<String, u64>>) -> Kind {
+    let found = versions.remove(&of.instance_of).unwrap_or_default().into_iter();
+    let mut versions: Vec<VersionCount> =
+        found.map(|(version, count)| VersionCount { version, count }).collect();
+    versions.sort_by_key(|version| Reverse(version.count));
+    Kind { instance_of: of.instance_of, name: of.name, count: of.count, versions }
 }
 
 /// The number of listed applications over time. `period` as sent; none = 7.

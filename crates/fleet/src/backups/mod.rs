@@ -6,22 +6,24 @@
 //! the backup; a transaction that removes a row creates the job again. So a crash leaves neither a backup without bytes
 //! nor bytes that are never removed.
 
-mod rate_limit;
 mod upload;
 
 pub use upload::{Cut, Incoming, store};
 
 use crate::{Fleet, systems};
 use bailiwick_directory::objects::fault;
-use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, SystemId, Ts};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, SystemId, Ts, metrics::Counter};
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::assets::Content;
-use bailiwick_platform::{RequestContext, audit};
+use bailiwick_platform::{
+    RequestContext, audit,
+    limits::{Allowed, SlidingWindow},
+};
 use bailiwick_policy::{Action, Caller, decide};
 use bailiwick_store::{Tx, backups, systems as stored};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use backups::Backup;
@@ -29,21 +31,41 @@ pub use backups::Backup;
 /// Suffixes of ids, by the names of the files.
 const SUFFIXES: [&str; 6] = [".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst", ".gpg", ".bin"];
 
+const HOUR: Duration = Duration::from_secs(3600);
+/// Uploads of a system in a minute and in an hour.
+const UPLOADS: [Allowed; 2] = [(6, Duration::from_secs(60)), (60, HOUR)];
+
 /// Limits of uploads.
 #[derive(Debug)]
 pub struct Backups {
     places: Arc<Semaphore>,
-    rate: rate_limit::Rate,
+    recent: SlidingWindow<SystemId>,
+    refused: Counter,
 }
 
 impl Backups {
     pub(crate) fn new(uploads: usize) -> Backups {
-        Backups { places: Arc::new(Semaphore::new(uploads)), rate: rate_limit::Rate::default() }
+        Backups {
+            places: Arc::new(Semaphore::new(uploads)),
+            recent: SlidingWindow::new(HOUR),
+            refused: Counter::default(),
+        }
+    }
+
+    /// Counts an upload.
+    ///
+    /// # Errors
+    /// 429 with the time until the next one is allowed; it is not counted then.
+    fn count(&self, system: SystemId, now: Ts) -> Result<()> {
+        self.recent.take(system, &UPLOADS, now).map_err(|retry_after| {
+            self.refused.one();
+            Error::TooMany { retry_after }
+        })
     }
 
     /// Number of uploads that exceeded the rate limit.
     pub fn refused(&self) -> u64 {
-        self.rate.refused.get()
+        self.refused.get()
     }
 
     /// Takes all places, as the same number of slow uploads would.

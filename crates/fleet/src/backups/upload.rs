@@ -57,7 +57,7 @@ pub async fn store(
         let data = json!({ "max_bytes": most });
         return Err(Error::TooLarge { message: "backup too large".into(), data });
     }
-    service.backups.rate.check(system.id, service.now())?;
+    service.backups.count(system.id, service.now())?;
     let place = service.backups.places.clone().try_acquire_owned().map_err(|_| Error::Unavailable {
         message: "service temporarily unavailable".into(),
         log: "too many backups are being uploaded".into(),

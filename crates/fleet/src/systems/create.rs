@@ -204,7 +204,7 @@ async fn store(
         custom_data: system.custom_data.clone(),
         system_key: system.system_key.clone(),
         secret_public: secret.public.clone(),
-        secret_hash: hash_secret(secret.secret.expose(), &*service.entropy),
+        secret_hash: hash_secret(secret.secret.reveal(), &*service.entropy),
         created_by: system.created_by.clone(),
         created_at: system.created_at,
         updated_at: system.updated_at,

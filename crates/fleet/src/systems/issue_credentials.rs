@@ -27,7 +27,7 @@ pub async fn issue_credentials(
 ) -> Result<Issued> {
     let now = service.now();
     let secret = SystemSecret::generate(&*service.entropy);
-    let hash = hash_secret(secret.secret.expose(), &*service.entropy);
+    let hash = hash_secret(secret.secret.reveal(), &*service.entropy);
     let mut tx = service.db.begin().await?;
     // The gate's check may be outdated, so it is repeated on the locked rows.
     let found = systems::lock(&mut tx, identity.id).await?;

@@ -102,7 +102,7 @@ pub async fn regenerate_secret(
         return Err(Error::conflict("system is already registered"));
     }
     let secret = SystemSecret::generate(&*service.entropy);
-    let hash = hash_secret(secret.secret.expose(), &*service.entropy);
+    let hash = hash_secret(secret.secret.reveal(), &*service.entropy);
     lifecycle::set_secret(&mut step.tx, &step.target, &secret.public, &hash, step.now).await?;
     let system = System { registered_at: None, updated_at: step.now, ..step.before.clone() };
     step.finish(caller, ctx, AuditAction::SystemRegenerateSecret, Happening::SecretChanged).await?;

@@ -17,7 +17,7 @@ use bailiwick_domain::{
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{
     RequestContext, audit,
-    fair_semaphore::unavailable,
+    limits::unavailable,
     retry_on_conflict::{Aborted, retry_on_conflict},
 };
 use bailiwick_policy::{Action, Caller, decide};

@@ -69,7 +69,7 @@ async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<
     let Some(found) = found else { return Ok(None) };
     // The first use of a secret with an imported hash.
     let Some(imported) = Imported::parse(&found.secret_hash) else { return Ok(None) };
-    if !take_over(service, found.id, &imported, secret.secret.expose()).await? {
+    if !take_over(service, found.id, &imported, secret.secret.reveal()).await? {
         return Ok(None);
     }
     let again = credentials::by_public(&service.db, &secret.public).await?;
@@ -79,7 +79,7 @@ async fn find(service: &Fleet, secret: &SystemSecret, now: Ts) -> Result<Option<
 
 fn is_right(found: Option<&CredentialRecord>, secret: &SystemSecret) -> bool {
     let hash = found.and_then(|f| SaltedHash::parse(&f.secret_hash));
-    is_secret(hash.as_ref(), secret.secret.expose())
+    is_secret(hash.as_ref(), secret.secret.reveal())
 }
 
 /// Steps 4 to 6: the reason why the system cannot be registered now, or the answer to a repeated request; none = it

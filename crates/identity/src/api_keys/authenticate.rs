@@ -9,7 +9,7 @@ use crate::{
     credentials::{SaltedHash, is_secret},
 };
 use bailiwick_domain::{ApiKeyId, Clock, Error, Result, Ts, validate::ApiKeyToken};
-use bailiwick_platform::rate_limit::KeyedLimit;
+use bailiwick_platform::limits::KeyedLimit;
 use bailiwick_policy::Caller;
 use bailiwick_settings::Limits;
 use bailiwick_store::api_keys::{
@@ -84,7 +84,7 @@ pub(crate) async fn authenticate(
     let found = api_keys::by_public(&service.db, &token.public).await.map_err(unreadable)?;
     // The same work whether or not there is such a key, so the response time reveals nothing.
     let hash = found.as_ref().and_then(|key| SaltedHash::parse(&key.secret_hash));
-    let is_right = is_secret(hash.as_ref(), token.secret.expose());
+    let is_right = is_secret(hash.as_ref(), token.secret.reveal());
     let key = found.ok_or_else(refused)?;
     let now = service.now();
     if let Some(reason) = refusal(&key, is_right, now) {

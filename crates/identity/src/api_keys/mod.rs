@@ -154,7 +154,7 @@ async fn insert(
         user_id: owner.id,
         name: accepted.name,
         key_public: token.public.clone(),
-        secret_hash: hash_secret(token.secret.expose(), &*service.entropy),
+        secret_hash: hash_secret(token.secret.reveal(), &*service.entropy),
         mode: accepted.mode,
         expires_at: now.plus(accepted.life),
         at: now,

@@ -4,6 +4,7 @@
 mod bearer;
 mod grouped_refresh;
 mod open_sessions;
+mod own_sessions;
 mod password_limit;
 mod revoke;
 mod sessions;
@@ -18,6 +19,7 @@ pub(crate) use bearer::{
 pub(crate) use grouped_refresh::RefreshTurn;
 pub use grouped_refresh::{Lives, Refreshes};
 pub use open_sessions::{OpenSessions, end_open, open_of};
+pub use own_sessions::{OwnSession, end_other_sessions, end_session, own_sessions};
 pub use password_limit::{Failures, GuessTarget};
 pub(crate) use revoke::revoke_chain;
 pub use revoke::{Destroyed, end_impersonations_of_destroyed, end_impersonations_of_revoked};

@@ -6,17 +6,12 @@
 //! is an account.
 
 use bailiwick_domain::{Error, Result, Ts, UserId, metrics};
-use bailiwick_platform::{keys::token_digest, rate_limit::client_network};
-use bailiwick_settings::Limits;
-use std::{
-    collections::{HashMap, VecDeque},
-    net::IpAddr,
-    sync::{Mutex, PoisonError},
-    time::Duration,
+use bailiwick_platform::{
+    keys::token_digest,
+    limits::{SlidingWindow, Times, client_network},
 };
-
-/// The number of counters above which those without recent failures are dropped.
-const MANY_COUNTERS: usize = 30_000;
+use bailiwick_settings::Limits;
+use std::{net::IpAddr, time::Duration};
 
 /// The account whose password is guessed.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +48,8 @@ impl Counter {
 }
 
 /// Recent failures.
-#[derive(Default)]
 pub struct Failures {
-    recent: Mutex<HashMap<Counter, VecDeque<Ts>>>,
+    recent: SlidingWindow<Counter>,
     refused: metrics::Counter,
 }
 
@@ -77,6 +71,11 @@ impl Attempt {
 }
 
 impl Failures {
+    /// Failures add up within this time.
+    pub fn new(window: Duration) -> Failures {
+        Failures { recent: SlidingWindow::new(window), refused: metrics::Counter::default() }
+    }
+
     /// Opens an attempt.
     ///
     /// # Errors
@@ -98,12 +97,7 @@ impl Failures {
         };
         let told = [&told[..], &[Counter::Address(address)]].concat();
         let silent = silent.map_or_else(Vec::new, Vec::from);
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if recent.len() > MANY_COUNTERS {
-            recent.retain(|_, times| {
-                times.back().is_some_and(|at| is_recent(*at, now, limits.password_window))
-            });
-        }
+        let mut recent = self.recent.lock();
         if let Some(retry_after) = wait(&mut recent, &told, limits, now) {
             self.refused.one();
             return Err(Error::TooMany { retry_after });
@@ -114,7 +108,7 @@ impl Failures {
         }
         let counters = if is_hopeless { told } else { [told, silent].concat() };
         for counter in &counters {
-            recent.entry(counter.clone()).or_default().push_back(now);
+            recent.add(counter.clone(), now);
         }
         Ok(Attempt { counters, at: now, is_hopeless })
     }
@@ -126,41 +120,18 @@ impl Failures {
 
     /// The attempt succeeded: it does not count.
     pub fn forgive(&self, attempt: &Attempt) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         for counter in &attempt.counters {
-            let Some(times) = recent.get_mut(counter) else { continue };
-            if let Some(index) = times.iter().position(|at| *at == attempt.at) {
-                times.remove(index);
-            }
-            if times.is_empty() {
-                recent.remove(counter);
-            }
+            recent.forget(counter, attempt.at);
         }
     }
 }
 
 /// How long until every counter has room for another failure; none when all have room now.
-fn wait(
-    recent: &mut HashMap<Counter, VecDeque<Ts>>,
-    counters: &[Counter],
-    limits: &Limits,
-    now: Ts,
-) -> Option<Duration> {
-    let window = limits.password_window;
-    let mut wait = None;
-    for counter in counters {
-        let Some(times) = recent.get_mut(counter) else { continue };
-        times.retain(|at| is_recent(*at, now, window));
-        // The failure that must expire before another attempt fits.
-        let blocking = times.len().checked_sub(counter.allowed(limits)).and_then(|index| times.get(index));
-        wait = wait.max(blocking.map(|at| at.plus(window).since(now)));
-    }
-    wait
-}
-
-/// Whether a failure still counts. A failure in the future (the clock was set back) does not.
-fn is_recent(at: Ts, now: Ts, window: Duration) -> bool {
-    at <= now && at.plus(window) > now
+fn wait(recent: &mut Times<Counter>, counters: &[Counter], limits: &Limits, now: Ts) -> Option<Duration> {
+    let wait =
+        |counter: &Counter| recent.wait(counter, (counter.allowed(limits), limits.password_window), now);
+    counters.iter().filter_map(wait).max()
 }
 
 #[cfg(test)]
@@ -190,7 +161,7 @@ mod tests {
     // Proves spec: guarantees#identity 17.
     #[test]
     fn counts_by_pair_by_account_and_by_address() {
-        let all = Failures::default();
+        let all = Failures::new(limits().password_window);
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(2))), 10, "another address is another pair");
         let by_account = failures(&all, NOW, |n| ("a".into(), ip(3 + u8::try_from(n % 200).unwrap())));
@@ -207,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_failure_grows_old_and_the_answer_says_when() {
-        let all = Failures::default();
+        let all = Failures::new(limits().password_window);
         let later = NOW.plus(Duration::from_secs(60));
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
         let refusal = all.attempt(&limits(), later, GuessTarget::Name("a", None), ip(1));
@@ -218,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_names_of_one_user_share_a_limit_that_nobody_is_told_of() {
-        let all = Failures::default();
+        let all = Failures::new(limits().password_window);
         let user = "0195fada-0000-7000-8000-000000000001".parse().unwrap();
         let tries = |name| {
             let one = |_| all.attempt(&limits(), NOW, GuessTarget::Name(name, Some(user)), ip(1));
@@ -239,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_success_does_not_count() {
-        let all = Failures::default();
+        let all = Failures::new(limits().password_window);
         for _ in 0..50 {
             let attempt = all.attempt(&limits(), NOW, GuessTarget::Name("a", None), ip(1)).unwrap();
             all.forgive(&attempt);

@@ -11,14 +11,14 @@ use super::{
 };
 use crate::Identity;
 use bailiwick_domain::{ChainId, Error, LoginId, ObjectKind, Result, Ts, UserId};
-use bailiwick_platform::keys::TokenKind;
+use bailiwick_platform::{RequestContext, keys::TokenKind};
 use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},
     impersonation::sessions::Which,
     oidc::logins,
-    sessions::{self, Chain},
+    sessions::{self, Chain, Device},
 };
 use std::time::Duration;
 
@@ -43,6 +43,15 @@ fn session(service: &Identity, identity: &UserIdentity, chain: &Chain, now: Ts) 
     Ok(Session { token, refresh_token, expires_in, user: user_object(identity), chain: chain.id })
 }
 
+/// Characters that are kept of the name that a client gives of itself.
+const DEVICE_CHARS: usize = 200;
+
+/// What a request says of the device it comes from.
+fn device_of(ctx: &RequestContext) -> Device {
+    let name = ctx.user_agent.as_deref().map(|name| name.chars().take(DEVICE_CHARS).collect());
+    Device { user_agent: name, client_ip: Some(ctx.client_ip.to_string()) }
+}
+
 /// A chain that starts now; its times are in whole seconds, as its tokens state them.
 fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts, life: Duration) -> Chain {
     let issued = Ts::from_secs(now.secs());
@@ -60,7 +69,12 @@ fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts
 
 /// Starts a chain for a user that a provider has named. The user, and the login it came from, are locked while the
 /// chain is written: a suspension or sign-out at the same moment either sees the new chain or prevents it.
-pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginId>) -> Result<Session> {
+pub(crate) async fn start(
+    service: &Identity,
+    ctx: &RequestContext,
+    user: UserId,
+    login: Option<LoginId>,
+) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     let now = service.now();
     let mut tx = service.db.begin().await.map_err(unreadable)?;
@@ -79,7 +93,7 @@ pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginI
     let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
     let identity = identity_of(&service.catalogue, user);
     let session = session(service, &identity, &chain, now)?;
-    sessions::insert(&mut tx, &chain).await.map_err(unreadable)?;
+    sessions::insert(&mut tx, &chain, &device_of(ctx)).await.map_err(unreadable)?;
     identities::stamp_login(&mut tx, chain.user_id, now).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)?;
     Ok(session)
@@ -91,12 +105,13 @@ pub(crate) async fn start(service: &Identity, user: UserId, login: Option<LoginI
 pub(crate) async fn resume(
     service: &Identity,
     tx: &mut Tx,
+    ctx: &RequestContext,
     user: Identified,
     login: Option<LoginId>,
     now: Ts,
 ) -> Result<Session> {
     let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
-    sessions::insert(tx, &chain).await.map_err(unreadable)?;
+    sessions::insert(tx, &chain, &device_of(ctx)).await.map_err(unreadable)?;
     session(service, &identity_of(&service.catalogue, user), &chain, now)
 }
 
@@ -203,7 +218,7 @@ pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
     let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     super::bearer::refuse_disabled(user.standing)?;
     let chain = fresh_chain(service, user.id, None, now, service.settings.tokens.access);
-    sessions::insert(&mut tx, &chain).await?;
+    sessions::insert(&mut tx, &chain, &Device::default()).await?;
     let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
     tx.commit().await?;
     Ok(session)

@@ -19,7 +19,7 @@ use crate::{
 };
 use aws_lc_rs::{constant_time, digest};
 use bailiwick_domain::{Error, Result, Ts};
-use bailiwick_platform::keys::fresh_secret;
+use bailiwick_platform::{RequestContext, keys::fresh_secret};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -134,6 +134,7 @@ pub async fn begin(service: &Identity, redirect_uri: &str, page: &str) -> Result
 /// Why there is no session.
 pub async fn complete(
     service: &Identity,
+    ctx: &RequestContext,
     cookie: Option<&str>,
     answer: &Parameters,
 ) -> Result<Entered, Refused> {
@@ -145,7 +146,7 @@ pub async fn complete(
     }
     let Some(code) = one("code") else { return Err(Refused::NotAdmitted) };
     let session = match &service.external {
-        None => redeem(service, code, &waiting).await?,
+        None => redeem(service, ctx, code, &waiting).await?,
         Some(external) => {
             let console = &service.settings.console;
             let redemption = relying_party::Redemption {
@@ -158,7 +159,7 @@ pub async fn complete(
             };
             let user =
                 relying_party::redeem(service, external, &redemption).await?.ok_or(Refused::NotAdmitted)?;
-            auth::start(service, user, None).await?
+            auth::start(service, ctx, user, None).await?
         }
     };
     let mut tx = service.db.begin().await.map_err(unreadable)?;
@@ -182,7 +183,12 @@ fn is_same(given: &str, expected: &str) -> bool {
 }
 
 /// The code of the embedded provider, exchanged without leaving the process.
-async fn redeem(service: &Identity, code: &str, waiting: &Waiting) -> Result<Session, Refused> {
+async fn redeem(
+    service: &Identity,
+    ctx: &RequestContext,
+    code: &str,
+    waiting: &Waiting,
+) -> Result<Session, Refused> {
     let form = form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")
         .append_pair("code", code)
@@ -200,5 +206,5 @@ async fn redeem(service: &Identity, code: &str, waiting: &Waiting) -> Result<Ses
     if !nonce.is_some_and(|nonce| is_same(&nonce, &waiting.nonce)) {
         return Err(Refused::Stale);
     }
-    Ok(callers::exchange(service, &tokens.access_token).await?)
+    Ok(callers::exchange(service, ctx, &tokens.access_token).await?)
 }

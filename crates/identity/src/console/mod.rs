@@ -13,7 +13,7 @@ mod visit;
 pub use acting::{Open, go_back, go_on, open};
 pub use entry::{ENTRY_LIFE, Entered, Entry, Refused, begin, complete, is_available};
 pub use leave::leave;
-pub use visit::{Acting, Visit, visit};
+pub use visit::{Acting, Visit, present, visit};
 
 use crate::{Identity, auth::unreadable};
 use bailiwick_domain::{ChainId, Result};

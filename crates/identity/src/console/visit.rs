@@ -6,7 +6,7 @@ use crate::{
     auth::{RefreshTurn, refuse_disabled, unreadable},
     impersonation,
 };
-use bailiwick_domain::{ChainId, ImpersonationId, LoginId, Result};
+use bailiwick_domain::{ChainId, Error, ImpersonationId, LoginId, Result};
 use bailiwick_policy::Caller;
 use bailiwick_store::console_sessions::{self, ConsoleSession};
 
@@ -53,10 +53,23 @@ impl Visit {
 /// # Errors
 /// 503 when it cannot be told.
 pub async fn visit(service: &Identity, cookie: &str) -> Result<Option<Visit>> {
+    look(service, cookie, true).await
+}
+
+/// Whose an open stream of this session is at this moment. An open page alone does not make the session live longer.
+///
+/// # Errors
+/// 401 when the session or its impersonation is over, 503 when it cannot be told.
+pub async fn present(service: &Identity, cookie: &str) -> Result<Caller> {
+    let visit = look(service, cookie, false).await?;
+    visit.ok_or_else(|| Error::unauthenticated("the session is over"))?.caller().cloned()
+}
+
+async fn look(service: &Identity, cookie: &str, renews: bool) -> Result<Option<Visit>> {
     let Some(hash) = digest_of(cookie) else { return Ok(None) };
     let found = console_sessions::get(&service.db, &hash, service.now()).await.map_err(unreadable)?;
     let Some(session) = found else { return Ok(None) };
-    let is_renewed = renew(service, &session).await?;
+    let is_renewed = renews && renew(service, &session).await?;
     let Some(bearer) = service.bearers().of(session.chain).await? else { return Ok(None) };
     if bearer.revoked.is_some() || refuse_disabled(bearer.standing).is_err() {
         return Ok(None);

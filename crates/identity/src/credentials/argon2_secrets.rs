@@ -5,7 +5,7 @@ use super::hash_secret;
 use crate::{Identity, passwords};
 use argon2::{ARGON2ID_IDENT, Params, PasswordHash};
 use bailiwick_domain::{Error, Result, SystemId};
-use bailiwick_platform::fair_semaphore::acquire_within;
+use bailiwick_platform::limits::acquire_within;
 use bailiwick_store::{StoreError, legacy};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;

@@ -2,7 +2,7 @@
 //! key does not lock its system out.
 
 use bailiwick_domain::{Error, Result, Ts, metrics::Counter};
-use bailiwick_platform::rate_limit::client_network;
+use bailiwick_platform::limits::client_network;
 use moka::sync::Cache;
 use std::{
     hash::{BuildHasher, RandomState},

@@ -182,8 +182,10 @@ async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<
     let entry = credentials.entry(service, &basic.key, epoch).await?;
     let secret = basic.password().and_then(SystemSecret::parse).filter(SystemSecret::is_long_enough);
     // The same work whatever the error, so the response time reveals nothing.
-    let is_right =
-        is_secret(entry.as_ref().map(|e| &e.hash), secret.as_ref().map_or("", |s| s.secret.expose()));
+    let is_right = is_secret(
+        entry.as_ref().map(|e| &e.hash),
+        secret.as_ref().map_or("", |s| s.secret.reveal().as_str()),
+    );
     let own = entry.zip(secret).filter(|(e, secret)| (secret.public == e.public) & e.is_allowed);
     let matching = match own {
         Some((entry, _)) if is_right => Some(entry),
@@ -207,7 +209,7 @@ async fn first_use(
     secret: &SystemSecret,
 ) -> Result<Option<Arc<Entry>>> {
     let Some(hash) = &entry.imported else { return Ok(None) };
-    if !take_over(service, entry.identity.id, hash, secret.secret.expose()).await? {
+    if !take_over(service, entry.identity.id, hash, secret.secret.reveal()).await? {
         return Ok(None);
     }
     // Reads the row, not the cache: another process may have stored its own form while the cached epoch still counts.
@@ -215,7 +217,7 @@ async fn first_use(
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
     let again = read_rows(service.db.clone(), vec![wanted]).await.map_err(unavailable)?;
     Ok(again.into_iter().flatten().next().filter(|e| {
-        (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.expose())
+        (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.reveal())
     }))
 }
 

@@ -76,7 +76,7 @@ async fn leave(
     if !is_left {
         return Ok(None);
     }
-    let back = resume(service, &mut tx, own, login, now).await?;
+    let back = resume(service, &mut tx, ctx, own, login, now).await?;
     audit::record_impersonation(&mut tx, now, ctx, &held, AuditAction::ImpersonationEnd).await?;
     tx.commit().await.map_err(unreadable)?;
     Ok(Some(back))

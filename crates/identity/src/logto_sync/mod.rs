@@ -39,7 +39,6 @@ use bailiwick_store::{
     },
     organizations,
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{Mutex, Notify};
@@ -253,7 +252,7 @@ fn refused(status: u16, key: &str, code: &str) -> worker::Stop {
 }
 
 fn seal(service: &Identity, password: &str) -> Result<String> {
-    service.keys.seal(SEAL, password.as_bytes(), &*service.entropy).map(|sealed| STANDARD.encode(sealed))
+    service.keys.seal_text(SEAL, password, &*service.entropy)
 }
 
 /// Seals the passwords that wait for accounts with the current secret, for all tenants. Answers how many no configured
@@ -286,8 +285,7 @@ pub async fn reseal_all(service: &Identity) -> Result<u64> {
 }
 
 fn open(service: &Identity, sealed: &str) -> Result<String> {
-    let bytes = STANDARD.decode(sealed).map_err(Error::internal)?;
-    String::from_utf8(service.keys.open(SEAL, &bytes)?).map_err(Error::internal)
+    service.keys.open_text(SEAL, sealed)
 }
 
 /// Links the owner organization and the first user to the objects named in the configuration (spec: logto#calls: found

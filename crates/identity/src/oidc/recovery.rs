@@ -76,7 +76,7 @@ pub async fn ask(service: &Identity, context: &RequestContext, name: &str) -> Re
     let name = name.trim();
     let is_name = !name.is_empty() && name.len() <= MAX_NAME_BYTES && !name.chars().any(char::is_control);
     let allowed = service.settings.limits.forgotten_mails_per_address;
-    if !is_name || !service.outbox.forgotten.take(allowed, service.now(), context.client_ip) {
+    if !is_name || !service.outbox.may_ask(allowed, service.now(), context.client_ip) {
         return Ok(());
     }
     let mut tx = service.db.begin_relaxed().await?;

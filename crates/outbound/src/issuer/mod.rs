@@ -237,7 +237,7 @@ fn is_refusal(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 404 | 408 | 429)
 }
 
-fn unexpected(answered: &WholeAnswer, what: &str) -> IssuerError {
+pub(crate) fn unexpected(answered: &WholeAnswer, what: &str) -> IssuerError {
     IssuerError::Unreachable(format!("{what}: status {}", answered.status.as_u16()))
 }
 
@@ -245,7 +245,14 @@ fn ok<T: serde::de::DeserializeOwned>(answered: &WholeAnswer, what: &str) -> Res
     if answered.status != StatusCode::OK {
         return Err(unexpected(answered, what));
     }
-    // The parser's error is dropped, because it would quote the answer.
+    read(answered, what)
+}
+
+/// The parser's error is dropped, because it would quote the answer.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(
+    answered: &WholeAnswer,
+    what: &str,
+) -> Result<T, IssuerError> {
     let unreadable = |_| IssuerError::Unreachable(format!("{what}: an answer that cannot be read"));
     serde_json::from_slice(&answered.body).map_err(unreadable)
 }

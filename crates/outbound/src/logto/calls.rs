@@ -3,13 +3,13 @@
 
 use super::{
     LogtoClient, LogtoError,
-    transport::{WhenBusy, read},
+    transport::WhenBusy,
     wire::{
         Account, Application, ConsentScopes, Created, Domain, LogtoOrganizationFields, LogtoUserFields,
         Named, SignInExperience,
     },
 };
-use crate::issuer::IssuerError;
+use crate::issuer::{IssuerError, read};
 use http::Method;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};

@@ -4,6 +4,7 @@ use super::{Access, Inner, LogtoClient, LogtoError, Refusal, Token};
 use crate::issuer::{
     IssuerError, Times,
     exchange::{self, About, Connections, WholeAnswer},
+    read, unexpected,
 };
 use bailiwick_domain::{Clock, Entropy, Ts, ports::random};
 use bytes::Bytes;
@@ -231,14 +232,4 @@ fn sorted(answered: WholeAnswer, method: &Method, path: &str) -> Result<WholeAns
         },
         _ => Err(unexpected(&answered, &what()).into()),
     }
-}
-
-fn unexpected(answered: &WholeAnswer, what: &str) -> IssuerError {
-    IssuerError::Unreachable(format!("{what}: status {}", answered.status.as_u16()))
-}
-
-/// The parser's error is dropped, because it would quote the answer.
-pub(super) fn read<T: DeserializeOwned>(answered: &WholeAnswer, what: &str) -> Result<T, IssuerError> {
-    let unreadable = |_| IssuerError::Unreachable(format!("{what}: an answer that cannot be read"));
-    serde_json::from_slice(&answered.body).map_err(unreadable)
 }

@@ -17,7 +17,6 @@ use bailiwick_domain::{
 };
 use http::HeaderValue;
 pub use layer::{TraceLayer, Wanted};
-use parent::Parent;
 use span::{Context, Span};
 use std::{
     fmt,
@@ -158,7 +157,7 @@ impl Shared {
     }
 
     /// A span below a caller's: kept if the caller keeps the trace and its id is within the ratio.
-    fn below(&self, parent: Parent) -> Context {
+    fn below(&self, parent: Context) -> Context {
         Context {
             trace: parent.trace,
             span: self.span_id(),

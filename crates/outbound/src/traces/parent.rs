@@ -1,24 +1,15 @@
 //! The caller's place in a trace, from the `traceparent` header (W3C Trace Context).
 
-/// The span that a request was made in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parent {
-    /// The trace.
-    pub(super) trace: [u8; 16],
-    /// The caller's span.
-    pub(super) span: [u8; 8],
-    /// Whether the caller keeps the trace.
-    pub(super) sampled: bool,
-}
+use super::span::Context;
 
 /// Reads a `traceparent`; `None` if it is invalid. Of a later version, the fields of this one are read.
-pub(super) fn parent(text: &str) -> Option<Parent> {
+pub(super) fn parent(text: &str) -> Option<Context> {
     let mut parts = text.split('-');
     let (version, trace) = (digits::<1>(parts.next()?)?, digits(parts.next()?)?);
     let (span, [flags]) = (digits(parts.next()?)?, digits(parts.next()?)?);
     let is_too_long = version == [0] && parts.next().is_some();
     let is_none = version == [0xff] || trace == [0; 16] || span == [0; 8];
-    let parent = Parent { trace, span, sampled: flags & 1 == 1 };
+    let parent = Context { trace, span, sampled: flags & 1 == 1 };
     (!is_too_long && !is_none).then_some(parent)
 }
 

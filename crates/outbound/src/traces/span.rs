@@ -9,7 +9,7 @@ use std::fmt;
 pub(super) struct Context {
     pub(super) trace: [u8; 16],
     pub(super) span: [u8; 8],
-    /// Whether it is exported.
+    /// Whether it is exported; of a caller's span, whether the caller keeps the trace.
     pub(super) sampled: bool,
 }
 

@@ -187,7 +187,7 @@ fn connection_limits(http: &config::Http, open_files: Option<u64>) -> Result<lis
     Ok(listen::Limits {
         open: count(open),
         of_one_address: count(of_one_address),
-        trusted: http.trusted_proxies.iter().map(|network| network.0).collect(),
+        trusted: http.trusted_proxies.clone(),
     })
 }
 
@@ -219,7 +219,7 @@ async fn begin(
 
 /// The console.
 fn pages(app: &App) -> bailiwick_api::Pages {
-    bailiwick_api::Pages { router: bailiwick_console::router(app), routes: bailiwick_console::ROUTES }
+    bailiwick_api::Pages { router: bailiwick_console::router(app), routes: &bailiwick_console::ROUTES }
 }
 
 /// The certificate, if one is configured; the check of the configuration requires both files.
@@ -241,7 +241,7 @@ fn operations(
     let Some(bound) = bound else { return Ok(None) };
     let (app, token) = (app.clone(), config.metrics.token.clone());
     let router = move |_| {
-        let token = token.as_ref().map(|token| token.reveal());
+        let token = token.as_ref().map(|token| token.reveal().as_str());
         let (connections, tls, traces) = (connections.clone(), tls.clone(), traces.clone());
         let page = move || {
             let traces = traces.as_ref().map(Traces::page).unwrap_or_default();

@@ -1,11 +1,8 @@
 //! Types of alerting settings: the addresses webhooks may have, the time zone of messages.
 
-use super::{
-    value::{Kind, Value},
-    value_types::Network,
-};
+use super::value::{Kind, Value};
 use bailiwick_alerts::zone_named;
-use bailiwick_settings::Zone;
+use bailiwick_settings::{Network, Zone};
 
 /// A host name, address or range of addresses that webhooks may use.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Types of settings for the places of objects and images.
 
 use super::value::{Choice, Kind, Value};
-pub use bailiwick_settings::ImageHome;
+use bailiwick_settings::ImageHome;
 
 /// Longest prefix, in bytes: a key may have 1024 of them at S3.
 const PREFIX_BYTES: usize = 255;

@@ -1,7 +1,8 @@
 //! Rules over several settings, each well-formed by itself.
 
-use super::{AlertingMode, Config, HttpUrl, IdentityMode, ImageHome, Problem, clients};
+use super::{Config, HttpUrl, Problem, clients};
 use bailiwick_fleet::inventory::Rules;
+use bailiwick_settings::{IdentityMode, ImageHome, Router};
 use std::{collections::HashSet, time::Duration};
 use url::Host;
 
@@ -123,7 +124,7 @@ fn retention(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
 
 /// The alert router, its history and its times.
 fn alerting(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
-    let remote = config.alerting.mode == AlertingMode::Remote;
+    let remote = matches!(config.alerting.mode, Router::Remote(_));
     let address = config.alerting_remote.url.is_some();
     let both = ["alerting.remote.url", "alerting.mode"];
     refuse(remote && !address, &both, "must be set in mode `remote`");
@@ -198,7 +199,7 @@ fn assets(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
 /// Products that can be rebranded.
 fn rebranding(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let products = &config.rebranding.products;
-    let ids: HashSet<&str> = products.iter().map(|product| product.0.id.as_str()).collect();
+    let ids: HashSet<&str> = products.iter().map(|product| product.id.as_str()).collect();
     refuse(ids.len() < products.len(), &["rebranding.products"], "has an id twice");
     refuse(products.len() > 100, &["rebranding.products"], "has more than 100 products");
 }
@@ -224,7 +225,7 @@ fn smtp(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
 
 /// The settings that mode `oidc` needs, and those that have no effect without it.
 fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
-    let (oidc, is_oidc) = (&config.identity_oidc, config.identity.mode == IdentityMode::Oidc);
+    let (oidc, is_oidc) = (&config.identity_oidc, matches!(config.identity.mode, IdentityMode::Oidc(_)));
     let both = ["identity.oidc.issuer", "identity.mode"];
     refuse(is_oidc && oidc.issuer.is_none(), &both, "must be set in mode `oidc`");
     refuse(!is_oidc && oidc.issuer.is_some(), &both, "needs identity.mode `oidc`");
@@ -248,7 +249,7 @@ fn identity(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
 
 /// The settings that mode `logto` needs. They may be set in other modes: deployments have them in their environment.
 fn logto(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
-    let (logto, is_logto) = (&config.identity_logto, config.identity.mode == IdentityMode::Logto);
+    let (logto, is_logto) = (&config.identity_logto, config.identity.mode.logto().is_some());
     for (path, is_set) in [
         ("identity.logto.tenant_id", logto.tenant_id.is_some()),
         ("identity.logto.app_id", logto.app_id.is_some()),

@@ -2,7 +2,7 @@
 //! precedence over them.
 
 use super::{
-    Problem, settings,
+    Problem, Setting, settings,
     sources::Entry,
     value::Value,
     value_types::{BasePath, Origin},
@@ -49,9 +49,9 @@ fn api_base(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Entry>
             return Vec::new();
         }
     };
-    let default =
-        settings().find(|setting| setting.path == "http.base_paths").and_then(|setting| setting.default);
-    let mut paths: Vec<&str> = default.unwrap_or_default().split(',').collect();
+    let default = settings().find(|setting| setting.path == "http.base_paths").and_then(Setting::default);
+    let default = default.unwrap_or_default();
+    let mut paths: Vec<&str> = default.split(',').collect();
     if !paths.contains(&base.as_str()) {
         paths.push(base.as_str());
     }

@@ -1,7 +1,7 @@
 //! Configuration: defaults, then a TOML file, then the environment, then flags. Plain data; all mistakes are reported
 //! at once.
 //!
-//! To add a setting, add a line to [`sections`]; a rule over several settings goes into `check`. The only map, OpenID
+//! To add a setting, add a row to [`sections`]; a rule over several settings goes into `check`. The only map, OpenID
 //! clients by id, is in `clients`.
 
 mod alerting;
@@ -22,22 +22,20 @@ mod value_types;
 mod tests;
 
 pub use alerting::{AllowedHost, TimeZone};
-pub use assets::{ImageHome, KeyPrefix};
+pub use assets::KeyPrefix;
 pub(crate) use check::inventory_rules;
-pub use products::RebrandableProduct;
 pub use render::{effective, reference, schema};
 pub use secret::{Found, find_secret, make_secret, secret_file};
-pub use section::{SectionTable, Setting, VARIABLE_PREFIX};
+pub use section::{SectionTable, Setting, Target, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
     Console, Database, Events, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits,
     Log, Metrics, Owner, Rebranding, Smtp, Systems, Telemetry, Tokens,
 };
 pub use sources::FILE_VARIABLE;
-pub use value::{Choice, Form, Kind, Size, Value};
+pub use value::{Choice, Fills, Form, Kind, Size, Text, Value};
 pub use value_types::{
-    AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-    LogFilter, LogFormat, Network, Origin, Ratio, RouterKind, Secret, Security, Word,
+    BasePath, ClientUri, DatabaseUrl, HttpUrl, LogFilter, LogFormat, Origin, Ratio, Secret, Word,
 };
 
 use bailiwick_settings::Client;
@@ -74,93 +72,68 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The whole configuration, checked.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Top level.
-    pub general: General,
-    /// `http`
-    pub http: Http,
-    /// `console`
-    pub console: Console,
-    /// `database`
-    pub database: Database,
-    /// `identity`
-    pub identity: Identity,
-    /// `identity.oidc`
-    pub identity_oidc: IdentityOidc,
-    /// `identity.logto`
-    pub identity_logto: IdentityLogto,
-    /// `identity.clients`
-    pub clients: Vec<Client>,
-    /// `owner`
-    pub owner: Owner,
-    /// `tokens`
-    pub tokens: Tokens,
-    /// `events`
-    pub events: Events,
-    /// `impersonation`
-    pub impersonation: Impersonation,
-    /// `alerting`
-    pub alerting: Alerting,
-    /// `alerting.remote`
-    pub alerting_remote: AlertingRemote,
-    /// `alerting.history_webhook`
-    pub alerting_history: AlertingHistory,
-    /// `alerting.webhook`
-    pub alerting_webhook: AlertingWebhook,
-    /// `alerting.telegram`
-    pub alerting_telegram: AlertingTelegram,
-    /// `alerting.limits`
-    pub alerting_limits: AlertingLimits,
-    /// `systems`
-    pub systems: Systems,
-    /// `assets`
-    pub assets: Assets,
-    /// `rebranding`
-    pub rebranding: Rebranding,
-    /// `smtp`
-    pub smtp: Smtp,
-    /// `limits`
-    pub limits: Limits,
-    /// `metrics`
-    pub metrics: Metrics,
-    /// `telemetry`
-    pub telemetry: Telemetry,
-    /// `log`
-    pub log: Log,
-    /// The origin of each setting that is not a default.
-    origins: Vec<(&'static str, String)>,
+/// Declares the configuration: the sections in the order of the reference.
+macro_rules! configuration {
+    ($($field:ident: $section:ident,)+) => {
+        /// The whole configuration, checked.
+        #[derive(Clone, Debug)]
+        pub struct Config {
+            $(#[doc = concat!("Section [`", stringify!($section), "`].")] pub $field: $section,)+
+            /// `identity.clients`
+            pub clients: Vec<Client>,
+            /// The origin of each setting that is not a default.
+            origins: Vec<(&'static str, String)>,
+        }
+
+        /// Every section's rows, in the order of the reference.
+        pub const TABLES: &[SectionTable] = &[$($section::TABLE),+];
+
+        impl Config {
+            fn read(found: &sources::Found, problems: &mut Vec<Problem>) -> Option<Config> {
+                // All sections are read before any error returns, so that all problems are reported.
+                $(let $field = $section::read(found, problems);)+
+                Some(Config {
+                    $($field: $field?,)+
+                    clients: Vec::new(),
+                    origins: found.iter().map(|(path, given)| (*path, given.origin.clone())).collect(),
+                })
+            }
+
+            /// The values of each section of [`TABLES`] as text, secrets covered.
+            fn shown(&self) -> Vec<Vec<Option<String>>> {
+                vec![$(self.$field.shown()),+]
+            }
+        }
+    };
 }
 
-/// Every section's rows, in the order of the reference.
-pub const TABLES: &[SectionTable] = &[
-    General::TABLE,
-    Http::TABLE,
-    Console::TABLE,
-    Database::TABLE,
-    Identity::TABLE,
-    IdentityOidc::TABLE,
-    IdentityLogto::TABLE,
-    Owner::TABLE,
-    Tokens::TABLE,
-    Impersonation::TABLE,
-    Events::TABLE,
-    Alerting::TABLE,
-    AlertingRemote::TABLE,
-    AlertingHistory::TABLE,
-    AlertingWebhook::TABLE,
-    AlertingTelegram::TABLE,
-    AlertingLimits::TABLE,
-    Systems::TABLE,
-    Assets::TABLE,
-    Rebranding::TABLE,
-    Smtp::TABLE,
-    Limits::TABLE,
-    Metrics::TABLE,
-    Telemetry::TABLE,
-    Log::TABLE,
-];
+configuration! {
+    general: General,
+    http: Http,
+    console: Console,
+    database: Database,
+    identity: Identity,
+    identity_oidc: IdentityOidc,
+    identity_logto: IdentityLogto,
+    owner: Owner,
+    tokens: Tokens,
+    impersonation: Impersonation,
+    events: Events,
+    alerting: Alerting,
+    alerting_remote: AlertingRemote,
+    alerting_history: AlertingHistory,
+    alerting_webhook: AlertingWebhook,
+    alerting_telegram: AlertingTelegram,
+    alerting_limits: AlertingLimits,
+    systems: Systems,
+    assets: Assets,
+    rebranding: Rebranding,
+    smtp: Smtp,
+    limits: Limits,
+    metrics: Metrics,
+    telemetry: Telemetry,
+    log: Log,
+}
 
 /// Every setting.
 pub fn settings() -> impl Iterator<Item = &'static Setting> {
@@ -199,64 +172,6 @@ pub fn load(
 }
 
 impl Config {
-    fn read(found: &sources::Found, problems: &mut Vec<Problem>) -> Option<Config> {
-        // All sections are read before any error returns, so that all problems are reported.
-        let general = General::read(found, problems);
-        let http = Http::read(found, problems);
-        let console = Console::read(found, problems);
-        let database = Database::read(found, problems);
-        let identity = Identity::read(found, problems);
-        let identity_oidc = IdentityOidc::read(found, problems);
-        let identity_logto = IdentityLogto::read(found, problems);
-        let owner = Owner::read(found, problems);
-        let tokens = Tokens::read(found, problems);
-        let impersonation = Impersonation::read(found, problems);
-        let events = Events::read(found, problems);
-        let alerting = Alerting::read(found, problems);
-        let alerting_remote = AlertingRemote::read(found, problems);
-        let alerting_history = AlertingHistory::read(found, problems);
-        let alerting_webhook = AlertingWebhook::read(found, problems);
-        let alerting_telegram = AlertingTelegram::read(found, problems);
-        let alerting_limits = AlertingLimits::read(found, problems);
-        let systems = Systems::read(found, problems);
-        let assets = Assets::read(found, problems);
-        let rebranding = Rebranding::read(found, problems);
-        let smtp = Smtp::read(found, problems);
-        let limits = Limits::read(found, problems);
-        let metrics = Metrics::read(found, problems);
-        let telemetry = Telemetry::read(found, problems);
-        let log = Log::read(found, problems);
-        Some(Config {
-            general: general?,
-            http: http?,
-            console: console?,
-            database: database?,
-            identity: identity?,
-            identity_oidc: identity_oidc?,
-            identity_logto: identity_logto?,
-            clients: Vec::new(),
-            owner: owner?,
-            tokens: tokens?,
-            impersonation: impersonation?,
-            events: events?,
-            alerting: alerting?,
-            alerting_remote: alerting_remote?,
-            alerting_history: alerting_history?,
-            alerting_webhook: alerting_webhook?,
-            alerting_telegram: alerting_telegram?,
-            alerting_limits: alerting_limits?,
-            systems: systems?,
-            assets: assets?,
-            rebranding: rebranding?,
-            smtp: smtp?,
-            limits: limits?,
-            metrics: metrics?,
-            telemetry: telemetry?,
-            log: log?,
-            origins: found.iter().map(|(path, given)| (*path, given.origin.clone())).collect(),
-        })
-    }
-
     /// The origin of a setting; "default" when it was not given.
     fn origin(&self, path: &str) -> &str {
         self.origins.iter().find(|(name, _)| *name == path).map_or("default", |(_, origin)| origin)

@@ -9,19 +9,16 @@ const ID_BYTES: usize = 100;
 const NAME_CHARS: usize = 255;
 
 /// `<id>:<display name>:<type>`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RebrandableProduct(pub Product);
-
-impl Value for RebrandableProduct {
+impl Value for Product {
     const KIND: Kind = Kind {
         pattern: Some("^[a-z0-9][a-z0-9_.-]*:[^:,]+:(application|system)$"),
         ..Kind::text("id:display name:type")
     };
     fn parse(text: &str) -> Result<Self, String> {
-        product(text).map(RebrandableProduct).ok_or_else(|| "is not like `ns8:NS8:system`".into())
+        product(text).ok_or_else(|| "is not like `ns8:NS8:system`".into())
     }
     fn show(&self) -> Option<String> {
-        let Product { id, display_name, product_type } = &self.0;
+        let Product { id, display_name, product_type } = self;
         Some(format!("{id}:{display_name}:{}", product_type.as_str()))
     }
 }

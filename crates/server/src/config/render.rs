@@ -9,35 +9,8 @@ use std::fmt::Write;
 
 /// The configuration in force as a TOML file, each line with its origin, secrets covered.
 pub fn effective(config: &Config) -> String {
-    let shown = [
-        config.general.shown(),
-        config.http.shown(),
-        config.console.shown(),
-        config.database.shown(),
-        config.identity.shown(),
-        config.identity_oidc.shown(),
-        config.identity_logto.shown(),
-        config.owner.shown(),
-        config.tokens.shown(),
-        config.impersonation.shown(),
-        config.events.shown(),
-        config.alerting.shown(),
-        config.alerting_remote.shown(),
-        config.alerting_history.shown(),
-        config.alerting_webhook.shown(),
-        config.alerting_telegram.shown(),
-        config.alerting_limits.shown(),
-        config.systems.shown(),
-        config.assets.shown(),
-        config.rebranding.shown(),
-        config.smtp.shown(),
-        config.limits.shown(),
-        config.metrics.shown(),
-        config.telemetry.shown(),
-        config.log.shown(),
-    ];
     let mut out = String::new();
-    for (table, values) in TABLES.iter().zip(shown) {
+    for (table, values) in TABLES.iter().zip(config.shown()) {
         if !table.name.is_empty() {
             let _ = writeln!(out, "\n[{}]", table.name);
         }
@@ -133,7 +106,7 @@ fn setting_schema(setting: &Setting) -> Json {
         Form::List => json!({ "type": "array", "items": text_schema(kind) }),
     };
     schema["description"] = tidy(setting.about).into();
-    if let Some(default) = setting.default {
+    if let Some(default) = setting.default() {
         schema["default"] = match kind.form {
             Form::Text | Form::Size => default.into(),
             Form::Integer => default.parse::<u64>().map_or(Json::Null, Json::from),
@@ -216,6 +189,6 @@ fn reference_row(setting: &Setting) -> String {
     let name = if kind.name == "secret" { "*secret*" } else { kind.name };
     let words: Vec<String> = kind.choices.iter().map(|word| format!("`{word}`")).collect();
     let kind = if words.is_empty() { format!("{list}{name}{secret}") } else { words.join(", ") };
-    let default = setting.default.map_or_else(|| "–".into(), |default| format!("`{default}`"));
+    let default = setting.default().map_or_else(|| "–".into(), |default| format!("`{default}`"));
     format!("| `{}` | {kind} | {default} | {} |\n", setting.path, tidy(setting.about))
 }

@@ -34,7 +34,7 @@ pub fn find_secret(config: &Config) -> Result<Option<Found>, String> {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(why) => return Err(format!("the secret in {}: {why}", path.display())),
     };
-    let secret = Secret::new(text.trim_end_matches(['\r', '\n']));
+    let secret = Secret::new(text.trim_end_matches(['\r', '\n']).to_owned());
     if secret.reveal().len() < SECRET_BYTES {
         return Err(format!("the secret in {} is shorter than {SECRET_BYTES} bytes", path.display()));
     }

@@ -1,21 +1,25 @@
-//! Every setting of the service. A new one is a line here; names, checks, schema and reference follow from it.
+//! Every setting of the service. A new one is a row here; names, checks, schema and reference follow from it. A setting
+//! that a use case reads has its field and its default in `bailiwick_settings`, and its row names the field.
 
 use super::{
     alerting::{AllowedHost, TimeZone},
-    assets::{ImageHome, KeyPrefix},
-    products::RebrandableProduct,
+    assets::KeyPrefix,
     section::section,
     value::Size,
     value_types::{
-        AlertName, AlertingMode, BasePath, ClientUri, DatabaseUrl, HttpUrl, IdentityMode, ImpersonationScope,
-        LogFilter, LogFormat, Network, Origin, Ratio, RouterKind, Secret, Security, Word,
+        BasePath, ClientUri, DatabaseUrl, HttpUrl, LogFilter, LogFormat, Origin, Ratio, Secret, Word,
     },
+};
+use bailiwick_domain::rebranding::Product;
+use bailiwick_settings::{
+    CatalogueEntry, IdentityMode, ImageHome, ImpersonationScope, Issuer, Network, Router, RouterKind,
+    Security, Settings,
 };
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 section! {
     /// Settings that belong to no section.
-    General in "", keys "";
+    General in "", keys "", fills Settings;
     /// Directory of everything the service writes: the SQLite file, the generated secret, backups of systems.
     data_dir: PathBuf = "./data";
     /// Secret of at least 32 bytes from which all signing and sealing keys are derived. When unset, one is made at the
@@ -31,7 +35,7 @@ section! {
 
 section! {
     /// Listening and the public address.
-    Http in "http", keys "http.";
+    Http in "http", keys "http.", fills Settings;
     /// Address and port to listen on.
     listen: SocketAddr = "127.0.0.1:8080", older "LISTEN_ADDRESS";
     /// File with the certificate (PEM) and those that lead to its authority; with it the service speaks TLS (1.2 and 1.3).
@@ -43,10 +47,10 @@ section! {
     /// (with a certificate `https://`) and the listening address.
     public_url: Option<Origin>;
     /// Paths below which the whole API answers.
-    base_paths: Vec<BasePath> = "/,/api,/backend/api,/collect/api";
+    base_paths: Vec<BasePath> => base_paths;
     /// Directory with the files of the web user interface (`index.html`, `assets` …), served beside the API on paths without
     /// a base. Read at the start and at SIGHUP.
-    static_dir: Option<PathBuf>;
+    static_dir: Option<PathBuf> => static_dir;
     /// Threads that serve connections; 0 = one per processor.
     workers: u32 = "0";
     /// Connections that may be open at the same time. When they are, the one that has been idle longest is closed for
@@ -57,29 +61,29 @@ section! {
     /// `http.trusted_proxies` have no such limit. When unset, a quarter of all.
     max_connections_per_address: Option<u32>;
     /// Addresses of reverse proxies whose `X-Forwarded-For` is believed.
-    trusted_proxies: Vec<Network>;
+    trusted_proxies: Vec<Network> => trusted_proxies;
     /// How long after a signal to stop connections are still accepted, while `/ready` of `metrics.listen` already says
     /// no: time for a load balancer to notice. At most 5 minutes; none = they are refused at once.
     drain_delay: Option<Duration>;
     /// Origins from which browsers may call the API; none = no cross-origin calls.
-    cors_origins: Vec<Origin>;
+    cors_origins: Vec<Origin> => cors_origins;
 }
 
 section! {
     /// The web console.
-    Console in "console", keys "console.";
+    Console in "console", keys "console.", fills Settings;
     /// Whether there is one, at `<public_url>/console/`.
-    enabled: bool = "true";
+    enabled: bool => console.enabled;
     /// Client of the console at the issuer of the modes `oidc` and `logto`, with the redirect address
     /// `<public_url>/console/signed-in`. Unless it is set, nobody can sign in to the console in these modes.
-    client_id: Option<String>;
+    client_id: Option<String> => console.client_id;
     /// Secret of that client. None = a public client.
-    client_secret: Option<Secret>;
+    client_secret: Option<Secret> => console.client_secret;
 }
 
 section! {
     /// Storage.
-    Database in "database", keys "database.";
+    Database in "database", keys "database.", fills Settings;
     /// `sqlite:<path>` or `postgres://…`. When unset, `sqlite:<data_dir>/bailiwick.db`.
     url: Option<DatabaseUrl>, older "DATABASE_URL";
     /// Most connections to PostgreSQL, or readers of SQLite, at a time.
@@ -88,49 +92,49 @@ section! {
 
 section! {
     /// The identity provider that proves a person's identity.
-    Identity in "identity", keys "identity.";
+    Identity in "identity", keys "identity.", fills Settings;
     /// `embedded`: the service is its own OpenID provider under `/oidc`. `oidc`: people sign in at the issuer of
     /// `identity.oidc`. `logto`: at the tenant of `identity.logto`, which gets users and organizations (docs/identity.md).
-    mode: IdentityMode = "embedded";
+    mode: IdentityMode => identity;
     /// How long a generated password can be used for a first sign-in.
-    generated_password_lifetime: Duration = "7d";
+    generated_password_lifetime: Duration => provider.generated_password;
     /// Redirect addresses of the default client `bailiwick`, compared character by character. `<public_url>/login-redirect`
     /// and `<app_url>/login-redirect` are always accepted.
-    redirect_uris: Vec<ClientUri>;
+    redirect_uris: Vec<ClientUri> => provider.redirect_uris;
     /// Addresses to which the default client may send a browser after sign-out. `<public_url>/login` and `<app_url>/login`
     /// are always accepted.
-    post_logout_redirect_uris: Vec<ClientUri>;
+    post_logout_redirect_uris: Vec<ClientUri> => provider.post_logout_redirect_uris;
 }
 
 section! {
     /// The OpenID Connect issuer of mode `oidc`.
-    IdentityOidc in "identity.oidc", keys "identity.oidc.";
+    IdentityOidc in "identity.oidc", keys "identity.oidc.", fills Issuer;
     /// Its address; `/.well-known/openid-configuration` below it says the rest. Needed in mode `oidc`.
     issuer: Option<HttpUrl>;
     /// Clients whose tokens open sessions, by their ids at the issuer. Needed unless tokens of any client are accepted.
     /// Clients of `identity.clients` count too, those of third parties at `/user/profile` and `/user/permissions` only.
-    client_ids: Vec<String>;
+    client_ids: Vec<String> => client_ids;
     /// Accept tokens whose client cannot be determined and, when neither `client_ids` nor
     /// `identity.clients` names one of your own, those of every client. Set `audiences` with it.
-    accept_any_client: bool = "false";
+    accept_any_client: bool => accept_any_client;
     /// Of which a token's `aud` must have one, an opaque one's as introspection tells it. When unset, or where only
     /// userinfo can be asked, `aud` is not looked at.
-    audiences: Vec<String>;
+    audiences: Vec<String> => audiences;
     /// Client id at the introspection endpoint, for opaque tokens.
     introspection_client_id: Option<String>;
     /// Its secret.
     introspection_client_secret: Option<Secret>;
     /// Link a person who signs in for the first time to the one user with the same verified e-mail address.
-    link_by_email: bool = "true";
+    link_by_email: bool => link_by_email;
     /// How long the issuer's keys are kept; in mode `logto` too.
-    keys_cache: Duration = "5m", older "JWKS_CACHE_TTL";
+    keys_cache: Duration => keys_life, older "JWKS_CACHE_TTL";
     /// Time for fetching the keys; in mode `logto` too.
-    keys_timeout: Duration = "10s", older "JWKS_HTTP_TIMEOUT";
+    keys_timeout: Duration => keys_timeout, older "JWKS_HTTP_TIMEOUT";
 }
 
 section! {
     /// The Logto tenant of mode `logto`.
-    IdentityLogto in "identity.logto", keys "identity.logto.";
+    IdentityLogto in "identity.logto", keys "identity.logto.", fills Issuer;
     /// Its id. Needed in mode `logto`.
     tenant_id: Option<String>, older "LOGTO_TENANT_ID";
     /// Its custom domain. Third-party applications are opened there when Logto says that it is active.
@@ -146,14 +150,14 @@ section! {
     /// Its secret. Needed in mode `logto`.
     app_secret: Option<Secret>, older "LOGTO_BACKEND_APP_SECRET";
     /// Clients whose tokens open sessions, by their app ids. Needed unless tokens of any client are accepted.
-    client_ids: Vec<String>;
+    client_ids: Vec<String> => client_ids;
     /// Accept tokens whose client cannot be determined: needed where Logto names no introspection
     /// endpoint. As in `identity.oidc`.
-    accept_any_client: bool = "false";
+    accept_any_client: bool => accept_any_client;
     /// Of which a token's `aud` must have one. As in `identity.oidc`.
-    audiences: Vec<String>;
+    audiences: Vec<String> => audiences;
     /// Link a person who signs in for the first time to the one user with the same verified e-mail address.
-    link_by_email: bool = "true";
+    link_by_email: bool => link_by_email;
     /// Id at Logto of the organization that is the owner organization; linked at the first start. When unset, one is
     /// made there.
     owner_organization_id: Option<String>;
@@ -163,25 +167,25 @@ section! {
 
 section! {
     /// The owner organization and its first user, made at the first start.
-    Owner in "owner", keys "owner.";
+    Owner in "owner", keys "owner.", fills Settings;
     /// E-mail address of the first user.
-    email: String = "owner@bailiwick.example";
+    email: String => owner.email;
     /// Password of the first user. When unset, one is made and printed once. Of no use in mode `oidc`; in mode
     /// `logto` the account that is made there gets it.
-    password: Option<Secret>;
+    password: Option<Secret> => owner.password;
     /// Name of the first user.
-    name: String = "Owner";
+    name: String => owner.name;
     /// Name of the owner organization.
-    organization: String = "Owner";
+    organization: String => owner.organization;
 }
 
 section! {
     /// The service's own tokens.
-    Tokens in "tokens", keys "tokens.";
+    Tokens in "tokens", keys "tokens.", fills Settings;
     /// Life of an access token; clients expect at least 25 minutes.
-    access_lifetime: Duration = "30m", older "JWT_EXPIRATION";
+    access_lifetime: Duration => tokens.access, older "JWT_EXPIRATION";
     /// Life of a refresh token.
-    refresh_lifetime: Duration = "168h", older "JWT_REFRESH_EXPIRATION";
+    refresh_lifetime: Duration => tokens.refresh, older "JWT_REFRESH_EXPIRATION";
     /// `iss` of the tokens. When unset, the host name of `http.public_url`.
     issuer: Option<String>;
     /// `aud` of the tokens. When unset, `<public_url>/api`.
@@ -190,50 +194,50 @@ section! {
 
 section! {
     /// Acting as another user with his consent.
-    Impersonation in "impersonation", keys "impersonation.";
+    Impersonation in "impersonation", keys "impersonation.", fills Settings;
     /// Whom one may act as besides his consent: `consent`, nothing more; `hierarchy`, only users of organizations in
     /// one's hierarchy.
-    scope: ImpersonationScope = "consent";
+    scope: ImpersonationScope => impersonation.scope;
     /// How long sessions that are over, and the record of what was done in them, are kept.
-    audit_retention: Duration = "365d";
+    audit_retention: Duration => impersonation.audit_retention;
 }
 
 section! {
     /// Alerts and silences.
-    Alerting in "alerting", keys "alerting.";
+    Alerting in "alerting", keys "alerting.", fills Settings;
     /// `embedded`: kept by the service; `remote`: kept by the router of `alerting.remote`.
-    mode: AlertingMode = "embedded";
+    mode: Router => alerting.router;
     /// First path segment of the alerting proxy: `/services/<backend_segment>/<router_segment>`.
-    backend_segment: Word = "mimir";
+    backend_segment: Word => alerting.backend_segment;
     /// Second path segment of the alerting proxy.
-    router_segment: Word = "alertmanager";
+    router_segment: Word => alerting.router_segment;
     /// How long an alert without an end stays active after its last push.
-    resolve_timeout: Duration = "6h";
+    resolve_timeout: Duration => alerting.resolve_timeout;
     /// How long the first message about a group of alerts waits for others of the group.
-    group_wait: Duration = "30s";
+    group_wait: Duration => alerting.timing.group_wait;
     /// How long after a message the next one with something new about the same group is sent.
-    group_interval: Duration = "5m";
+    group_interval: Duration => alerting.timing.group_interval;
     /// How long after a message the same is sent again when nothing has changed.
-    repeat_interval: Duration = "12h";
+    repeat_interval: Duration => alerting.timing.repeat_interval;
     /// Time zone of the times in messages, by its IANA name.
     timezone: TimeZone = "UTC";
     /// How long an expired silence is kept by the embedded router.
-    silence_retention: Duration = "120h";
+    silence_retention: Duration => alerting.silence_retention;
     /// How long resolved alerts stay in the history, and what people did about alerts stays in its record. Six months
     /// have 184 days at most.
-    history_retention: Duration = "184d";
+    history_retention: Duration => alerting.history_retention;
     /// Alertmanager version reported to clients, which choose features by it.
-    reported_version: Word = "0.34.0";
+    reported_version: Word => alerting.reported_version;
     /// Label `managed_by` of alerts the service raises itself.
-    managed_by: Word = "bailiwick";
+    managed_by: Word => alerting.managed_by;
     /// Names of alerts that `GET /filters/alerts` offers beside those seen: `<name>:<severity>` or
     /// `<name>:<severity>:<service>`. When unset, the 25 that appliances are known to send.
-    catalogue: Vec<AlertName>;
+    catalogue: Vec<CatalogueEntry>;
 }
 
 section! {
     /// The remote alert router. It believes the tenant header: it must be reachable by the service only.
-    AlertingRemote in "alerting.remote", keys "alerting.remote.";
+    AlertingRemote in "alerting.remote", keys "alerting.remote.", fills Settings;
     /// Base address. Needed in mode `remote`.
     url: Option<HttpUrl>;
     /// Path between the base address and `/api/v2`; `/` in front of an Alertmanager without one.
@@ -244,121 +248,121 @@ section! {
 
 section! {
     /// The webhook by which a remote router tells the service what was resolved.
-    AlertingHistory in "alerting.history_webhook", keys "alerting.history_webhook.";
+    AlertingHistory in "alerting.history_webhook", keys "alerting.history_webhook.", fills Settings;
     /// Address under which the remote router reaches the service: `<public address>/api/alert_history`.
-    url: Option<HttpUrl>;
+    url: Option<HttpUrl> => alerting.history_url;
     /// Secret of at least 32 characters that the router shows. Without it every call is refused.
-    secret: Option<Secret>;
+    secret: Option<Secret> => alerting.history_secret;
 }
 
 section! {
     /// Webhooks that people configure. A remote router delivers them by itself: fence its outgoing traffic too.
-    AlertingWebhook in "alerting.webhook", keys "alerting.webhook.";
+    AlertingWebhook in "alerting.webhook", keys "alerting.webhook.", fills Settings;
     /// Hosts (by name) and address ranges that webhooks may go to although they are not public.
     allowed_hosts: Vec<AllowedHost>;
 }
 
 section! {
     /// Telegram messages of the embedded router. A remote router delivers them by itself.
-    AlertingTelegram in "alerting.telegram", keys "alerting.telegram.";
+    AlertingTelegram in "alerting.telegram", keys "alerting.telegram.", fills Settings;
     /// Whether messages go to Telegram.
-    enabled: bool = "false";
+    enabled: bool => alerting.telegram;
 }
 
 section! {
     /// Limits of the alerting proxy.
-    AlertingLimits in "alerting.limits", keys "alerting.limits.";
+    AlertingLimits in "alerting.limits", keys "alerting.limits.", fills Settings;
     /// Largest request body, also after decoding.
-    body: Size = "10 MiB";
+    body: Size => alerting.limits.body_bytes;
     /// Alerts in one request.
-    alerts_per_request: NonZeroU32 = "2000";
+    alerts_per_request: NonZeroU32 => alerting.limits.content.alerts_per_request;
     /// Requests a system may make per second, in the long run.
-    requests_per_second: NonZeroU32 = "10";
+    requests_per_second: NonZeroU32 => alerting.limits.requests_per_second;
     /// Requests a system may make at once.
-    request_burst: NonZeroU32 = "50";
+    request_burst: NonZeroU32 => alerting.limits.request_burst;
     /// Active alerts of one system.
-    alerts_per_system: NonZeroU32 = "1000";
+    alerts_per_system: NonZeroU32 => alerting.limits.alerts_per_system;
     /// Active alerts of one organization.
-    alerts_per_tenant: NonZeroU32 = "16384";
+    alerts_per_tenant: NonZeroU32 => alerting.limits.alerts_per_tenant;
     /// Labels of one alert.
-    labels: NonZeroU32 = "64";
+    labels: NonZeroU32 => alerting.limits.content.labels;
     /// Length of a label name.
-    label_name: Size = "128 B";
+    label_name: Size => alerting.limits.content.name_bytes;
     /// Length of a label value.
-    label_value: Size = "4 KiB";
+    label_value: Size => alerting.limits.content.label_value_bytes;
     /// Annotations of one alert.
-    annotations: NonZeroU32 = "64";
+    annotations: NonZeroU32 => alerting.limits.content.annotations;
     /// Length of an annotation value.
-    annotation_value: Size = "16 KiB";
+    annotation_value: Size => alerting.limits.content.annotation_value_bytes;
     /// Size of one alert.
-    alert: Size = "64 KiB";
+    alert: Size => alerting.limits.content.alert_bytes;
     /// Active and pending silences of one system.
-    silences_per_system: NonZeroU32 = "100";
+    silences_per_system: NonZeroU32 => alerting.limits.silences_per_system;
     /// Active and pending silences of one organization.
-    silences_per_tenant: NonZeroU32 = "5000";
+    silences_per_tenant: NonZeroU32 => alerting.limits.silences_per_tenant;
     /// Size of one silence.
-    silence: Size = "16 KiB";
+    silence: Size => alerting.limits.content.silence_bytes;
     /// Longest silence, from its start and from now.
-    silence_duration: Duration = "366d";
+    silence_duration: Duration => alerting.limits.content.silence_length;
     /// Matchers of one silence.
-    matchers: NonZeroU32 = "32";
+    matchers: NonZeroU32 => alerting.limits.content.matchers;
     /// Length of a regular expression in a matcher.
-    regex: Size = "1 KiB";
+    regex: Size => alerting.limits.content.expression_bytes;
     /// Requests of one system in flight.
-    in_flight_per_system: NonZeroU32 = "8";
+    in_flight_per_system: NonZeroU32 => alerting.limits.in_flight_per_system;
     /// Requests to a remote router in flight.
-    in_flight_to_router: NonZeroU32 = "256";
+    in_flight_to_router: NonZeroU32 => alerting.limits.in_flight;
     /// Pushes of one organization that are there at the same moment and travel to a remote router in one request, under the
     /// request id of the first; 1 = each in its own.
-    pushes_together: NonZeroU32 = "64";
+    pushes_together: NonZeroU32 => alerting.limits.pushes_together;
     /// Time for a GET or DELETE to the router, all tries together.
-    read_timeout: Duration = "10s";
+    read_timeout: Duration => alerting.limits.read_timeout;
     /// Time for a POST to the router, all tries together.
-    write_timeout: Duration = "25s";
+    write_timeout: Duration => alerting.limits.write_timeout;
 }
 
 section! {
     /// Events for other software (docs/events.md).
-    Events in "events", keys "events.";
+    Events in "events", keys "events.", fills Settings;
     /// How long an event can be read and delivered.
-    retention: Duration = "30d";
+    retention: Duration => events.retention;
     /// How many events are kept at most; the oldest go first.
-    most: NonZeroU32 = "1000000";
+    most: NonZeroU32 => events.most;
     /// How many subscriptions (webhooks) an organization may have.
-    subscriptions: NonZeroU32 = "10";
+    subscriptions: NonZeroU32 => events.subscriptions;
     /// A subscription to which nothing could be delivered for so long is switched off.
-    disable_after: Duration = "5d";
+    disable_after: Duration => events.disable_after;
 }
 
 section! {
     /// Systems.
-    Systems in "systems", keys "systems.";
+    Systems in "systems", keys "systems.", fills Settings;
     /// Beginning of new system keys: `<key_prefix>-XXXX-…`.
-    key_prefix: Word = "SYS";
+    key_prefix: Word => systems.key_prefix;
     /// A system whose last heartbeat is older is inactive.
-    liveness_timeout: Duration = "20m";
+    liveness_timeout: Duration => systems.liveness_timeout;
     /// How often systems are checked for silence.
-    check_interval: Duration = "60s";
+    check_interval: Duration => systems.check_interval;
     /// How often the alert about a silent system is posted again.
-    link_alert_refresh: Duration = "5m";
+    link_alert_refresh: Duration => systems.link_alert_refresh;
     /// How long after a registration the same call from the same address is answered again.
-    registration_repeat_window: Duration = "2m";
+    registration_repeat_window: Duration => systems.registration_repeat;
     /// A file with the rules that give changes of inventory their category, severity and significance (JSON), instead of
     /// the built-in ones (`crates/inventory/src/diff/rules.json`).
     inventory_rules: Option<PathBuf>;
     /// Address ranges that reachability checks may connect to although they are not public, for laboratories.
-    reachability_networks: Vec<Network>;
+    reachability_networks: Vec<Network> => systems.reachability_networks;
     /// Whether the paths below `/proxy/` are served, for appliances that still know only an older pair of id and secret
     /// (docs/import.md).
-    legacy_aliases: bool = "false";
+    legacy_aliases: bool => systems.legacy_aliases;
 }
 
 section! {
     /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol. Images too, if so wished.
-    Assets in "assets", keys "assets.";
+    Assets in "assets", keys "assets.", fills Settings;
     /// Where files of rebranding and pictures of users are kept that are uploaded from now on: `database`, or `bucket`,
     /// that of `assets.bucket`. What is there already stays where it is until `bailiwick assets move` (docs/rebranding.md).
-    images: ImageHome = "database";
+    images: ImageHome => assets.images;
     /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.
     directory: Option<PathBuf>;
     /// Name of a bucket to use in the place of files. Its owner should have unfinished uploads removed after a day.
@@ -378,25 +382,25 @@ section! {
     /// Secret key for the bucket.
     secret_key: Option<Secret>;
     /// How long a link to a backup can be used, at most 15 minutes.
-    download_lifetime: Duration = "5m";
+    download_lifetime: Duration => assets.download_lifetime;
 }
 
 section! {
     /// Rebranding: names and pictures that an organization gives to the products its systems run.
-    Rebranding in "rebranding", keys "rebranding.";
+    Rebranding in "rebranding", keys "rebranding.", fills Settings;
     /// What can be rebranded: `<id>:<display name>:<type>`, the type being `application` or `system`. A product that is
     /// removed here is no longer shown; its stored names and pictures stay.
-    products: Vec<RebrandableProduct> = "nethvoice:NethVoice:application,webtop:NethService:application,ns8:NS8:system,nsec:NethSecurity:system";
+    products: Vec<Product> => rebranding.products;
     /// Base path in the asset paths that systems receive, `/` for none. When unset, that of their request.
-    asset_base_path: Option<BasePath>;
+    asset_base_path: Option<BasePath> => rebranding.asset_base_path;
     /// Whether users with `manage:systems` may upload and delete assets of organizations within their reach, their own
     /// included. Rebranding itself is turned on and off by owners only.
-    organizations_manage_assets: bool = "false";
+    organizations_manage_assets: bool => rebranding.organizations_manage_assets;
 }
 
 section! {
     /// Outgoing mail. Without a host nothing is sent, and everything else works.
-    Smtp in "smtp", keys "smtp.";
+    Smtp in "smtp", keys "smtp.", fills Settings;
     /// Name or address of the mail server.
     host: Option<String>, older "SMTP_HOST";
     /// Port of the mail server.
@@ -418,42 +422,42 @@ section! {
 
 section! {
     /// Limits of the API.
-    Limits in "limits", keys "limits.";
+    Limits in "limits", keys "limits.", fills Settings;
     /// Largest JSON body.
-    json_body: Size = "1 MiB";
+    json_body: Size => limits.body_bytes;
     /// Largest inventory document, as received and as decoded.
-    inventory_body: Size = "10 MiB";
+    inventory_body: Size => systems.inventory_max_bytes;
     /// Requests per second and address to the token endpoints, in the long run.
-    token_requests_per_second: NonZeroU32 = "50";
+    token_requests_per_second: NonZeroU32 => limits.token_requests_per_second;
     /// Requests of one address to the token endpoints at once.
-    token_request_burst: NonZeroU32 = "500";
+    token_request_burst: NonZeroU32 => limits.token_request_burst;
     /// Requests per second with one personal API key, in the long run.
-    api_key_requests_per_second: NonZeroU32 = "10";
+    api_key_requests_per_second: NonZeroU32 => limits.api_key_requests_per_second;
     /// Requests with one personal API key at once.
-    api_key_request_burst: NonZeroU32 = "20";
+    api_key_request_burst: NonZeroU32 => limits.api_key_request_burst;
     /// Requests per second and address for pictures of users, in the long run.
-    avatar_requests_per_second: NonZeroU32 = "10";
+    avatar_requests_per_second: NonZeroU32 => limits.avatar_requests_per_second;
     /// Requests of one address for pictures of users at once.
-    avatar_request_burst: NonZeroU32 = "30";
+    avatar_request_burst: NonZeroU32 => limits.avatar_request_burst;
     /// Failed passwords per account and address within `password_window`.
-    password_failures: NonZeroU32 = "10";
+    password_failures: NonZeroU32 => limits.password_failures;
     /// Failed passwords per account within `password_window`.
-    password_failures_per_account: NonZeroU32 = "100";
+    password_failures_per_account: NonZeroU32 => limits.password_failures_per_account;
     /// Failed passwords per address within `password_window`.
-    password_failures_per_address: NonZeroU32 = "100";
+    password_failures_per_address: NonZeroU32 => limits.password_failures_per_address;
     /// Time over which failed passwords are counted.
-    password_window: Duration = "15m";
+    password_window: Duration => limits.password_window;
     /// Mails for a forgotten password per account in an hour.
-    forgotten_mails: NonZeroU32 = "3";
+    forgotten_mails: NonZeroU32 => limits.forgotten_mails;
     /// Requests for such mails per client address in an hour; those beyond are answered alike and sent nothing.
-    forgotten_mails_per_address: NonZeroU32 = "20";
+    forgotten_mails_per_address: NonZeroU32 => limits.forgotten_mails_per_address;
     /// Failed system sign-ins and registrations per address and key in a minute.
-    system_auth_failures: NonZeroU32 = "20";
+    system_auth_failures: NonZeroU32 => limits.system_failures;
 }
 
 section! {
     /// What the service tells of itself: `/metrics` for Prometheus, `/live` and `/ready` (docs/observability.md).
-    Metrics in "metrics", keys "metrics.";
+    Metrics in "metrics", keys "metrics.", fills Settings;
     /// Address and port of a listener of its own for them; none = they are not served.
     listen: Option<SocketAddr>;
     /// Token that `/metrics` wants to be shown (`Authorization: Bearer`), at least 16 characters. Must be set unless the
@@ -463,7 +467,7 @@ section! {
 
 section! {
     /// Traces for an OpenTelemetry collector (docs/observability.md).
-    Telemetry in "telemetry", keys "telemetry.";
+    Telemetry in "telemetry", keys "telemetry.", fills Settings;
     /// Base address of its OTLP receiver for HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` is added. None = there are no
     /// traces.
     otlp_endpoint: Option<HttpUrl>;
@@ -477,7 +481,7 @@ section! {
 
 section! {
     /// Logging, to the standard error.
-    Log in "log", keys "log.";
+    Log in "log", keys "log.", fills Settings;
     /// What is logged: a level, or a filter such as `warn,bailiwick_api=debug`.
     level: LogFilter = "info";
     /// `text` for people, `json` for collectors.

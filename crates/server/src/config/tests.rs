@@ -172,7 +172,8 @@ fn clients_are_registered_by_table_and_the_default_one_takes_more_addresses() {
     assert!(!text.contains(digest) && text.contains("[identity.clients.\"a.b\"]"), "{text}");
     assert_eq!(effective(&loaded(&text.replace("***", digest), &[], &[])).matches("example/cb").count(), 2);
 
-    let settings = crate::settings::settings(&config, &Secret::new("0123456789abcdef0123456789abcdef"));
+    let settings =
+        crate::settings::settings(&config, &Secret::new("0123456789abcdef0123456789abcdef".to_owned()));
     let of = |id: &str| bailiwick_identity::oidc::clients::find(&settings, id).unwrap();
     assert!(of("console").may_redirect_to("https://console.example/cb?a=b") && !of("console").is_public());
     assert!(of("console").may_redirect_to("app.example:/cb"));
@@ -340,7 +341,7 @@ fn secrets_come_by_value_or_by_file() {
     assert_eq!(secret(loaded(&format!("secret_file = \"{path}\""), &[], &[])), wanted);
     assert_eq!(secret(loaded("", &[("BAILIWICK_SECRET_FILE", path)], &[])), wanted);
     let owner = loaded("", &[("BAILIWICK_OWNER_PASSWORD_FILE", path)], &[]).owner;
-    assert_eq!(owner.password.as_ref().map(Secret::reveal), wanted.as_deref());
+    assert_eq!(owner.password.as_ref().map(Secret::reveal), wanted.as_ref());
 
     let both = [("BAILIWICK_SECRET_FILE", path), ("BAILIWICK_SECRET", "0123456789abcdef0123456789abcdef")];
     assert!(problems("", &both)[0].contains("is given twice"));
@@ -393,7 +394,7 @@ fn mail_is_off_unless_complete_and_its_password_does_not_show() {
         ("SMTP_TLS", "false"),
     ];
     let config = loaded("", &env, &[]);
-    assert_eq!((config.smtp.port.get(), config.smtp.tls), (2525, Security::None));
+    assert_eq!((config.smtp.port.get(), config.smtp.tls), (2525, bailiwick_settings::Security::None));
     assert_eq!(config.smtp.from_name.as_deref(), Some("Fleet"));
     assert!(!format!("{config:?}{}", effective(&config)).contains("hunter2"));
     let found = problems(
@@ -428,8 +429,8 @@ fn every_setting_has_a_name_a_default_that_reads_and_one_variable() {
     names.dedup();
     assert_eq!(names.len(), settings().count());
     for setting in settings().filter(|setting| setting.kind.form != Form::List) {
-        if let Some(default) = setting.default {
-            let config = loaded("", &[], &[(setting.path, default)]);
+        if let Some(default) = setting.default() {
+            let config = loaded("", &[], &[(setting.path, default.as_str())]);
             assert_eq!(config.origin(setting.path), "flag");
         }
     }

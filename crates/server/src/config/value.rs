@@ -39,6 +39,11 @@ impl Kind {
     pub const fn text(name: &'static str) -> Kind {
         Kind { name, form: Form::Text, secret: false, choices: &[], pattern: None }
     }
+
+    /// The message about a word that is none of the choices.
+    pub fn refuse(&self) -> String {
+        format!("is not one of {}", self.choices.join(", "))
+    }
 }
 
 /// A type a setting can have.
@@ -55,6 +60,60 @@ pub trait Value: Sized {
     }
 }
 
+/// A type of setting whose value fills a field of another type in the settings of the use cases.
+pub trait Fills<F>: Value {
+    /// The value for the field.
+    fn field(&self) -> F;
+    /// The setting that gives the field this value; `None` if there is none.
+    fn of_field(field: &F) -> Option<Self>;
+}
+
+impl<T: Value + Clone> Fills<T> for T {
+    fn field(&self) -> T {
+        self.clone()
+    }
+    fn of_field(field: &T) -> Option<T> {
+        Some(field.clone())
+    }
+}
+
+/// A type of setting that the use cases hold as a text.
+pub trait Text: Value {
+    /// The text for the use cases.
+    fn text(&self) -> &str;
+    /// The setting with this text.
+    fn of_text(text: &str) -> Option<Self> {
+        Self::parse(text).ok()
+    }
+}
+
+impl<T: Text> Fills<String> for T {
+    fn field(&self) -> String {
+        self.text().to_owned()
+    }
+    fn of_field(field: &String) -> Option<T> {
+        T::of_text(field)
+    }
+}
+
+impl<T: Text> Fills<Option<String>> for Option<T> {
+    fn field(&self) -> Option<String> {
+        self.as_ref().map(T::field)
+    }
+    fn of_field(field: &Option<String>) -> Option<Option<T>> {
+        Some(field.as_deref().and_then(T::of_text))
+    }
+}
+
+impl<T: Text> Fills<Vec<String>> for Vec<T> {
+    fn field(&self) -> Vec<String> {
+        self.iter().map(T::field).collect()
+    }
+    fn of_field(field: &Vec<String>) -> Option<Vec<T>> {
+        field.iter().map(|text| T::of_text(text)).collect()
+    }
+}
+
 /// An enumeration in the configuration: its words and their values.
 pub trait Choice: Copy + PartialEq + Sized + 'static {
     /// For messages: "router kind".
@@ -63,18 +122,13 @@ pub trait Choice: Copy + PartialEq + Sized + 'static {
     const WORDS: &'static [&'static str];
     /// The values, in the order of [`Choice::WORDS`].
     const VALUES: &'static [Self];
-    /// The message about a word that is not accepted.
-    fn refuse(_word: &str) -> String {
-        format!("is not one of {}", Self::WORDS.join(", "))
-    }
 }
 
 impl<T: Choice> Value for T {
-    const KIND: Kind =
-        Kind { name: T::NAME, form: Form::Text, secret: false, choices: T::WORDS, pattern: None };
+    const KIND: Kind = Kind { choices: T::WORDS, ..Kind::text(T::NAME) };
     fn parse(text: &str) -> Result<T, String> {
         let at = T::WORDS.iter().position(|word| *word == text);
-        at.and_then(|i| T::VALUES.get(i)).copied().ok_or_else(|| T::refuse(text))
+        at.and_then(|i| T::VALUES.get(i)).copied().ok_or_else(|| Self::KIND.refuse())
     }
     fn show(&self) -> Option<String> {
         let at = T::VALUES.iter().position(|value| value == self)?;
@@ -162,6 +216,20 @@ impl Value for NonZeroU32 {
     }
 }
 
+macro_rules! numbers_fill {
+    ($($field:ty),+) => {$(
+        impl Fills<$field> for NonZeroU32 {
+            fn field(&self) -> $field {
+                self.get() as $field
+            }
+            fn of_field(field: &$field) -> Option<NonZeroU32> {
+                u32::try_from(*field).ok().and_then(NonZeroU32::new)
+            }
+        }
+    )+};
+}
+numbers_fill!(u32, u64, usize, i64);
+
 /// Units of a duration, longest first, in nanoseconds.
 const TIME_UNITS: &[(&str, u64)] = &[
     ("d", 86_400_000_000_000),
@@ -183,10 +251,6 @@ impl Value for Duration {
         let mut rest = u64::try_from(self.as_nanos()).unwrap_or(u64::MAX);
         let mut text = String::new();
         for (unit, nanos) in TIME_UNITS {
-            // Days are read but never written: 168h stays 168h, because hours are the habit.
-            if *unit == "d" {
-                continue;
-            }
             if rest >= *nanos {
                 text.push_str(&format!("{}{unit}", rest / nanos));
                 rest %= nanos;
@@ -248,18 +312,24 @@ impl Value for Size {
     }
 }
 
+impl Fills<usize> for Size {
+    fn field(&self) -> usize {
+        self.bytes()
+    }
+    fn of_field(field: &usize) -> Option<Size> {
+        u64::try_from(*field).ok().map(Size)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn durations_add_up_and_come_back() {
-        for (text, seconds, shown) in [
-            ("30m", 1800, "30m"),
-            ("168h", 604_800, "168h"),
-            ("7d", 604_800, "168h"),
-            ("1h30m0s", 5400, "1h30m"),
-        ] {
+        for (text, seconds, shown) in
+            [("30m", 1800, "30m"), ("168h", 604_800, "7d"), ("1h30m0s", 5400, "1h30m")]
+        {
             let value = Duration::parse(text).unwrap();
             assert_eq!(value, Duration::from_secs(seconds), "{text}");
             assert_eq!(value.show().unwrap(), shown);

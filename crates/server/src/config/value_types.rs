@@ -1,11 +1,12 @@
 //! The settings' own types: secrets, addresses, database locations, enumerations.
 
-use super::value::{Choice, Form, Kind, Value};
+use super::value::{Choice, Form, Kind, Text, Value};
 use bailiwick_identity::oidc::clients::problem_of_address;
-use bailiwick_settings::CatalogueEntry;
-pub use bailiwick_settings::{ImpersonationScope, RouterKind, Security};
+use bailiwick_settings::{
+    CatalogueEntry, IdentityMode, ImpersonationScope, Issuer, Logto, Network, RemoteRouter, Router,
+    RouterKind, Security,
+};
 use std::{
-    fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
 };
@@ -15,34 +16,48 @@ use url::Url;
 pub(super) const COVERED: &str = "***";
 
 /// A text that no log, error or report ever shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
-    }
-
-    /// The text itself; the only way to it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(COVERED)
-    }
-}
+pub type Secret = bailiwick_platform::Secret<String>;
 
 impl Value for Secret {
     const KIND: Kind = Kind { secret: true, ..Kind::text("secret") };
     fn parse(text: &str) -> Result<Self, String> {
-        if text.is_empty() { Err("is empty".into()) } else { Ok(Secret::new(text)) }
+        if text.is_empty() { Err("is empty".into()) } else { Ok(Secret::new(text.to_owned())) }
     }
     fn show(&self) -> Option<String> {
         Some(COVERED.into())
+    }
+}
+
+impl Text for HttpUrl {
+    fn text(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Text for Origin {
+    fn text(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Text for BasePath {
+    fn text(&self) -> &str {
+        self.before_route()
+    }
+    fn of_text(text: &str) -> Option<BasePath> {
+        BasePath::parse(if text.is_empty() { "/" } else { text }).ok()
+    }
+}
+
+impl Text for ClientUri {
+    fn text(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Text for Word {
+    fn text(&self) -> &str {
+        self.as_str()
     }
 }
 
@@ -192,19 +207,15 @@ impl Value for ClientUri {
 pub struct Word(String);
 
 /// A name of alerts with its severity and maybe its service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AlertName(pub CatalogueEntry);
-
-impl Value for AlertName {
+impl Value for CatalogueEntry {
     const KIND: Kind =
         Kind { pattern: Some("^[^:,]+:[^:,]+(:[^:,]+)?$"), ..Kind::text("name:severity[:service]") };
     fn parse(text: &str) -> Result<Self, String> {
         CatalogueEntry::parse(text)
-            .map(AlertName)
             .ok_or_else(|| "is not like `DiskFull:critical` or `DiskFull:critical:storage`".into())
     }
     fn show(&self) -> Option<String> {
-        let CatalogueEntry { name, severity, service } = &self.0;
+        let CatalogueEntry { name, severity, service } = self;
         let service = service.as_ref().map(|service| format!(":{service}")).unwrap_or_default();
         Some(format!("{name}:{severity}{service}"))
     }
@@ -234,9 +245,6 @@ impl Value for Word {
 }
 
 /// A range of client or proxy addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network(pub bailiwick_settings::Network);
-
 impl Value for Network {
     const KIND: Kind = Kind::text("address range");
     fn parse(text: &str) -> Result<Self, String> {
@@ -245,10 +253,10 @@ impl Value for Network {
         let address = address.parse::<IpAddr>().map_err(|_| why)?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Ok(most), str::parse::<u8>).map_err(|_| why)?;
-        if bits > most { Err(why.into()) } else { Ok(Network(bailiwick_settings::Network { address, bits })) }
+        if bits > most { Err(why.into()) } else { Ok(Network { address, bits }) }
     }
     fn show(&self) -> Option<String> {
-        Some(format!("{}/{}", self.0.address, self.0.bits))
+        Some(format!("{}/{}", self.address, self.bits))
     }
 }
 
@@ -274,7 +282,7 @@ impl Value for DatabaseUrl {
         }
         let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "postgres" | "postgresql"));
         let why = "does not begin with sqlite:<path>, postgres:// or postgresql://";
-        url.map(|_| DatabaseUrl::Postgres(Secret::new(text))).ok_or_else(|| why.into())
+        url.map(|_| DatabaseUrl::Postgres(Secret::new(text.to_owned()))).ok_or_else(|| why.into())
     }
     fn show(&self) -> Option<String> {
         match self {
@@ -317,36 +325,51 @@ impl Value for LogFilter {
     }
 }
 
-/// The identity provider that proves a person's identity (spec: authentication#identity-modes).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdentityMode {
-    /// The service itself, under `/oidc`.
-    Embedded,
-    /// An OpenID Connect issuer.
-    Oidc,
-    /// A Logto tenant, which also gets users and organizations.
-    Logto,
+/// The mode alone; its issuer or tenant comes from the sections of its own.
+impl Value for IdentityMode {
+    const KIND: Kind = Kind { choices: &["embedded", "oidc", "logto"], ..Kind::text("identity mode") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let issuer = || Issuer::new("", "");
+        match text {
+            "embedded" => Ok(IdentityMode::Embedded),
+            "oidc" => Ok(IdentityMode::Oidc(Box::new(issuer()))),
+            "logto" => Ok(IdentityMode::Logto(Box::new(Logto::new(issuer(), "", "")))),
+            _ => Err(Self::KIND.refuse()),
+        }
+    }
+    fn show(&self) -> Option<String> {
+        let word = match self {
+            IdentityMode::Embedded => "embedded",
+            IdentityMode::Oidc(_) => "oidc",
+            IdentityMode::Logto(_) => "logto",
+        };
+        Some(word.to_owned())
+    }
 }
 
-impl Choice for IdentityMode {
-    const NAME: &'static str = "identity mode";
-    const WORDS: &'static [&'static str] = &["embedded", "oidc", "logto"];
-    const VALUES: &'static [Self] = &[IdentityMode::Embedded, IdentityMode::Oidc, IdentityMode::Logto];
-}
-
-/// Where alerts and silences live (spec: alerts#settings).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AlertingMode {
-    /// In the service's own database.
-    Embedded,
-    /// In a Mimir, Cortex or plain Alertmanager.
-    Remote,
-}
-
-impl Choice for AlertingMode {
-    const NAME: &'static str = "alerting mode";
-    const WORDS: &'static [&'static str] = &["embedded", "remote"];
-    const VALUES: &'static [Self] = &[AlertingMode::Embedded, AlertingMode::Remote];
+/// The mode of alerting (spec: alerts#settings); the remote router comes from its own section.
+impl Value for Router {
+    const KIND: Kind = Kind { choices: &["embedded", "remote"], ..Kind::text("alerting mode") };
+    fn parse(text: &str) -> Result<Self, String> {
+        let (url, prefix) = (String::new(), String::new());
+        match text {
+            "embedded" => Ok(Router::Embedded),
+            "remote" => Ok(Router::Remote(RemoteRouter {
+                url,
+                prefix,
+                kind: RouterKind::Mimir,
+                is_provisioned: true,
+            })),
+            _ => Err(Self::KIND.refuse()),
+        }
+    }
+    fn show(&self) -> Option<String> {
+        let word = match self {
+            Router::Embedded => "embedded",
+            Router::Remote(_) => "remote",
+        };
+        Some(word.to_owned())
+    }
 }
 
 impl Choice for ImpersonationScope {
@@ -403,8 +426,8 @@ mod tests {
 
     #[test]
     fn secrets_do_not_print() {
-        let secret = Secret::new("hunter2");
-        assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "*** Some(***)");
+        let secret = Secret::new("hunter2".to_owned());
+        assert!(!format!("{secret:?} {:?}", Some(&secret)).contains("hunter2"));
         assert_eq!(secret.show().unwrap(), "***");
         let url = DatabaseUrl::parse("postgres://me:hunter2@db/bw?password=hunter3&sslmode=require").unwrap();
         let shown = format!("{} {url:?}", url.show().unwrap());
@@ -433,7 +456,7 @@ mod tests {
 
     #[test]
     fn networks_contain_their_addresses() {
-        let within = |net: &str, ip: &str| Network::parse(net).unwrap().0.contains(ip.parse().unwrap());
+        let within = |net: &str, ip: &str| Network::parse(net).unwrap().contains(ip.parse().unwrap());
         assert!(within("10.0.0.0/8", "10.9.8.7") && within("10.0.0.0/8", "::ffff:10.1.1.1"));
         assert!(within("0.0.0.0/0", "1.2.3.4") && within("::/0", "2001:db8::1") && within("::1", "::1"));
         assert!(!within("10.0.0.0/8", "11.0.0.1") && !within("::1", "::2") && !within("::/0", "1.2.3.4"));

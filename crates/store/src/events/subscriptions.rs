@@ -151,6 +151,27 @@ pub async fn list(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<S
     Ok(Page { rows, total: q.count(db).await?, request })
 }
 
+/// Those of a scope to which nothing arrives, or that the service has switched off: the first ones, and how many there
+/// are.
+pub async fn failing(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<Subscription>, StoreError> {
+    let mut q = Q::new(FROM);
+    q.push(FAILING);
+    push_scope(&mut q, "s", "organization_id", scope);
+    q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
+    let rows = whole(q.all(db).await?)?;
+    let mut q = Q::new(
+        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id \
+         WHERE ",
+    );
+    q.push(FAILING);
+    push_scope(&mut q, "s", "organization_id", scope);
+    Ok(Page { rows, total: q.count(db).await?, request })
+}
+
+/// Word for word the condition of their index.
+const FAILING: &str =
+    "o.eff_deleted_at IS NULL AND (s.failing_since IS NOT NULL OR s.disabled_reason IS NOT NULL)";
+
 /// One subscription; the caller decides whether it may be seen.
 pub async fn get(on: impl Into<On<'_>>, id: Uuid) -> Result<Option<Subscription>, StoreError> {
     let mut q = Q::new(FROM);

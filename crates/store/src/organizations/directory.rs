@@ -4,6 +4,7 @@ use super::list::{push_order, push_search_any};
 use crate::{Db, StoreError, scope::push_scope, sql::Q, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, fold::fold};
 use bailiwick_policy::Scope;
+use std::collections::HashMap;
 use uuid::Uuid;
 
 /// The filter. None switches a condition off; an empty list or an impossible parent matches nothing.
@@ -43,6 +44,16 @@ pub struct Entry {
     pub name: String,
     /// `""` when absent.
     pub description: String,
+}
+
+/// The names of those of these organizations that are inside the scope and not deleted.
+pub async fn names(db: &Db, scope: &Scope, ids: &[OrgId]) -> Result<HashMap<OrgId, String>, StoreError> {
+    let mut q = Q::new("SELECT o.id, o.name FROM organizations o WHERE o.eff_deleted_at IS NULL AND ");
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+    q.one_of(db, "o.id", &ids);
+    push_scope(&mut q, "o", "id", scope);
+    let rows: Vec<(Uuid, String)> = q.all(db).await?;
+    Ok(rows.into_iter().map(|(id, name)| (OrgId(id), name)).collect())
 }
 
 /// Text that no row can hold matches nothing.

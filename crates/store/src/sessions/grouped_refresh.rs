@@ -1,23 +1,14 @@
 //! Refreshes chains in groups: all that wait share three statements and one commit.
 
-use super::{Chain, SessionRow, chain_columns};
+use super::{Chain, SessionRow, WITH_USERS};
 use crate::{
     StoreError, Tx,
-    identities::{Identified, user_columns},
+    identities::Identified,
     sql::{Arg, Column, Q, push_rows},
 };
 use bailiwick_domain::{ChainId, Ts};
 use std::collections::HashMap;
 use uuid::Uuid;
-
-const HOLD: &str = concat!(
-    "SELECT ",
-    chain_columns!(),
-    ", ",
-    user_columns!(),
-    " FROM session_chains c JOIN users u ON u.id = c.user_id JOIN organizations o ON o.id = u.organization_id \
-     WHERE c.id "
-);
 
 fn any_of(q: &mut Q, is_postgres: bool, ids: Vec<Uuid>) {
     if is_postgres {
@@ -34,7 +25,7 @@ pub async fn hold_free(
     tx: &mut Tx,
     ids: Vec<Uuid>,
 ) -> Result<HashMap<ChainId, (Chain, Identified)>, StoreError> {
-    let mut q = Q::new(HOLD);
+    let mut q = Q::new(WITH_USERS);
     any_of(&mut q, tx.is_postgres(), ids);
     q.push("[[ FOR UPDATE OF c SKIP LOCKED||]]");
     let rows = q.all::<SessionRow>(tx).await?;

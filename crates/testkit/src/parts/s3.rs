@@ -131,7 +131,7 @@ mod tests {
             region: "eu-south-1".into(),
             name: "one".into(),
             access_key: CREDENTIALS.0.into(),
-            secret_key: secret.into(),
+            secret_key: bailiwick_domain::Secret::new(secret.to_owned()),
             prefix: prefix.into(),
             path_style: true,
         })

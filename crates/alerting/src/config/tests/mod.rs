@@ -67,7 +67,7 @@ pub(super) fn channels() -> impl Strategy<Value = Channels> {
             EmailRecipient {
                 address: format!("n{n}@example.org"),
                 severities,
-                language: if it { Language::It } else { Language::En },
+                language: if it { Language::Italian } else { Language::English },
                 format: if plain { Format::Plain } else { Format::Html },
             }
         });
@@ -81,7 +81,7 @@ pub(super) fn channels() -> impl Strategy<Value = Channels> {
         // Groups have negative ids.
         chat_id: i64::from(n) * 2 - 3,
         severities,
-        language: if it { Language::It } else { Language::En },
+        language: if it { Language::Italian } else { Language::English },
     });
     let list = 0..4_usize;
     (

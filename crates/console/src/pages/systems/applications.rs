@@ -8,6 +8,8 @@ use crate::{
     },
     failure::Outcome,
     page,
+    pages::applications::name_of,
+    places,
     session::Guest,
 };
 use axum::extract::State;
@@ -38,7 +40,8 @@ pub(crate) async fn show(
     let here = Address::of(&format!("{}/applications", address(found.system.id)), uri.query());
     let row = |application: &ApplicationRecord| -> Value {
         json!({
-            "name": application.display_name.as_deref().or(application.name.as_deref()).unwrap_or(&application.module_id),
+            "href": places::application(application.id),
+            "name": name_of(application),
             "module": application.module_id,
             "product": application.name.as_deref().unwrap_or(&application.instance_of),
             "version": application.version,

@@ -1,17 +1,19 @@
 //! Suspend, reactivate, delete, restore, destroy: what cannot be taken back by a click is asked first.
 
 use super::address;
-use crate::{failure::Outcome, form::Form, page, pages::done, session::Guest};
-use axum::{
-    extract::{Path, State},
-    response::Response,
+use crate::{
+    components::question::{Crumb, Question},
+    failure::Outcome,
+    form::Form,
+    pages::done,
+    session::Guest,
+    texts,
 };
+use axum::extract::{Path, State};
 use bailiwick_app::App;
 use bailiwick_domain::{Error, SystemId};
 use bailiwick_fleet::systems::{self, SystemRecord};
 use bailiwick_policy::{Action, decide};
-use http::StatusCode;
-use serde_json::json;
 
 fn action(word: &str) -> Outcome<Action> {
     Ok(match word {
@@ -32,23 +34,33 @@ pub(crate) async fn ask(
 ) -> Outcome {
     let id: Option<SystemId> = id.parse().ok();
     let found = systems::load_for(&app, &guest.caller, action(&word)?, id).await?;
-    Ok(question(&guest, &found, &word, false))
+    question(&guest, &found, &word, false)
 }
 
-fn question(guest: &Guest, found: &SystemRecord, word: &str, is_wrong: bool) -> Response {
-    let is_deleted = found.system.deleted.is_set();
+fn question(guest: &Guest, found: &SystemRecord, word: &str, is_wrong: bool) -> Outcome {
+    let system = &found.system;
+    let is_deleted = system.deleted.is_set();
     let may_destroy = decide(&guest.caller, Action::Destroy, &found.target()).is_allowed();
-    let values = json!({
-        "word": word,
-        "name": found.system.name,
-        "organization": found.system.organization.name,
-        "href": address(found.system.id),
-        "back": if is_deleted { "/console/systems?status=deleted".to_owned() } else { address(found.system.id) },
-        "is_wrong": is_wrong,
-        "may_destroy": may_destroy && word == "restore",
-    });
-    let status = if is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    page::render(&guest.look, status, "systems/step.html", values)
+    let here = address(system.id);
+    let list = texts::find(guest.look.language, "nav_systems").unwrap_or_default();
+    let other = (may_destroy && word == "restore").then(|| (format!("{here}/destroy"), "do_destroy"));
+    Question {
+        word,
+        area: None,
+        name: &system.name,
+        crumbs: vec![
+            Crumb::link("/console/systems", list),
+            Crumb::text(&*system.organization.name),
+            Crumb::text(&*system.name),
+        ],
+        action: format!("{here}/{word}"),
+        back: if is_deleted { "/console/systems?status=deleted".to_owned() } else { here },
+        details: Vec::new(),
+        types_name: word == "destroy",
+        is_wrong,
+        other,
+    }
+    .page(guest)
 }
 
 /// `POST /console/systems/{id}/{step}`.
@@ -64,7 +76,7 @@ pub(crate) async fn take(
     if wanted == Action::Destroy {
         let found = systems::load_for(&app, caller, wanted, id).await?;
         if form.text("name") != found.system.name {
-            return Ok(question(&guest, &found, &word, true));
+            return question(&guest, &found, &word, true);
         }
     }
     match wanted {

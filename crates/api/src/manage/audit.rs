@@ -1,0 +1,22 @@
+//! The audit record (spec: audit#list).
+
+use crate::{
+    envelope::Answer,
+    error::Outcome,
+    extract::{Params, Service, Who},
+    wire::audit::AuditList,
+};
+use bailiwick_directory::{Directory, audit};
+use bailiwick_web::audit_query;
+
+const PAGE_SIZE: u64 = 20;
+
+/// `GET /audit`.
+pub async fn list(
+    Service(directory): Service<Directory>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<AuditList>> {
+    let found = audit::list(&directory, &caller, audit_query(&params, PAGE_SIZE)).await?;
+    Ok(Answer::ok("audit retrieved successfully", found.into()))
+}

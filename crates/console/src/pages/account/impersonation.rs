@@ -1,0 +1,114 @@
+//! Who may act in the person's name, who has, and what they did.
+
+use super::{HERE, head, own};
+use crate::{
+    components::{
+        list::{Address, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    form::Form,
+    page,
+    pages::done,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_domain::{Error, ImpersonationId};
+use bailiwick_identity::impersonation::{self, Entry, Session, Side, over_at};
+use bailiwick_web::{Params, PathId};
+use http::Uri;
+use serde_json::{Value, json};
+
+/// Times that are offered, in hours.
+const HOURS: [u64; 6] = [1, 4, 8, 24, 72, 168];
+
+/// `GET /console/account/impersonation`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    own(&guest)?;
+    let look = &guest.look;
+    let consent = impersonation::consent(&app, &guest.caller).await?;
+    let side = Some(Side::Impersonated);
+    let found = impersonation::sessions(&app, &guest.caller, side, params.page(PAGE_SIZE)).await?;
+    let here = Address::of(&format!("{HERE}/impersonation"), uri.query());
+    let hours = |hours: u64| {
+        let key = if hours < 24 { "unit_hours" } else { "unit_days" };
+        let number = if hours < 24 { hours } else { hours / 24 };
+        (hours.to_string(), texts::with(look.language, key, "n", &number.to_string()))
+    };
+    let values = json!({
+        "head": head(&guest, "impersonation", Some(&params)),
+        "until": When::maybe(look.language, look.now, consent.map(|consent| consent.expires_at)),
+        "hours": HOURS.map(hours),
+        "rows": found.rows.iter().map(|session| row(&guest, session)).collect::<Vec<_>>(),
+        "pager": Pager::of(&found, &here),
+    });
+    Ok(page::show(look, "account/impersonation.html", values))
+}
+
+fn row(guest: &Guest, session: &Session) -> Value {
+    let look = &guest.look;
+    let over = over_at(session, look.now);
+    json!({
+        "href": format!("{HERE}/impersonation/{}", session.id),
+        "name": session.impersonator.name,
+        "username": session.impersonator.username,
+        "started": When::of(look.language, look.now, session.started_at),
+        "ended": When::maybe(look.language, look.now, over),
+        "is_live": over.is_none(),
+        "actions": session.action_count,
+    })
+}
+
+/// `POST /console/account/impersonation/consent`.
+pub(crate) async fn give(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+    own(&guest)?;
+    let body = || {
+        let hours = sent.text("duration_hours");
+        let parsed =
+            hours.parse().map_err(|_| Error::field_value("duration_hours", "out_of_range", hours))?;
+        Ok(Some(parsed))
+    };
+    impersonation::give_consent(&app, &guest.caller, &guest.context, body).await?;
+    Ok(done(&format!("{HERE}/impersonation"), "consent_given"))
+}
+
+/// `POST /console/account/impersonation/withdraw`.
+pub(crate) async fn withdraw(State(app): State<App>, guest: Guest, _: Form) -> Outcome {
+    own(&guest)?;
+    impersonation::withdraw_consent(&app, &guest.caller, &guest.context).await?;
+    Ok(done(&format!("{HERE}/impersonation"), "consent_withdrawn"))
+}
+
+/// `GET /console/account/impersonation/{id}`: what was done.
+pub(crate) async fn session(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<ImpersonationId>,
+    uri: Uri,
+    params: Params,
+) -> Outcome {
+    own(&guest)?;
+    let look = &guest.look;
+    let (session, found) = impersonation::audit(&app, &guest.caller, id, params.page(PAGE_SIZE)).await?;
+    let here = Address::of(&format!("{HERE}/impersonation/{}", session.id), uri.query());
+    let entry = |entry: &Entry| {
+        json!({
+            "at": When::of(look.language, look.now, entry.at),
+            "kind": entry.action_type,
+            "method": entry.http_method,
+            "path": entry.api_endpoint,
+            "status": entry.response_status,
+            "words": entry.response_status_text,
+            "data": entry.request_data.as_deref().filter(|data| !data.is_empty()),
+        })
+    };
+    let values = json!({
+        "head": head(&guest, "impersonation", None),
+        "session": row(&guest, &session),
+        "rows": found.rows.iter().map(entry).collect::<Vec<_>>(),
+        "pager": Pager::of(&found, &here),
+    });
+    Ok(page::show(look, "account/acted.html", values))
+}

@@ -1,0 +1,63 @@
+//! The person's sessions on all devices.
+
+use super::{HERE, head, own};
+use crate::{
+    components::{device, time::When},
+    failure::Outcome,
+    form::Form,
+    page,
+    pages::done,
+    session::Guest,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_domain::ChainId;
+use bailiwick_identity::auth::{self, OwnSession};
+use bailiwick_web::{Params, PathId};
+use serde_json::json;
+
+/// `GET /console/account/sessions`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let look = &guest.look;
+    let mut sessions = auth::own_sessions(&app, &guest.caller).await?;
+    // This one first, the others by their last use.
+    sessions.sort_by_key(|own| (!own.is_present, std::cmp::Reverse(own.chain.last_used_at)));
+    let row = |own: &OwnSession| {
+        let OwnSession { chain, is_present } = own;
+        let name = chain.device.user_agent.as_deref();
+        json!({
+            "device": name.map(device::short),
+            "user_agent": name,
+            "from": chain.device.client_ip,
+            "kind": if chain.is_console { "console" } else { "application" },
+            "is_present": is_present,
+            "created": When::of(look.language, look.now, chain.created_at),
+            "used": When::of(look.language, look.now, chain.last_used_at),
+            "end": format!("{HERE}/sessions/{}/end", chain.id),
+        })
+    };
+    let values = json!({
+        "head": head(&guest, "sessions", Some(&params)),
+        "rows": sessions.iter().map(row).collect::<Vec<_>>(),
+        "others": sessions.iter().filter(|own| !own.is_present).count(),
+    });
+    Ok(page::show(look, "account/sessions.html", values))
+}
+
+/// `POST /console/account/sessions/{id}/end`.
+pub(crate) async fn end(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<ChainId>,
+    _: Form,
+) -> Outcome {
+    auth::end_session(&app, &guest.caller, &guest.context, id).await?;
+    Ok(done(&format!("{HERE}/sessions"), "session_ended"))
+}
+
+/// `POST /console/account/sessions/end`: all but this one.
+pub(crate) async fn end_others(State(app): State<App>, guest: Guest, _: Form) -> Outcome {
+    own(&guest)?;
+    auth::end_other_sessions(&app, &guest.caller, &guest.context).await?;
+    Ok(done(&format!("{HERE}/sessions"), "sessions_ended"))
+}

@@ -1,0 +1,149 @@
+//! What people do with an application: notes, assignment, deletion.
+
+use super::{
+    address,
+    detail::{crumbs, load},
+    name_of,
+};
+use crate::{
+    components::{organizations::offered, question::Question},
+    failure::Outcome,
+    form::{Form, problems},
+    page,
+    pages::done,
+    session::Guest,
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::App;
+use bailiwick_fleet::applications::{self, ApplicationRecord, ApplicationRef};
+use bailiwick_policy::Action;
+use bailiwick_web::{Params, PathId};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+type Which = PathId<ApplicationRef>;
+
+fn named(PathId(which): &Which) -> ApplicationRef {
+    which.clone().unwrap_or(ApplicationRef::Nonsense)
+}
+
+const fn status(wrong: Option<&Value>) -> StatusCode {
+    if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK }
+}
+
+/// `GET /console/applications/{id}/edit`.
+pub(crate) async fn show_notes(State(app): State<App>, guest: Guest, which: Which) -> Outcome {
+    let found = load(&app, &guest, Action::Update, which).await?;
+    let notes = found.notes.clone().unwrap_or_default();
+    Ok(notes_form(&guest, &found, &notes, None))
+}
+
+fn notes_form(guest: &Guest, found: &ApplicationRecord, notes: &str, wrong: Option<Value>) -> Response {
+    let code = status(wrong.as_ref());
+    let values = json!({
+        "crumbs": crumbs(guest, found, false),
+        "href": address(found.id),
+        "name": name_of(found),
+        "notes": notes,
+        "wrong": wrong.unwrap_or_else(|| json!({})),
+    });
+    page::render(&guest.look, code, "applications/notes.html", values)
+}
+
+/// `POST /console/applications/{id}/edit`.
+pub(crate) async fn set_notes(State(app): State<App>, guest: Guest, which: Which, sent: Form) -> Outcome {
+    let notes = sent.text("notes");
+    let body = || Ok(Some(notes.clone()));
+    match applications::set_notes(&app, &guest.caller, &guest.context, named(&which), body).await {
+        Ok(changed) => Ok(done(&address(changed.id), "saved")),
+        Err(error) => match problems(guest.look.language, &error) {
+            Some(wrong) => {
+                let found = load(&app, &guest, Action::Update, which).await?;
+                Ok(notes_form(&guest, &found, &notes, Some(wrong)))
+            }
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// `GET /console/applications/{id}/assign`.
+pub(crate) async fn show_assign(
+    State(app): State<App>,
+    guest: Guest,
+    which: Which,
+    params: Params,
+) -> Outcome {
+    let found = load(&app, &guest, Action::Update, which).await?;
+    let present = found.organization.as_ref().map(|organization| organization.id.to_string());
+    let find = params.text("find").unwrap_or_default();
+    assign_form(&app, &guest, &found, &present.unwrap_or_default(), find, None).await
+}
+
+async fn assign_form(
+    app: &App,
+    guest: &Guest,
+    found: &ApplicationRecord,
+    organization: &str,
+    find: &str,
+    wrong: Option<Value>,
+) -> Outcome {
+    let code = status(wrong.as_ref());
+    let present = found.organization.as_ref().map(|present| (present.id.to_string(), present.name.clone()));
+    let values = json!({
+        "crumbs": crumbs(guest, found, false),
+        "href": address(found.id),
+        "name": name_of(found),
+        "organization_id": organization,
+        "offered": offered(app, guest, find, present).await?,
+        "find": find,
+        "wrong": wrong.unwrap_or_else(|| json!({})),
+    });
+    Ok(page::render(&guest.look, code, "applications/assign.html", values))
+}
+
+/// `POST /console/applications/{id}/assign`.
+pub(crate) async fn assign(State(app): State<App>, guest: Guest, which: Which, sent: Form) -> Outcome {
+    let organization = sent.text("organization_id");
+    let body = || Ok(Some(organization.clone()));
+    match applications::assign(&app, &guest.caller, &guest.context, named(&which), body).await {
+        Ok(changed) => Ok(done(&address(changed.id), "assigned")),
+        Err(error) => match problems(guest.look.language, &error) {
+            Some(wrong) => {
+                let found = load(&app, &guest, Action::Update, which).await?;
+                assign_form(&app, &guest, &found, &organization, &sent.text("find"), Some(wrong)).await
+            }
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// `POST /console/applications/{id}/unassign`.
+pub(crate) async fn unassign(State(app): State<App>, guest: Guest, which: Which) -> Outcome {
+    let changed = applications::unassign(&app, &guest.caller, &guest.context, named(&which)).await?;
+    Ok(done(&address(changed.id), "unassigned"))
+}
+
+/// `GET /console/applications/{id}/delete`.
+pub(crate) async fn ask_delete(State(app): State<App>, guest: Guest, which: Which) -> Outcome {
+    let found = load(&app, &guest, Action::Delete, which).await?;
+    let here = address(found.id);
+    Question {
+        word: "delete",
+        area: Some("application"),
+        name: name_of(&found),
+        crumbs: crumbs(&guest, &found, false),
+        action: format!("{here}/delete"),
+        back: here,
+        details: Vec::new(),
+        types_name: false,
+        is_wrong: false,
+        other: None,
+    }
+    .page(&guest)
+}
+
+/// `POST /console/applications/{id}/delete`.
+pub(crate) async fn delete(State(app): State<App>, guest: Guest, which: Which) -> Outcome {
+    applications::delete(&app, &guest.caller, &guest.context, named(&which)).await?;
+    Ok(done("/console/applications", "application_deleted"))
+}

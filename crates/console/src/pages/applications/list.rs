@@ -1,0 +1,136 @@
+//! The list of applications, with the interface's filters in the address.
+
+use super::{address, name_of};
+use crate::{
+    components::{
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    pages::note,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::organizations::name_within;
+use bailiwick_domain::Page;
+use bailiwick_fleet::{
+    applications::{self, ApplicationFilter, ApplicationRecord, Kind},
+    systems,
+};
+use bailiwick_web::{Language, Params, application_query};
+use http::Uri;
+use serde_json::{Value, json};
+
+const STATUSES: [&str; 3] = ["assigned", "unassigned", "error"];
+
+/// `GET /console/applications`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    let language = guest.look.language;
+    let query = application_query(&params, PAGE_SIZE);
+    let is_filtered = query.filter != ApplicationFilter::default();
+    let found = applications::list(&app, &guest.caller, query).await?;
+    let here = Address::of("/console/applications", uri.query());
+    let filters = filters(language, &applications::kinds(&app, &guest.caller).await?, &here);
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    let columns = [
+        Column::of("name", "column_application", Some("display_name"), &here),
+        Column::of("status", "column_status", Some("status"), &here),
+        Column::of("product", "column_type", Some("instance_of"), &here),
+        Column::of("system", "column_system", Some("system_name"), &here),
+        Column::of("organization", "column_assigned", Some("organization_name"), &here),
+        Column::of("seen", "column_seen", Some("last_inventory_at"), &here),
+    ];
+    let pager = Pager::of(&found, &here);
+    let values = json!({
+        "rows": rows(&guest, &found),
+        "columns": columns,
+        "filters": filters,
+        "chips": chips,
+        "pager": pager,
+        "search": params.text("search").unwrap_or_default(),
+        "kept": kept(&params),
+        "bare": here.bare(),
+        "is_filtered": is_filtered,
+        "tab": "list",
+        "done": note(&guest, &params),
+    });
+    Ok(page::show(&guest.look, "applications/list.html", values))
+}
+
+fn rows(guest: &Guest, found: &Page<ApplicationRecord>) -> Vec<Value> {
+    let look = &guest.look;
+    let row = |application: &ApplicationRecord| {
+        json!({
+            "href": address(application.id),
+            "name": name_of(application),
+            "module": application.module_id,
+            "status": application.status,
+            "has_errors": application.has_errors,
+            "product": application.name.as_deref().unwrap_or(&application.instance_of),
+            "version": application.version,
+            "system": application.system_name,
+            "organization": application.organization.as_ref().map(|organization| organization.name.as_str()),
+            "seen": When::maybe(look.language, look.now, application.last_inventory_at),
+        })
+    };
+    found.rows.iter().map(row).collect()
+}
+
+fn filters(language: Language, kinds: &[Kind], here: &Address) -> Vec<Filter> {
+    let status = |word: &str| {
+        let label = texts::find(language, &format!("application_{word}")).unwrap_or(word).to_owned();
+        (word.to_owned(), label)
+    };
+    let mut types: Vec<(String, String)> =
+        kinds.iter().map(|kind| (kind.instance_of.clone(), kind.name.clone())).collect();
+    types.sort_by_key(|(_, name)| name.to_lowercase());
+    let all = [
+        Filter::of("status", "filter_status", STATUSES.map(status), here),
+        Filter::of("type", "filter_type", types, here),
+        Filter::of("version", "filter_version", versions(kinds, here), here),
+    ];
+    all.into_iter().filter(Filter::has_choices).collect()
+}
+
+/// The versions of the types that are asked for, or of all.
+fn versions(kinds: &[Kind], here: &Address) -> Vec<(String, String)> {
+    let is_meant = |kind: &&Kind| !here.has("type") || here.holds("type", &kind.instance_of);
+    let of = |kind: &Kind| -> Vec<(String, String)> {
+        let told = kind.versions.iter().filter(|version| !version.version.is_empty());
+        let choice =
+            |version: &str| (format!("{}:{version}", kind.instance_of), format!("{} {version}", kind.name));
+        told.map(|version| choice(&version.version)).collect()
+    };
+    let mut all: Vec<(String, String)> = kinds.iter().filter(is_meant).flat_map(of).collect();
+    all.sort_by_key(|(_, label)| label.to_lowercase());
+    all
+}
+
+/// Filters that come with links and have no choice of their own on the page.
+async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = Vec::new();
+    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()) {
+        let name = match id.parse() {
+            Ok(id) => name_within(app, &guest.caller, id).await?,
+            Err(_) => None,
+        };
+        chips.push(here.chip("organization_id", "column_assigned", id, name));
+    }
+    for id in params.many("system_id").iter().filter(|id| !id.is_empty()) {
+        let found = systems::load(app, &guest.caller, id.parse().ok()).await.ok();
+        chips.push(here.chip("system_id", "column_system", id, found.map(|found| found.system.name)));
+    }
+    Ok(chips)
+}
+
+/// What the form of the filters hands on as it is.
+fn kept(params: &Params) -> Vec<(&'static str, String)> {
+    let keys =
+        ["organization_id", "include_hierarchy", "system_id", "sort_by", "sort_direction", "page_size"];
+    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
+    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
+}

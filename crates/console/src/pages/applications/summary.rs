@@ -1,0 +1,54 @@
+//! Applications by type and version, as a picture with a table behind it.
+
+use crate::{
+    chart::{StackedBar, stacked_bars},
+    failure::Outcome,
+    page,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_fleet::applications::{self, Kind};
+use bailiwick_web::Language;
+use serde_json::json;
+
+/// Types in the picture; the table has them all.
+const SHOWN: usize = 20;
+
+/// `GET /console/applications/summary`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
+    let kinds = applications::kinds(&app, &guest.caller).await?;
+    let language = guest.look.language;
+    let rows: Vec<_> = kinds.iter().map(|kind| row(language, kind)).collect();
+    let values = json!({
+        "bars": stacked_bars(rows.iter().take(SHOWN)),
+        "rows": rows,
+        "more": rows.len().saturating_sub(SHOWN),
+        "types": kinds.len(),
+        "total": kinds.iter().map(|kind| kind.count).sum::<u64>(),
+        "tab": "summary",
+    });
+    Ok(page::show(&guest.look, "applications/summary.html", values))
+}
+
+fn row(language: Language, kind: &Kind) -> StackedBar {
+    let address = |key: &str, value: &str| {
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair(key, value).finish();
+        format!("/console/applications?{query}")
+    };
+    let unknown = texts::find(language, "version_unknown").unwrap_or_default();
+    let part = |version: &applications::VersionCount| match version.version.as_str() {
+        "" => (unknown.to_owned(), None, version.count),
+        told => {
+            let href = address("version", &format!("{}:{told}", kind.instance_of));
+            (told.to_owned(), Some(href), version.count)
+        }
+    };
+    StackedBar {
+        label: kind.name.clone(),
+        href: address("type", &kind.instance_of),
+        number: kind.count,
+        parts: kind.versions.iter().map(part).collect(),
+    }
+}

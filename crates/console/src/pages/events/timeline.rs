@@ -1,0 +1,130 @@
+//! Events as a time line, the newest first.
+
+use super::tabs;
+use crate::{
+    components::{
+        list::{Address, Chip, Filter, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    look::Look,
+    page, places,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::organizations::name_within;
+use bailiwick_domain::SortDirection;
+use bailiwick_events::{self as events, ListQuery, Stored, kinds::GROUPS};
+use bailiwick_policy::Caller;
+use bailiwick_web::Params;
+use http::Uri;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The events of a day.
+#[derive(Debug, Serialize)]
+struct Day {
+    day: String,
+    rows: Vec<Value>,
+}
+
+/// `GET /console/timeline`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    let told = |key| params.many(key).into_iter().filter(|value: &String| !value.is_empty()).collect();
+    let query = ListQuery {
+        page: params.page(PAGE_SIZE),
+        types: told("types"),
+        organization_id: told("organization_id"),
+        object_id: told("object_id"),
+        after: None,
+        direction: SortDirection::Desc,
+    };
+    let found = events::list(&app, &guest.caller, query).await?.page;
+    let here = Address::of("/console/timeline", uri.query());
+    let filters: Vec<Filter> = [topics(&guest, &here)].into_iter().filter(Filter::has_choices).collect();
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    let values = json!({
+        "tab": "timeline",
+        "tabs": tabs(&guest.caller),
+        "days": days(&guest.look, &guest.caller, &found.rows),
+        "filters": filters,
+        "is_filtered": !chips.is_empty(),
+        "chips": chips,
+        "pager": Pager::of(&found, &here),
+        "kept": kept(&params),
+        "bare": here.bare(),
+    });
+    Ok(page::show(&guest.look, "events/timeline.html", values))
+}
+
+/// Topics that the person may read of.
+fn topics(guest: &Guest, here: &Address) -> Filter {
+    let language = guest.look.language;
+    let may = |group: &&events::kinds::Group| guest.caller.holds(group.permission);
+    let choice = |group: &events::kinds::Group| {
+        let word = group.topic.as_str();
+        (format!("{word}.*"), texts::find(language, &format!("topic_{word}")).unwrap_or(word).to_owned())
+    };
+    Filter::of("types", "filter_topic", GROUPS.iter().filter(may).map(choice), here)
+}
+
+fn days(look: &Look, caller: &Caller, events: &[Stored]) -> Vec<Day> {
+    let mut days: Vec<Day> = Vec::new();
+    for event in events {
+        let day: String = event.at.rfc3339(0).chars().take(10).collect();
+        if days.last().is_none_or(|last| last.day != day) {
+            days.push(Day { day, rows: Vec::new() });
+        }
+        if let Some(last) = days.last_mut() {
+            last.rows.push(row(look, caller, event));
+        }
+    }
+    days
+}
+
+fn row(look: &Look, caller: &Caller, event: &Stored) -> Value {
+    let (topic, happening) = event.kind.split_once('.').unwrap_or((event.kind.as_str(), ""));
+    let text = |key: &str| event.data[key].as_str().filter(|text| !text.is_empty());
+    let word = |key: &str, otherwise: &str| {
+        texts::find(look.language, key).map_or_else(|| otherwise.to_owned(), str::to_owned)
+    };
+    let changed: Vec<&str> =
+        event.data["changed"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    json!({
+        "topic": topic,
+        "topic_name": word(&format!("topic_{topic}"), topic),
+        "happened": word(&format!("happened_{happening}"), happening),
+        "name": text("name").or(text("alertname")).or(text("system_name")).or(text("module_id")),
+        "href": event.subject.as_deref().and_then(|subject| places::of_subject(caller, subject)),
+        "about": text("system_name").filter(|_| matches!(topic, "application" | "alert")),
+        "organization": text("organization_name"),
+        "severity": text("severity").filter(|word| matches!(*word, "critical" | "warning" | "info")),
+        "changed": changed.join(", "),
+        "at": When::of(look.language, look.now, event.at),
+    })
+}
+
+/// Filters that come with links and have no choice of their own on the page.
+async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = Vec::new();
+    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()) {
+        let name = match id.parse() {
+            Ok(id) => name_within(app, &guest.caller, id).await?,
+            Err(_) => None,
+        };
+        chips.push(here.chip("organization_id", "column_organization", id, name));
+    }
+    for id in params.many("object_id").iter().filter(|id| !id.is_empty()) {
+        chips.push(here.chip("object_id", "filter_object", id, Some(id.clone())));
+    }
+    Ok(chips)
+}
+
+fn kept(params: &Params) -> Vec<(&'static str, String)> {
+    let keys = ["organization_id", "object_id", "page_size"];
+    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
+    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
+}

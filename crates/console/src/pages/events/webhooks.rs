@@ -1,0 +1,153 @@
+//! Webhooks: the list, and what is done with one at a click.
+
+use super::{ALL, address, tabs};
+use crate::{
+    components::{
+        list::{Address, PAGE_SIZE, Pager},
+        question::{Crumb, Question},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    pages::{done, note},
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::organizations::names_within;
+use bailiwick_domain::{Error, OrgId};
+use bailiwick_events::subscriptions::{self, Input, View};
+use bailiwick_policy::{Action, Permission};
+use bailiwick_web::{Params, PathId};
+use http::Uri;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// How deliveries to a webhook go, by a word.
+pub(super) fn state(view: &View) -> &'static str {
+    let s = &view.subscription;
+    if s.disabled_reason.is_some() {
+        "off"
+    } else if !s.is_enabled {
+        "paused"
+    } else if s.failing_since.is_some() {
+        "failing"
+    } else if s.last_success_at.is_some() {
+        "delivering"
+    } else {
+        "new"
+    }
+}
+
+/// `GET /console/timeline/webhooks`.
+pub(crate) async fn list(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    if !guest.caller.holds(Permission::ReadAlerts) {
+        return Err(Error::insufficient_permissions().into());
+    }
+    let found = subscriptions::list(&app, &guest.caller, params.page(PAGE_SIZE)).await?;
+    let homes: Vec<OrgId> = found.rows.iter().map(|view| view.subscription.path.id).collect();
+    let names = names_within(&app, &guest.caller, &homes).await?;
+    let look = &guest.look;
+    let row = |view: &View| -> Value {
+        let s = &view.subscription;
+        json!({
+            "href": address(s.id),
+            "name": s.name,
+            "url": view.url,
+            "state": state(view),
+            "organization": names.get(&s.path.id),
+            "types": s.types,
+            "pending": view.counts.pending,
+            "dead": view.counts.dead,
+            "last": When::maybe(look.language, look.now, s.last_success_at),
+        })
+    };
+    let values = json!({
+        "tab": "webhooks",
+        "tabs": tabs(&guest.caller),
+        "rows": found.rows.iter().map(row).collect::<Vec<_>>(),
+        "pager": Pager::of(&found, &Address::of(ALL, uri.query())),
+        "may_manage": guest.caller.holds(Permission::ManageAlerts),
+        "done": note(&guest, &params),
+    });
+    Ok(page::show(look, "events/webhooks.html", values))
+}
+
+/// The way to a webhook.
+pub(super) fn crumbs(guest: &Guest, last: Option<(Uuid, &str)>) -> Vec<Crumb> {
+    let text = |key| texts::find(guest.look.language, key).unwrap_or_default();
+    let mut crumbs =
+        vec![Crumb::link("/console/timeline", text("nav_events")), Crumb::link(ALL, text("tab_webhooks"))];
+    crumbs.extend(last.map(|(id, name)| Crumb::link(address(id), name)));
+    crumbs
+}
+
+async fn set_enabled(app: &App, guest: &Guest, id: Option<Uuid>, enabled: bool) -> Outcome {
+    let input = || Ok(Input { enabled: Some(enabled), ..Input::default() });
+    let changed = subscriptions::update(app, &guest.caller, &guest.context, id, input).await?;
+    let note = if enabled { "webhook_resumed" } else { "webhook_paused" };
+    Ok(done(&address(changed.subscription.id), note))
+}
+
+/// `POST …/pause`.
+pub(crate) async fn pause(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
+    set_enabled(&app, &guest, id, false).await
+}
+
+/// `POST …/resume`.
+pub(crate) async fn resume(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
+    set_enabled(&app, &guest, id, true).await
+}
+
+async fn ask(app: &App, guest: &Guest, id: Option<Uuid>, action: Action, word: &str) -> Outcome {
+    let (_, found) = subscriptions::load(app, &guest.caller, action, id).await?;
+    let here = address(found.id);
+    Question {
+        word,
+        area: Some("webhook"),
+        name: &found.name,
+        crumbs: crumbs(guest, Some((found.id, &found.name))),
+        action: format!("{here}/{word}"),
+        back: here,
+        details: Vec::new(),
+        types_name: false,
+        is_wrong: false,
+        other: None,
+    }
+    .page(guest)
+}
+
+/// `GET …/rotate`.
+pub(crate) async fn ask_rotate(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
+    ask(&app, &guest, id, Action::Update, "rotate").await
+}
+
+/// `POST …/rotate`.
+pub(crate) async fn rotate(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
+    let rotated = subscriptions::rotate(&app, &guest.caller, &guest.context, id).await?;
+    Ok(secret(&guest, &rotated, false))
+}
+
+/// The page that shows a secret this once.
+pub(super) fn secret(guest: &Guest, view: &View, is_new: bool) -> axum::response::Response {
+    let s = &view.subscription;
+    let values = json!({
+        "crumbs": crumbs(guest, Some((s.id, &s.name))),
+        "href": address(s.id),
+        "secret": view.secret,
+        "is_new": is_new,
+    });
+    page::show(&guest.look, "events/secret.html", values)
+}
+
+/// `GET …/delete`.
+pub(crate) async fn ask_delete(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
+    ask(&app, &guest, id, Action::Delete, "delete").await
+}
+
+/// `POST …/delete`.
+pub(crate) async fn delete(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
+    subscriptions::remove(&app, &guest.caller, &guest.context, id).await?;
+    Ok(done(ALL, "webhook_deleted"))
+}

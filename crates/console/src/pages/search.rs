@@ -1,0 +1,81 @@
+//! One field over organizations, users, systems and applications within the person's scope.
+
+use crate::{failure::Outcome, page, pages::applications::name_of, places, session::Guest};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::organizations::Entry;
+use bailiwick_domain::{Page, System, User};
+use bailiwick_fleet::{
+    applications::ApplicationRecord,
+    search::{self, Found, MOST},
+};
+use bailiwick_web::Params;
+use serde_json::{Value, json};
+
+/// Method and path of each page.
+pub(crate) const ROUTES: &[(&str, &str)] = &[("GET", "/console/search")];
+
+/// `GET /console/search`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let text = params.text("q").unwrap_or_default().trim();
+    let found = search::search(&app, &guest.caller, text, None, MOST).await?;
+    let groups = groups(text, found);
+    let is_empty = groups.iter().all(|group| group["total"] == 0);
+    let values = json!({"q": text, "groups": groups, "is_empty": is_empty});
+    Ok(page::show(&guest.look, "search/show.html", values))
+}
+
+fn groups(text: &str, found: Found) -> Vec<Value> {
+    let list = |area: &str| {
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("search", text).finish();
+        format!("/console/{area}?{query}")
+    };
+    let mut groups = Vec::new();
+    groups.extend(found.systems.map(|page| group("systems", page, &system, Some(list("systems")))));
+    groups.extend(
+        found.applications.map(|page| group("applications", page, &application, Some(list("applications")))),
+    );
+    groups.extend(found.organizations.map(|page| group("organizations", page, &organization, None)));
+    groups.extend(found.users.map(|page| group("users", page, &user, None)));
+    groups
+}
+
+/// `all`: where the list shows them all.
+fn group<T>(word: &str, page: Page<T>, row: &dyn Fn(T) -> Value, all: Option<String>) -> Value {
+    let is_cut = page.total > page.rows.len() as u64;
+    json!({
+        "word": word,
+        "total": page.total,
+        "all": all.filter(|_| is_cut),
+        "rows": page.rows.into_iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn system(system: System) -> Value {
+    let key = system.registered_at.map(|_| system.system_key);
+    let detail = Some(system.fqdn).filter(|fqdn| !fqdn.is_empty()).or(key);
+    json!({
+        "href": places::system(system.id), "name": system.name, "detail": detail,
+        "organization": system.organization.name,
+    })
+}
+
+fn application(found: ApplicationRecord) -> Value {
+    json!({
+        "href": places::application(found.id), "name": name_of(&found), "detail": found.system_name,
+        "organization": found.organization.map(|organization| organization.name),
+    })
+}
+
+fn organization(entry: Entry) -> Value {
+    json!({
+        "href": places::organization(entry.id), "name": entry.name, "family": entry.org_type.as_str(),
+        "detail": null, "organization": null,
+    })
+}
+
+fn user(user: User) -> Value {
+    json!({
+        "href": null, "name": user.name, "detail": user.email.to_string(), "organization": user.organization.name,
+    })
+}

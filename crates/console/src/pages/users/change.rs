@@ -1,0 +1,97 @@
+//! A user goes to another organization, or lets the person act for them.
+
+use super::{address, head};
+use crate::{
+    components::organizations::below,
+    failure::Outcome,
+    form::{Form, problems},
+    page,
+    pages::done,
+    session::Guest,
+};
+use axum::{
+    extract::{Path, State},
+    response::Response,
+};
+use bailiwick_app::App;
+use bailiwick_directory::users::{self, UserBody, UserRecord};
+use bailiwick_domain::{Error, UserId};
+use bailiwick_identity::{console, impersonation};
+use bailiwick_policy::{Action, Refusal, Resource, gate};
+use bailiwick_web::{Params, PathId};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// `GET /console/users/{id}/move`.
+pub(crate) async fn show(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<UserId>,
+    params: Params,
+) -> Outcome {
+    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+    let find = params.text("find").unwrap_or_default();
+    let present = found.view.user.organization.id.to_string();
+    form(&app, &guest, &found, find, &present, None).await
+}
+
+async fn form(
+    app: &App,
+    guest: &Guest,
+    found: &UserRecord,
+    find: &str,
+    chosen: &str,
+    wrong: Option<Value>,
+) -> Outcome<Response> {
+    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let user = &found.view.user;
+    let present = (user.organization.id.to_string(), user.organization.name.clone());
+    let values = json!({
+        "crumbs": head::crumbs(guest, user),
+        "href": address(user.id),
+        "name": user.name,
+        "organization_id": chosen,
+        "offered": below(app, guest, find, Some(present)).await?,
+        "find": find,
+        "wrong": wrong.unwrap_or_else(|| json!({})),
+    });
+    Ok(page::render(&guest.look, status, "users/move.html", values))
+}
+
+/// `POST /console/users/{id}/move`.
+pub(crate) async fn relocate(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<UserId>,
+    sent: Form,
+) -> Outcome {
+    let chosen = sent.text("organization_id");
+    let body = || Ok(UserBody { organization_id: Some(chosen.clone()), ..UserBody::default() });
+    match users::update(&app, &guest.caller, &guest.context, id, body).await {
+        Ok(view) => Ok(done(&address(view.user.id), "user_move")),
+        Err(error) => match problems(guest.look.language, &error) {
+            Some(wrong) => {
+                let found = head::load(&app, &guest, id).await?;
+                form(&app, &guest, &found, &sent.text("find"), &chosen, Some(wrong)).await
+            }
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// `POST /console/users/{id}/impersonate`: begins, and goes on in this browser as the user.
+pub(crate) async fn impersonate(
+    State(app): State<App>,
+    guest: Guest,
+    Path(id): Path<String>,
+    _: Form,
+) -> Outcome {
+    let caller = &guest.caller;
+    if caller.acting_for().is_some() {
+        return Err(Error::from(Refusal::AlreadyImpersonating).into());
+    }
+    gate(caller, Action::Impersonate, Resource::Users).map_err(Error::from)?;
+    impersonation::start(&app, caller, &guest.context, || Ok(id)).await?;
+    console::go_on(&app, &guest.visit).await?;
+    Ok(page::see_other("/console/"))
+}

@@ -1,0 +1,197 @@
+//! New users, and what is written of a user.
+
+use super::{address, head};
+use crate::{
+    components::organizations::below,
+    failure::Outcome,
+    form::{Form, is_outdated, problems, seen},
+    page,
+    pages::done,
+    session::Guest,
+    texts,
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::App;
+use bailiwick_directory::{
+    roles,
+    users::{self, UserBody, UserRecord},
+};
+use bailiwick_domain::{Error, UserId};
+use bailiwick_policy::{Action, Resource, gate};
+use bailiwick_web::{Params, PathId};
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// Empty rows for further data.
+const SPARE_ROWS: usize = 2;
+
+/// `GET /console/users/new`.
+pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    gate(&guest.caller, Action::Create, Resource::Users).map_err(Error::from)?;
+    let find = params.text("find").unwrap_or_default();
+    let wanted = params.text("organization_id").unwrap_or_default();
+    let fields = Fields { organization_id: wanted.to_owned(), ..Fields::default() };
+    form(&app, &guest, None, &fields, find, None).await
+}
+
+/// `POST /console/users/new`.
+pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+    let fields = Fields::of(&sent);
+    let body = || {
+        Ok(UserBody {
+            username: Some(fields.username.clone()),
+            email: Some(fields.email.clone()),
+            name: Some(fields.name.clone()),
+            phone: Some(fields.phone.clone()),
+            user_role_ids: Some(fields.roles.clone()),
+            organization_id: Some(fields.organization_id.clone()),
+            custom_data: Some(fields.map()),
+        })
+    };
+    match users::create(&app, &guest.caller, &guest.context, body).await {
+        Ok(view) => Ok(done(&address(view.user.id), created(&app))),
+        Err(error) => match problems(guest.look.language, &error) {
+            Some(wrong) => form(&app, &guest, None, &fields, &sent.text("find"), Some(wrong)).await,
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// What a new user has got.
+fn created(app: &App) -> &'static str {
+    match (app.settings.identity.makes_accounts(), app.settings.mail.is_some()) {
+        (true, true) => "user_created",
+        (true, false) => "user_created_silent",
+        (false, _) => "user_created_elsewhere",
+    }
+}
+
+/// `GET /console/users/{id}/edit`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
+    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+    let fields = Fields::stored(&found);
+    form(&app, &guest, Some(&found), &fields, "", None).await
+}
+
+/// `POST /console/users/{id}/edit`.
+pub(crate) async fn update(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<UserId>,
+    sent: Form,
+) -> Outcome {
+    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+    let fields = Fields::of(&sent);
+    let mut stored = Fields::stored(&found).roles;
+    let mut chosen = fields.roles.clone();
+    stored.sort_unstable();
+    chosen.sort_unstable();
+    let body = || {
+        Ok(UserBody {
+            username: Some(fields.username.clone()),
+            email: Some(fields.email.clone()),
+            name: Some(fields.name.clone()),
+            phone: Some(fields.phone.clone()),
+            user_role_ids: (stored != chosen).then(|| fields.roles.clone()),
+            organization_id: None,
+            custom_data: Some(fields.map()),
+        })
+    };
+    let context = sent.conditional(&guest.context);
+    let error = match users::update(&app, &guest.caller, &context, id, body).await {
+        Ok(view) => return Ok(done(&address(view.user.id), "saved")),
+        Err(error) => error,
+    };
+    let language = guest.look.language;
+    let wrong = match problems(language, &error) {
+        Some(wrong) => wrong,
+        None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
+        None => return Err(error.into()),
+    };
+    // As it is now, so that saving again replaces the other change knowingly.
+    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+    form(&app, &guest, Some(&found), &fields, "", Some(wrong)).await
+}
+
+/// What a form holds.
+#[derive(Clone, Debug, Default)]
+struct Fields {
+    name: String,
+    email: String,
+    username: String,
+    phone: String,
+    roles: Vec<String>,
+    organization_id: String,
+    data: Vec<(String, String)>,
+}
+
+impl Fields {
+    fn of(form: &Form) -> Fields {
+        Fields {
+            name: form.text("name"),
+            email: form.text("email").trim().to_owned(),
+            username: form.text("username").trim().to_owned(),
+            phone: form.text("phone"),
+            roles: form.all("user_role_ids"),
+            organization_id: form.text("organization_id"),
+            data: form.pairs("data_key", "data_value"),
+        }
+    }
+
+    fn stored(found: &UserRecord) -> Fields {
+        let user = &found.view.user;
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let data = user.custom_data.iter().flatten();
+        Fields {
+            name: user.name.clone(),
+            email: user.email.clone(),
+            username: user.username.clone(),
+            phone: user.phone.clone().unwrap_or_default(),
+            roles: found.view.roles.iter().map(|(key, _)| key.clone()).collect(),
+            organization_id: user.organization.id.to_string(),
+            data: data.map(|(key, value)| (key.clone(), text(value))).collect(),
+        }
+    }
+
+    fn map(&self) -> Map<String, Value> {
+        self.data.iter().map(|(key, value)| (key.clone(), json!(value))).collect()
+    }
+}
+
+/// The form; `found`: a user who exists. `wrong`: what is wrong with which field.
+async fn form(
+    app: &App,
+    guest: &Guest,
+    found: Option<&UserRecord>,
+    fields: &Fields,
+    find: &str,
+    wrong: Option<Value>,
+) -> Outcome<Response> {
+    let user = found.map(|found| &found.view.user);
+    let offered = if user.is_none() { below(app, guest, find, None).await? } else { Value::Null };
+    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut data = fields.data.clone();
+    data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
+    let home = user.map(|user| user.organization.org_type);
+    let role = |role: roles::RoleChoice| {
+        let is_on = fields.roles.contains(&role.id);
+        json!({"id": role.id, "name": role.name, "description": role.description, "is_on": is_on})
+    };
+    let values = json!({
+        "is_new": user.is_none(),
+        "seen": user.map(|user| seen(app, user)).transpose()?,
+        "href": user.map(|user| address(user.id)),
+        "crumbs": user.map(|user| head::crumbs(guest, user)),
+        "name": fields.name,
+        "email": fields.email,
+        "username": fields.username,
+        "phone": fields.phone,
+        "roles": roles::grantable(app, &guest.caller, home).into_iter().map(role).collect::<Vec<_>>(),
+        "organization_id": fields.organization_id,
+        "data": data,
+        "offered": offered,
+        "find": find,
+        "wrong": wrong.unwrap_or_else(|| json!({})),
+    });
+    Ok(page::render(&guest.look, status, "users/form.html", values))
+}

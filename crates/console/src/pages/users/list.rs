@@ -1,0 +1,128 @@
+//! The list of users, with the interface's filters in the address.
+
+use super::{address, head};
+use crate::{
+    components::{
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    pages::note,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::{exports, organizations::name_within, roles, users};
+use bailiwick_policy::{Action, Resource, gate};
+use bailiwick_web::{Params, USERS, asked, download, export_direction, user_query};
+use http::Uri;
+use serde_json::{Value, json};
+
+const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
+/// Chips whose names are looked up; an address may name thousands.
+const NAMED_CHIPS: usize = 10;
+
+/// `GET /console/users`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    let query = user_query(&params, PAGE_SIZE);
+    let lists = [&query.status, &query.organization_id, &query.role, &query.created_by];
+    let is_filtered = !query.search.trim().is_empty() || lists.iter().any(|list| !list.is_empty());
+    let found = users::page(&app, &guest.caller, query).await?;
+    let here = Address::of("/console/users", uri.query());
+    let filters = filters(&app, &guest, &here);
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    let columns = [
+        Column::of("name", "column_name", Some("name"), &here),
+        Column::of("status", "column_status", Some("status"), &here),
+        Column::of("roles", "column_roles", None, &here),
+        Column::of("organization", "column_organization", Some("organization"), &here),
+        Column::of("seen", "column_signed_in", Some("latest_login_at"), &here),
+        Column::of("created", "column_created", Some("created_at"), &here),
+    ];
+    let values = json!({
+        "pager": Pager::of(&found, &here),
+        "rows": found.rows.iter().map(|user| row(&guest, user)).collect::<Vec<_>>(),
+        "columns": columns,
+        "filters": filters,
+        "chips": chips,
+        "search": params.text("search").unwrap_or_default(),
+        "kept": kept(&params),
+        "bare": here.bare(),
+        "is_filtered": is_filtered,
+        "may_create": gate(&guest.caller, Action::Create, Resource::Users).is_ok(),
+        "csv": here.at("/console/users/export").with("format", Some("csv")).text(),
+        "pdf": here.at("/console/users/export").with("format", Some("pdf")).text(),
+        "done": note(&guest, &params),
+    });
+    Ok(page::show(&guest.look, "users/list.html", values))
+}
+
+/// `GET /console/users/export`.
+pub(crate) async fn export(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let mut query = user_query(&params, PAGE_SIZE);
+    query.direction = export_direction(&params);
+    Ok(download(exports::users(&app, &guest.caller, query, asked(&params, &USERS)).await?)?)
+}
+
+fn row(guest: &Guest, view: &users::UserView) -> Value {
+    let (look, user) = (&guest.look, &view.user);
+    let when = |at| When::maybe(look.language, look.now, at);
+    // Of a deleted user there is nothing to be read, only to be restored or removed for good.
+    let href = if user.deleted.is_set() { format!("{}/restore", address(user.id)) } else { address(user.id) };
+    json!({
+        "href": href,
+        "name": user.name,
+        "email": user.email,
+        "status": head::status(user),
+        "roles": view.roles.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", "),
+        "organization": user.organization.name,
+        "signed_in": when(user.latest_login_at),
+        "created": when(Some(user.created_at)),
+    })
+}
+
+fn filters(app: &App, guest: &Guest, here: &Address) -> [Filter; 2] {
+    let language = guest.look.language;
+    let state = |word: &str| {
+        let label = texts::find(language, &format!("user_{word}")).unwrap_or(word).to_owned();
+        (word.to_owned(), label)
+    };
+    let roles = roles::filters(app, &guest.caller).into_iter().map(|role| (role.id, role.name));
+    [
+        Filter::of("status", "filter_status", STATES.map(state), here),
+        Filter::of("role", "filter_role", roles, here),
+    ]
+}
+
+/// Filters that come with links and have no choice of their own on the page.
+async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = Vec::new();
+    let told = |key| params.many(key).into_iter().filter(|id| !id.is_empty()).take(NAMED_CHIPS);
+    for id in told("organization_id") {
+        let name = match id.parse() {
+            Ok(id) => name_within(app, &guest.caller, id).await?,
+            Err(_) => None,
+        };
+        chips.push(here.chip("organization_id", "column_organization", &id, name));
+    }
+    for id in told("created_by") {
+        let creator = users::load_for(app, &guest.caller, Action::Read, id.parse().ok()).await.ok();
+        chips.push(here.chip(
+            "created_by",
+            "label_created_by",
+            &id,
+            creator.map(|found| found.view.user.name),
+        ));
+    }
+    Ok(chips)
+}
+
+/// What the form of the filters hands on as it is.
+fn kept(params: &Params) -> Vec<(&'static str, String)> {
+    let keys = ["organization_id", "created_by", "sort_by", "sort_direction", "page_size"];
+    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
+    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
+}

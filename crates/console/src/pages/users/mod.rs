@@ -1,0 +1,57 @@
+//! Users: the list, one user, and what is done with them.
+
+mod change;
+mod edit;
+mod head;
+mod list;
+mod overview;
+mod password;
+mod picture;
+mod step;
+
+use axum::{
+    Router,
+    routing::{get, post},
+};
+use bailiwick_app::App;
+
+/// Method and path of each page.
+pub(crate) const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/console/users"),
+    ("GET", "/console/users/export"),
+    ("GET", "/console/users/new"),
+    ("POST", "/console/users/new"),
+    ("GET", "/console/users/{id}"),
+    ("GET", "/console/users/{id}/edit"),
+    ("POST", "/console/users/{id}/edit"),
+    ("GET", "/console/users/{id}/move"),
+    ("POST", "/console/users/{id}/move"),
+    ("GET", "/console/users/{id}/password"),
+    ("POST", "/console/users/{id}/password"),
+    ("POST", "/console/users/{id}/picture"),
+    ("POST", "/console/users/{id}/picture/remove"),
+    ("POST", "/console/users/{id}/impersonate"),
+    ("GET", "/console/users/{id}/{step}"),
+    ("POST", "/console/users/{id}/{step}"),
+];
+
+/// The pages.
+pub(crate) fn router() -> Router<App> {
+    Router::new()
+        .route("/console/users", get(list::show))
+        .route("/console/users/export", get(list::export))
+        .route("/console/users/new", get(edit::show_new).post(edit::create))
+        .route("/console/users/{id}", get(overview::show))
+        .route("/console/users/{id}/edit", get(edit::show).post(edit::update))
+        .route("/console/users/{id}/move", get(change::show).post(change::relocate))
+        .route("/console/users/{id}/password", get(password::show).post(password::set))
+        .route("/console/users/{id}/picture", post(picture::upload))
+        .route("/console/users/{id}/picture/remove", post(picture::remove))
+        .route("/console/users/{id}/impersonate", post(change::impersonate))
+        .route("/console/users/{id}/{step}", get(step::ask).post(step::take))
+}
+
+/// Where a user is.
+fn address(id: impl std::fmt::Display) -> String {
+    format!("/console/users/{id}")
+}

@@ -1,0 +1,75 @@
+//! What is known of a user.
+
+use super::head;
+use crate::{
+    components::time::When,
+    failure::Outcome,
+    page,
+    pages::{note, organizations},
+    session::Guest,
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::App;
+use bailiwick_directory::users::UserRecord;
+use bailiwick_domain::UserId;
+use bailiwick_policy::{Action, Permission, decide};
+use bailiwick_web::{Params, PathId};
+use http::StatusCode;
+use serde_json::json;
+
+/// `GET /console/users/{id}`.
+pub(crate) async fn show(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<UserId>,
+    params: Params,
+) -> Outcome {
+    let found = head::load(&app, &guest, id).await?;
+    render(&app, &guest, &found, note(&guest, &params), None).await
+}
+
+/// The page; `refused`: why a picture was not taken.
+pub(super) async fn render(
+    app: &App,
+    guest: &Guest,
+    found: &UserRecord,
+    done: Option<&str>,
+    refused: Option<&str>,
+) -> Outcome<Response> {
+    let (look, view) = (&guest.look, &found.view);
+    let user = &view.user;
+    let when = |at| When::maybe(look.language, look.now, at);
+    let custom = user.custom_data.iter().flatten();
+    let custom: Vec<(String, String)> = custom
+        .map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .collect();
+    let creator = user.created_by.as_ref();
+    let is_own = guest.caller.user_id() == Some(user.id);
+    let asks_consent =
+        guest.caller.holds(Permission::ImpersonateUsers) && !is_own && guest.caller.acting_for().is_none();
+    let values = json!({
+        "head": head::head(app, guest, found).await?,
+        "username": user.username,
+        "email": user.email,
+        "is_verified": user.email_verified,
+        "phone": user.phone,
+        "roles": view.roles.iter().map(|(_, name)| name).collect::<Vec<_>>(),
+        "organization": user.organization.name,
+        "organization_href": organizations::readable_address(&guest.caller, &user.organization),
+        "level": user.organization.org_type.as_str(),
+        "created": when(Some(user.created_at)),
+        "updated": when(Some(user.updated_at)),
+        "created_by": creator.map(|creator| creator.name.as_str()),
+        "created_by_organization": creator.map(|creator| creator.organization_name.as_str()),
+        "custom": custom,
+        "sync_error": view.sync_error.as_ref().and_then(Option::as_ref),
+        "asks_consent": asks_consent,
+        "may_impersonate": view.can_be_impersonated == Some(true) && asks_consent,
+        "until": when(found.consented_until),
+        "may_picture": decide(&guest.caller, Action::Update, &found.target).is_allowed(),
+        "refused": refused,
+        "done": done,
+    });
+    let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    Ok(page::render(look, status, "users/overview.html", values))
+}

@@ -1,0 +1,79 @@
+//! Suspend, reactivate, delete, restore, destroy: what cannot be taken back by a click is asked first.
+
+use super::{address, head};
+use crate::{components::question::Question, failure::Outcome, form::Form, pages::done, session::Guest};
+use axum::extract::{Path, State};
+use bailiwick_app::App;
+use bailiwick_directory::users::{self, UserRecord};
+use bailiwick_domain::{Error, UserId};
+use bailiwick_policy::{Action, decide};
+
+fn action(word: &str) -> Outcome<Action> {
+    Ok(match word {
+        "suspend" => Action::Suspend,
+        "reactivate" => Action::Reactivate,
+        "delete" => Action::Delete,
+        "restore" => Action::Restore,
+        "destroy" => Action::Destroy,
+        _ => return Err(Error::NotFound(bailiwick_domain::ObjectKind::Page).into()),
+    })
+}
+
+/// `GET /console/users/{id}/{step}`.
+pub(crate) async fn ask(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, word)): Path<(String, String)>,
+) -> Outcome {
+    let id: Option<UserId> = id.parse().ok();
+    let found = users::load_for(&app, &guest.caller, action(&word)?, id).await?;
+    question(&guest, &found, &word, false)
+}
+
+fn question(guest: &Guest, found: &UserRecord, word: &str, is_wrong: bool) -> Outcome {
+    let user = &found.view.user;
+    let may_destroy = decide(&guest.caller, Action::Destroy, &found.target).is_allowed();
+    let here = address(user.id);
+    let other = (may_destroy && word == "restore").then(|| (format!("{here}/destroy"), "do_destroy"));
+    Question {
+        word,
+        area: Some("user"),
+        name: &user.name,
+        crumbs: head::crumbs(guest, user),
+        action: format!("{here}/{word}"),
+        back: if user.deleted.is_set() { "/console/users?status=deleted".to_owned() } else { here },
+        details: Vec::new(),
+        types_name: word == "destroy",
+        is_wrong,
+        other,
+    }
+    .page(guest)
+}
+
+/// `POST /console/users/{id}/{step}`.
+pub(crate) async fn take(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, word)): Path<(String, String)>,
+    form: Form,
+) -> Outcome {
+    let id: Option<UserId> = id.parse().ok();
+    let (caller, context) = (&guest.caller, &guest.context);
+    let wanted = action(&word)?;
+    if wanted == Action::Destroy {
+        let found = users::load_for(&app, caller, wanted, id).await?;
+        if form.text("name") != found.view.user.name {
+            return question(&guest, &found, &word, true);
+        }
+    }
+    match wanted {
+        Action::Suspend => users::suspend(&app, caller, context, id).await?,
+        Action::Reactivate => users::reactivate(&app, caller, context, id).await?,
+        Action::Delete => users::delete(&app, caller, context, id).await?,
+        Action::Restore => users::restore(&app, caller, context, id).await?,
+        _ => users::destroy(&app, caller, context, id).await?,
+    }
+    let is_gone = matches!(wanted, Action::Delete | Action::Destroy);
+    let to = id.filter(|_| !is_gone).map_or_else(|| "/console/users".to_owned(), address);
+    Ok(done(&to, &format!("user_{word}")))
+}

@@ -1,0 +1,94 @@
+//! One text over organizations, users, systems and applications (spec: search#search). Each kind is found as its list finds
+//! it, with the same permission, scope and caches.
+
+use crate::{
+    Fleet,
+    applications::{self, ApplicationFilter, ApplicationOrder, ApplicationQuery, ApplicationRecord},
+    systems::{self, SystemFilter, SystemOrder, SystemQuery},
+};
+use bailiwick_directory::{organizations, users};
+use bailiwick_domain::{Keywords, Page, PageRequest, Result, SortDirection, System, User};
+use bailiwick_policy::{Action, Caller, Resource, gate};
+use bailiwick_store::organizations::directory::Entry;
+
+/// Most rows of a kind.
+pub const MOST: u64 = 10;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Organizations, by name and description.
+    Organizations,
+    /// Users, by name and address.
+    Users,
+    /// Systems, by name, key, host name, address and what else their list searches.
+    Systems,
+    /// Applications, by name, module and system.
+    Applications,
+}
+
+impl Kind {
+    /// All of them, in the order of the answer, by the words of `kinds`.
+    pub const WORDS: Keywords<Kind> = Keywords::of(&[
+        ("organizations", Kind::Organizations),
+        ("users", Kind::Users),
+        ("systems", Kind::Systems),
+        ("applications", Kind::Applications),
+    ]);
+}
+
+/// What was found; none = the kind was not asked for, or the caller may not read it.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Organizations.
+    pub organizations: Option<Page<Entry>>,
+    /// Users.
+    pub users: Option<Page<User>>,
+    /// Systems.
+    pub systems: Option<Page<System>>,
+    /// Applications.
+    pub applications: Option<Page<ApplicationRecord>>,
+}
+
+/// `GET /search`: the first `most` rows of each kind by name, and how many there are. A blank text finds nothing.
+///
+/// # Errors
+/// The database's.
+pub async fn search(
+    service: &Fleet,
+    caller: &Caller,
+    text: &str,
+    kinds: Option<&[Kind]>,
+    most: u64,
+) -> Result<Found> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(Found::default());
+    }
+    let page = PageRequest { page: 1, page_size: most.clamp(1, MOST) };
+    let is_asked = |kind: Kind| kinds.is_none_or(|kinds| kinds.contains(&kind));
+    let mut found = Found::default();
+    if is_asked(Kind::Organizations) {
+        found.organizations = organizations::search(service, caller, text, page).await?;
+    }
+    if is_asked(Kind::Users) && gate(caller, Action::Read, Resource::Users).is_ok() {
+        found.users = Some(users::search(service, caller, text, page).await?);
+    }
+    if is_asked(Kind::Systems) && gate(caller, Action::Read, Resource::Systems).is_ok() {
+        let query = SystemQuery {
+            filter: SystemFilter { search: Some(text.to_owned()), ..SystemFilter::default() },
+            order: Some((SystemOrder::Name, SortDirection::Asc)),
+            page,
+        };
+        found.systems = Some(systems::list(service, caller, query).await?);
+    }
+    if is_asked(Kind::Applications) && gate(caller, Action::Read, Resource::Applications).is_ok() {
+        let query = ApplicationQuery {
+            filter: ApplicationFilter { search: Some(text.to_owned()), ..ApplicationFilter::default() },
+            order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
+            page,
+        };
+        found.applications = Some(applications::list(service, caller, query).await?);
+    }
+    Ok(found)
+}

@@ -1,0 +1,11 @@
+-- The place in the tree of the organization whose rights were used, so that a branch can list what was done in it. A
+-- promotion changes it, as that of systems.
+ALTER TABLE audit_log ADD COLUMN p2 BLOB;
+ALTER TABLE audit_log ADD COLUMN p3 BLOB;
+UPDATE audit_log SET p2 = (SELECT o.p2 FROM organizations o WHERE o.id = audit_log.actor_organization_id),
+  p3 = (SELECT o.p3 FROM organizations o WHERE o.id = audit_log.actor_organization_id);
+CREATE INDEX audit_log_p2 ON audit_log (p2, at);
+CREATE INDEX audit_log_p2_action ON audit_log (p2, action, at);
+CREATE INDEX audit_log_p3 ON audit_log (p3, at);
+CREATE INDEX audit_log_p3_action ON audit_log (p3, action, at);
+CREATE INDEX audit_log_organization_action ON audit_log (actor_organization_id, action, at);
