@@ -1,7 +1,13 @@
 //! The console at a real provider: the code is exchanged on the server, the ID token says who has signed in.
 
 use super::*;
-use crate::console::set_cookie;
+
+/// The value of a cookie that an answer sets.
+fn set_cookie(reply: &Reply, name: &str) -> Option<String> {
+    let lines = reply.headers.get_all("set-cookie").iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.filter_map(|line| line.split(';').next()?.split_once('='));
+    pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+}
 
 /// What the console needs there.
 fn with_client(engine: Engine, url: &str, secret: &str) -> impl Future<Output = Test> {
