@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser test-clients test-long test-schema fuzz bench fmt lint generate examples \
+.PHONY: help run test check test-browser pictures test-clients test-long test-schema fuzz bench fmt lint generate examples \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -44,6 +44,10 @@ test-browser: need-build ## the tests in a real browser
 	scripts/identity-provider.sh
 	$(CARGO) test $(LOCKED) --workspace --lib -- --ignored chromedriver
 	$(CARGO) test $(LOCKED) --workspace --test browser
+
+pictures: need-build ## make the pictures of the console in the documents anew, after a change of its pages
+	scripts/need.sh chromium chromium-driver
+	BAILIWICK_WRITE_PICTURES=1 $(CARGO) test $(LOCKED) --workspace --test browser -- pictures::
 
 # A build of its own for the Rust client and 50 MB of npm, so it is not part of `make test`.
 test-clients: need-build ## generate clients from the interface document (TypeScript, Rust) and run the README's tour with them

@@ -30,6 +30,8 @@ mod consent;
 mod console;
 #[path = "browser/library.rs"]
 mod library;
+#[path = "browser/pictures.rs"]
+mod pictures;
 #[path = "browser/reference.rs"]
 mod reference;
 

@@ -12,8 +12,16 @@
 mod acting;
 #[path = "console/alerts.rs"]
 mod alerts;
+#[path = "console/crawl.rs"]
+mod crawl;
+#[path = "console/imports.rs"]
+mod imports;
 #[path = "console/notifications.rs"]
 mod notifications;
+#[path = "console/organizations.rs"]
+mod organizations;
+#[path = "console/rebranding.rs"]
+mod rebranding;
 #[path = "console/rights.rs"]
 mod rights;
 #[path = "console/session.rs"]

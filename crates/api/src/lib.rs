@@ -22,7 +22,6 @@ pub mod routes;
 mod schema;
 mod static_files;
 pub mod system;
-pub mod upload;
 pub mod wire;
 
 use axum::{Router, middleware, routing::MethodRouter};

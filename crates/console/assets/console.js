@@ -18,6 +18,20 @@ document.addEventListener('click', (event) => {
   for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
 });
 
+// A branch of the tree opens in its place.
+document.addEventListener('click', async (event) => {
+  const toggle = event.target.closest('#tree a.toggle');
+  if (!toggle || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  const answer = await fetch(toggle.href).catch(() => null);
+  const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const tree = page && page.querySelector('#tree');
+  if (!tree) return location.assign(toggle.href);
+  document.querySelector('#tree').replaceWith(tree);
+  history.replaceState(null, '', toggle.href);
+  document.getElementById(toggle.id)?.focus();
+});
+
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') {
     for (const menu of menus()) {

@@ -4,6 +4,10 @@ use crate::{failure::Failure, texts};
 use axum::extract::{FromRequest, Request};
 use bailiwick_app::App;
 use bailiwick_domain::Error;
+use bailiwick_platform::{
+    Platform, RequestContext,
+    conditions::{Condition, Editable, Version},
+};
 use bailiwick_web::{Language, read};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -48,6 +52,23 @@ impl Form {
         Form(fields)
     }
 
+    /// The context of a change that counts only while the entity is in the state that the form was made from: its hidden
+    /// field `seen` stands for `If-Match`. Without the field there is no condition.
+    pub(crate) fn conditional(&self, context: &RequestContext) -> RequestContext {
+        let mut context = context.clone();
+        if self.has("seen") {
+            context.conditions.if_match = Condition::read(std::iter::once(self.text("seen").as_bytes()));
+        }
+        context
+    }
+
+    /// The fields whose names begin with a text, each with the rest of its name and its value.
+    pub(crate) fn pairs_after(&self, start: &str) -> impl Iterator<Item = (String, String)> {
+        self.0
+            .iter()
+            .filter_map(move |(key, value)| Some((key.strip_prefix(start)?.to_owned(), value.clone())))
+    }
+
     /// Pairs of two repeated fields, those without a key left out.
     pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {
@@ -69,14 +90,33 @@ pub(crate) fn problems_by_path(language: Language, error: &Error, prefix: &str) 
     Some(fields.iter().map(problem).collect::<Map<_, _>>().into())
 }
 
+/// The state of an entity, for the hidden field `seen` of its form.
+pub(crate) fn seen(platform: &Platform, entity: &impl Editable) -> bailiwick_domain::Result<String> {
+    Ok(Version::of(platform, entity)?.tag(platform, b""))
+}
+
+/// Whether somebody else changed the entity after the form was made.
+pub(crate) fn is_outdated(error: &Error) -> bool {
+    matches!(error, Error::PreconditionFailed(_))
+}
+
 /// What is wrong with the fields of a form, beside each; none where the error is not about fields.
 pub(crate) fn problems(language: Language, error: &Error) -> Option<Value> {
+    problems_by(language, error, |key| key.split('.').next().unwrap_or(key))
+}
+
+/// The same with a name of the field for each key of the error.
+pub(crate) fn problems_by(
+    language: Language,
+    error: &Error,
+    name: impl for<'k> Fn(&'k str) -> &'k str,
+) -> Option<Value> {
     let Error::Invalid(fields) = error else { return None };
     let mut problems = Map::new();
     for field in fields {
-        let text = texts::find(language, &format!("problem_{}", field.message)).unwrap_or(&field.message);
-        let name = field.key.split('.').next().unwrap_or(&field.key).to_owned();
-        problems.entry(name).or_insert_with(|| json!(text));
+        let key = format!("problem_{}", field.message.replace(' ', "_"));
+        let text = texts::find(language, &key).unwrap_or(&field.message);
+        problems.entry(name(&field.key).to_owned()).or_insert_with(|| json!(text));
     }
     Some(Value::Object(problems))
 }

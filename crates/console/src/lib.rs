@@ -8,6 +8,7 @@ mod assets;
 mod chart;
 mod components;
 mod failure;
+mod filters;
 mod form;
 mod guard;
 mod look;
@@ -15,6 +16,7 @@ mod page;
 mod pages;
 mod session;
 mod texts;
+mod time;
 
 use axum::{
     Router, middleware,
@@ -41,7 +43,16 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         ("POST", "/console/acting/back"),
         ("GET", "/console/{*rest}"),
     ];
-    [&frame, pages::systems::ROUTES, pages::alerts::ROUTES, pages::notifications::ROUTES].concat()
+    [
+        &frame,
+        pages::organizations::ROUTES,
+        pages::imports::ROUTES,
+        pages::rebranding::ROUTES,
+        pages::systems::ROUTES,
+        pages::alerts::ROUTES,
+        pages::notifications::ROUTES,
+    ]
+    .concat()
 });
 
 /// The pages; none where the console is switched off.
@@ -54,6 +65,9 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/sign-out", post(pages::session::sign_out))
         .route("/console/acting/go-on", post(pages::session::go_on))
         .route("/console/acting/back", post(pages::session::back))
+        .merge(pages::organizations::router())
+        .merge(pages::imports::router())
+        .merge(pages::rebranding::router())
         .merge(pages::systems::router())
         .merge(pages::alerts::router())
         .merge(pages::notifications::router())

@@ -1,6 +1,6 @@
 //! What every page shows around its content: language, theme, the signed-in person, navigation.
 
-use crate::{assets, components::time::When};
+use crate::{assets, time::When};
 use bailiwick_app::App;
 use bailiwick_domain::Ts;
 use bailiwick_identity::console::Open;
@@ -49,15 +49,18 @@ struct Area {
     href: &'static str,
 }
 
-/// The word of an area, its address, and the rights that open it.
-type AreaRow = (&'static str, &'static str, fn(&Caller) -> bool);
+/// Whether an area is open to a person.
+type IsOpen = fn(&Caller) -> bool;
 
-/// The areas, in the order of the navigation.
-const AREAS: &[AreaRow] = &[
+/// The areas, in the order of the navigation: word, address, who may enter.
+const AREAS: &[(&str, &str, IsOpen)] = &[
     ("home", "/console/", |_| true),
+    // Everybody may see their own organization.
+    ("organizations", "/console/organizations", |caller| caller.org().is_some()),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
     ("alerts", "/console/alerts", |caller| caller.holds(Permission::ReadSystems)),
     ("notifications", "/console/notifications", |caller| caller.holds(Permission::ReadAlerts)),
+    ("rebranding", "/console/rebranding", |caller| caller.org().is_some()),
 ];
 
 /// The impersonation that is open.
@@ -87,6 +90,11 @@ impl Look {
             person: None,
             band: None,
         }
+    }
+
+    /// Whether there is an area of this word that the person may open.
+    pub(crate) fn has_area(&self, word: &str) -> bool {
+        self.areas.iter().any(|area| area.word == word)
     }
 
     /// Of a request of a signed-in person.

@@ -1,7 +1,7 @@
 //! Rendering: templates and texts are files in `templates/`, built into the program. A name that a template does not
 //! know is an error, never an empty place.
 
-use crate::{components, look::Look, texts};
+use crate::{filters, look::Look, texts};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use minijinja::{Environment, UndefinedBehavior, value::Serde};
@@ -24,6 +24,18 @@ const SOURCES: &[(&str, &str)] = sources![
     "session/message.html",
     "home/show.html",
     "home/first_steps.html",
+    "imports/parts.html",
+    "imports/file.html",
+    "imports/check.html",
+    "imports/result.html",
+    "rebranding/list.html",
+    "rebranding/tab.html",
+    "organizations/parts.html",
+    "organizations/tree.html",
+    "organizations/list.html",
+    "organizations/overview.html",
+    "organizations/tab.html",
+    "organizations/form.html",
     "systems/list.html",
     "systems/head.html",
     "systems/overview.html",
@@ -32,6 +44,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/applications.html",
     "systems/alerts.html",
     "systems/access.html",
+    "systems/backups.html",
     "systems/form.html",
     "systems/secret.html",
     "alerts/head.html",
@@ -54,7 +67,7 @@ const SOURCES: &[(&str, &str)] = sources![
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut all = Environment::new();
     all.set_undefined_behavior(UndefinedBehavior::Strict);
-    components::filters::add(&mut all);
+    filters::add(&mut all);
     for (name, text) in SOURCES {
         if let Err(error) = all.add_template(name, text) {
             tracing::error!(%error, name, "a template of the console cannot be read");

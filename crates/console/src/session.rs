@@ -31,6 +31,10 @@ const SESSION: &str = "bailiwick-console";
 const ENTRY: &str = "bailiwick-console-entry";
 /// Longest time for a page.
 const PAGE_TIME: Duration = Duration::from_secs(30);
+/// The same for a page that takes a file or writes many rows.
+const LONG_PAGE_TIME: Duration = Duration::from_secs(210);
+/// Parts of the addresses of such pages.
+const LONG: [&str; 2] = ["/console/imports/", "/rebranding/"];
 /// Forms that work in an impersonation that is over too: those that lead out of it.
 const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
 
@@ -136,9 +140,14 @@ async fn open(
     body: Body,
 ) -> Result<(OpenEntry, Body)> {
     let (mut data, mut body) = (None, body);
-    if parts.method == Method::POST {
+    let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if content_type.is_some_and(|media| media.starts_with("multipart/form-data")) {
+        // Of a file its size is recorded; the page reads it.
+        let size = parts.headers.get(header::CONTENT_LENGTH).and_then(|size| size.to_str().ok());
+        let size = size.and_then(|size| size.parse().ok()).unwrap_or_default();
+        data = Some(of_body(Sent::Bytes(size), content_type, false));
+    } else if parts.method == Method::POST {
         let bytes = read(body, MAX_FORM_BYTES, FORM_TIME).await?;
-        let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         data = Some(of_body(Sent::Whole(&bytes), content_type, false));
         body = Body::from(bytes);
     }
@@ -148,8 +157,11 @@ async fn open(
 }
 
 async fn serve(guest: &Guest, request: Request, next: Next) -> Response {
-    let Ok(mut response) = tokio::time::timeout(PAGE_TIME, next.run(request)).await else {
-        let log = format!("no page within {} s", PAGE_TIME.as_secs());
+    let is_long =
+        request.method() == Method::POST && LONG.iter().any(|part| request.uri().path().contains(part));
+    let time = if is_long { LONG_PAGE_TIME } else { PAGE_TIME };
+    let Ok(mut response) = tokio::time::timeout(time, next.run(request)).await else {
+        let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };
         return failure::answer(&guest.look, &error);
     };

@@ -10,6 +10,9 @@ use std::sync::LazyLock;
 const FILES: &[&str] = &[
     include_str!("../templates/texts/common.json"),
     include_str!("../templates/texts/home.json"),
+    include_str!("../templates/texts/imports.json"),
+    include_str!("../templates/texts/organizations.json"),
+    include_str!("../templates/texts/rebranding.json"),
     include_str!("../templates/texts/systems.json"),
     include_str!("../templates/texts/alerts.json"),
     include_str!("../templates/texts/notifications.json"),

@@ -1,6 +1,7 @@
-//! Organizations: one table for the four types. Lists and counts are in [`list`], [`directory`], [`counts`] and
-//! [`stats`], suspension and deletion in [`lifecycle`] and [`suspended`], the move of a subtree in [`promote`].
+//! Organizations: one table for the four types. Lists and counts are in [`list`], [`directory`], [`children`],
+//! [`counts`] and [`stats`], suspension and deletion in [`lifecycle`] and [`suspended`], the move of a subtree in [`promote`].
 
+pub mod children;
 pub mod counts;
 pub mod destroy;
 pub mod directory;

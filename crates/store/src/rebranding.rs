@@ -2,17 +2,19 @@
 //! is removed with its organization.
 
 use crate::{
-    StoreError, Tx,
+    Db, StoreError, Tx,
     images::{Content, Object},
+    scope::push_scope,
     sql::{On, Q},
     time::TsCodec,
     tree::parse_type,
 };
 use bailiwick_domain::{
     OrgId, OrgType, Ts,
+    org::OrgRef,
     rebranding::{Asset, Product},
 };
-use bailiwick_policy::Granted;
+use bailiwick_policy::{Granted, Scope};
 use std::collections::HashMap;
 use uuid::Uuid;
 
@@ -113,6 +115,20 @@ pub async fn nearest_to(
 ) -> Result<Option<(OrgId, OrgType)>, StoreError> {
     let row: Option<(Uuid, String)> = Q::new(NEAREST).bind(organization).optional(on).await?;
     row.map(|(id, word)| Ok((OrgId(id), parse_type(&word)?))).transpose()
+}
+
+/// The first `most` organizations inside the scope that have rebranding themselves, by name. Deleted ones are left out.
+pub async fn enabled(db: &Db, scope: &Scope, most: u64) -> Result<Vec<OrgRef>, StoreError> {
+    let mut q = Q::new(
+        "SELECT o.id, o.type, o.name FROM rebranding_enabled r JOIN organizations o ON o.id = r.organization_id \
+         WHERE o.eff_deleted_at IS NULL",
+    );
+    push_scope(&mut q, "o", "id", scope);
+    q.push(" ORDER BY o.name_key, o.id LIMIT ?").arg(most);
+    let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
+    rows.into_iter()
+        .map(|(id, word, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&word)? }))
+        .collect()
 }
 
 /// Whether the organization itself has rebranding.

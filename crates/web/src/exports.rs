@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bailiwick_directory::exports::{Asked, File};
-use bailiwick_domain::{Error, Result};
+use bailiwick_domain::{Error, Result, SortDirection};
 use http::{HeaderValue, header};
 
 /// Marks an answer that must go out as it is.
@@ -30,6 +30,19 @@ pub const SYSTEMS: Keys = Keys {
     lists: &["type", "version", "status", "created_by", "organization_id"],
     hierarchy: true,
 };
+
+/// Filters of the list of users.
+pub const USERS: Keys = Keys {
+    texts: &["search"],
+    lists: &["status", "organization_id", "role", "created_by"],
+    hierarchy: false,
+};
+
+/// The order of a file: descending unless the query says otherwise; lists ascend.
+pub fn export_direction(params: &Params) -> SortDirection {
+    let sent = params.one("sort_direction");
+    sent.and_then(|word| SortDirection::WORDS.parse(word)).unwrap_or(SortDirection::Desc)
+}
 
 /// What is asked for; the filters are named in the file.
 pub fn asked(params: &Params, keys: &Keys) -> Asked {

@@ -5,6 +5,8 @@
 mod alerts;
 #[path = "console/notifications.rs"]
 mod notifications;
+#[path = "console/organizations.rs"]
+mod organizations;
 #[path = "console/systems.rs"]
 mod systems;
 
@@ -100,6 +102,7 @@ async fn walk(kind: Kind, name: &str) {
     systems::walk(&stage, &system, name).await;
     alerts::walk(&stage, &system, name).await;
     notifications::walk(&stage, name).await;
+    organizations::walk(&stage, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;

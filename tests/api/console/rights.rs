@@ -67,6 +67,9 @@ api_test!(what_is_foreign_and_what_never_was_are_the_same_page, |t| async move {
             "/documents/1",
             "/applications",
             "/alerts",
+            "/backups",
+            "/backups/x",
+            "/backups/x/delete",
             "/access",
             "/edit",
             "/suspend",
@@ -87,6 +90,7 @@ api_test!(what_is_foreign_and_what_never_was_are_the_same_page, |t| async move {
             "/delete",
             "/restore",
             "/destroy",
+            "/backups/x/delete",
             "/secret",
             "/reachability",
         ] {

@@ -155,3 +155,71 @@ api_test!(documents_and_their_changes_are_shown_side_by_side, |t| async move {
     let home = browser.get("/console/").await.expect(200).text();
     assert!(home.contains("Needs attention"), "{home}");
 });
+
+api_test!(a_registered_system_is_given_to_another_organization, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let system = t.system(tree.customer).await;
+    let browser = Browser::of(&t, &owner).await;
+    let address = format!("/console/systems/{}", system.id);
+    let form = browser.get(&format!("{address}/edit")).await.expect(200).text();
+    let seen = between(&form, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let other = tree.other_customer.to_string();
+    assert!(form.contains(&other) && form.contains(&format!("value=\"{}\" selected", tree.customer)));
+    let fields = [("seen", &*seen), ("name", "Moved"), ("organization_id", &*other)];
+    browser.post(&format!("{address}/edit"), &fields).await.expect(303);
+    let moved = t.get(&format!("/api/systems/{}", system.id)).bearer(&owner.token).send().await.data();
+    assert_eq!((&moved["organization"]["id"], &moved["name"]), (&json!(other), &json!("Moved")));
+
+    // The same form once more: somebody has changed the system since it was made.
+    let late = browser.post(&format!("{address}/edit"), &fields).await.expect(422).text();
+    assert!(late.contains("Somebody else changed this") && late.contains("value=\"Moved\""), "{late}");
+    let seen = between(&late, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let fields = [("seen", &*seen), ("name", "Again"), ("organization_id", &*other)];
+    browser.post(&format!("{address}/edit"), &fields).await.expect(303);
+
+    // A system that has never registered stays where it is.
+    let body = json!({"name": "New", "organization_id": tree.customer});
+    let new = t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
+    let new = format!("/console/systems/{}/edit", new["id"].as_str().unwrap());
+    assert!(!browser.get(&new).await.expect(200).text().contains("organization_id"));
+    let wrong = browser.post(&new, &[("name", "New"), ("organization_id", &*other)]).await.expect(422).text();
+    assert!(wrong.contains("role=\"alert\""), "{wrong}");
+});
+
+api_test!(backups_are_listed_fetched_and_deleted, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let reader = t.user(tree.owner, &["reader"]).await;
+    let system = t.system(tree.customer).await;
+    let address = format!("/console/systems/{}/backups", system.id);
+    let browser = Browser::of(&t, &owner).await;
+    assert!(browser.get(&address).await.expect(200).text().contains("No backup yet"));
+    let sent = t.post("/api/systems/backups").basic(&system.key, &system.secret);
+    let sent = sent.header("content-length", "17").body("bytes of a backup");
+    let id = sent.send().await.expect(201).data()["id"].as_str().unwrap().to_owned();
+    let page = browser.get(&address).await.expect(200).text();
+    assert!(page.contains(&format!("{address}/{id}")) && page.contains("17 B"), "{page}");
+    let away = browser.get(&format!("{address}/{id}")).await.expect(303);
+    let link = away.header("location").unwrap().replace(crate::ORIGIN, "");
+    assert_eq!(t.get(&link).send().await.expect(200).body, b"bytes of a backup");
+
+    let theirs = Browser::of(&t, &reader).await;
+    let seen = theirs.get(&address).await.expect(200).text();
+    assert!(seen.contains(&id) && !seen.contains("/delete\""));
+    theirs.get(&format!("{address}/{id}/delete")).await.expect(403);
+    theirs.post(&format!("{address}/{id}/delete"), &[]).await.expect(403);
+
+    assert!(
+        browser.get(&format!("{address}/{id}/delete")).await.expect(200).text().contains("Delete the backup")
+    );
+    browser.post(&format!("{address}/{id}/delete"), &[]).await.expect(303);
+    browser.get(&format!("{address}/{id}")).await.expect(404);
+    assert!(
+        browser
+            .get(&format!("{address}?done=backup_deleted"))
+            .await
+            .text()
+            .contains("The backup is deleted.")
+    );
+});

@@ -5,34 +5,16 @@ use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Ctx, PathId, Service, Who},
-    upload::{Upload, UploadFault},
     wire::session::AvatarOutput,
 };
 use axum::{body::Body, response::Response};
 use bailiwick_directory::{
     Directory,
-    avatars::{self, MAX_BYTES, Shown, Whose},
+    avatars::{self, Shown, Whose},
 };
-use bailiwick_domain::{Error, Result, UserId};
-use bytes::Bytes;
+use bailiwick_domain::{Error, UserId};
+use bailiwick_web::{Upload, picture};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use serde_json::json;
-use std::time::Duration;
-
-/// Time for the whole body.
-const BODY: Duration = Duration::from_secs(30);
-
-async fn file(upload: Upload) -> Result<Bytes> {
-    upload.part("avatar", MAX_BYTES, BODY).await.map_err(|fault| match fault {
-        UploadFault::Malformed => Error::bad_request("invalid multipart form"),
-        UploadFault::Missing => Error::bad_request("avatar file is required"),
-        UploadFault::TimedOut => Error::SlowBody,
-        UploadFault::TooLarge(size) => Error::TooLarge {
-            message: "avatar exceeds maximum size of 500KB".into(),
-            data: json!({"max_size": MAX_BYTES, "actual_size": size}),
-        },
-    })
-}
 
 fn uploaded(avatar_url: String) -> Answer<AvatarOutput> {
     Answer::ok("avatar uploaded successfully", AvatarOutput { avatar_url })
@@ -45,7 +27,7 @@ pub async fn put_own(
     Ctx(request): Ctx,
     upload: Upload,
 ) -> Outcome<Answer<AvatarOutput>> {
-    Ok(uploaded(avatars::upload(&directory, &caller, &request, Whose::Own, file(upload)).await?))
+    Ok(uploaded(avatars::upload(&directory, &caller, &request, Whose::Own, picture(upload)).await?))
 }
 
 /// `DELETE /me/avatar`.
@@ -66,7 +48,7 @@ pub async fn put(
     PathId(id): PathId<UserId>,
     upload: Upload,
 ) -> Outcome<Answer<AvatarOutput>> {
-    Ok(uploaded(avatars::upload(&directory, &caller, &request, Whose::Of(id), file(upload)).await?))
+    Ok(uploaded(avatars::upload(&directory, &caller, &request, Whose::Of(id), picture(upload)).await?))
 }
 
 /// `DELETE /users/{id}/avatar`.

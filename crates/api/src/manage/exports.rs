@@ -1,29 +1,17 @@
 //! Exports: the query of a list, answered with a file (spec: users#export, organizations#stats, systems#export).
 
-use super::{organizations, systems::PAGE_SIZE, users};
+use super::systems::PAGE_SIZE;
 use crate::{
     error::Outcome,
     extract::{Family, Params, Service, Who},
 };
 use axum::response::Response;
 use bailiwick_directory::{Directory, exports};
-use bailiwick_domain::{OrgType, SortDirection};
 use bailiwick_fleet::Fleet;
-use bailiwick_web::{Keys, SYSTEMS, asked, download, system_query};
-
-const DISTRIBUTORS: Keys = Keys { texts: &["search"], lists: &["status", "created_by"], hierarchy: false };
-const BELOW: Keys =
-    Keys { texts: &["search"], lists: &["status", "created_by", "organization_id"], hierarchy: true };
-const USERS: Keys = Keys {
-    texts: &["search"],
-    lists: &["status", "organization_id", "role", "created_by"],
-    hierarchy: false,
+use bailiwick_web::{
+    SYSTEMS, USERS, asked, download, export_direction, organization_keys, organization_query, system_query,
+    user_query,
 };
-/// Descending unless the client says otherwise; lists ascend.
-fn direction(params: &Params) -> SortDirection {
-    let sent = params.one("sort_direction");
-    sent.and_then(|word| SortDirection::WORDS.parse(word)).unwrap_or(SortDirection::Desc)
-}
 
 /// `GET /{p}/export`.
 pub async fn organizations(
@@ -32,9 +20,9 @@ pub async fn organizations(
     Family(family): Family,
     params: Params,
 ) -> Outcome<Response> {
-    let mut query = organizations::query(&params);
-    query.direction = direction(&params);
-    let keys = if family == OrgType::Distributor { &DISTRIBUTORS } else { &BELOW };
+    let mut query = organization_query(&params, PAGE_SIZE);
+    query.direction = export_direction(&params);
+    let keys = organization_keys(family);
     let file = exports::organizations(&directory, &caller, family, query, asked(&params, keys)).await?;
     Ok(download(file)?)
 }
@@ -45,14 +33,14 @@ pub async fn users(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Response> {
-    let mut query = users::query(&params);
-    query.direction = direction(&params);
+    let mut query = user_query(&params, PAGE_SIZE);
+    query.direction = export_direction(&params);
     Ok(download(exports::users(&directory, &caller, query, asked(&params, &USERS)).await?)?)
 }
 
 /// `GET /systems/export`.
 pub async fn systems(Service(fleet): Service<Fleet>, Who(caller): Who, params: Params) -> Outcome<Response> {
     let mut query = system_query(&params, PAGE_SIZE);
-    query.order = query.order.map(|(by, _)| (by, direction(&params)));
+    query.order = query.order.map(|(by, _)| (by, export_direction(&params)));
     Ok(download(bailiwick_fleet::systems::export(&fleet, &caller, query, asked(&params, &SYSTEMS)).await?)?)
 }

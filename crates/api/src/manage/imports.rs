@@ -3,29 +3,21 @@
 
 use crate::{
     envelope::Answer,
-    error::{Failure, Outcome},
+    error::Outcome,
     extract::{Ctx, Imported, JsonBody, Service, Who},
-    upload::{Upload, UploadFault},
     wire::imports::{ConfirmInput, ImportPreview, ImportResult},
 };
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bailiwick_directory::{
     Directory,
-    imports::{self, Confirmation, MAX_FILE_BYTES},
+    imports::{self, Confirmation},
 };
 use bailiwick_domain::{Error, Result};
-use http::header;
-use serde_json::Value;
-use std::time::Duration;
-
-/// Longest time for the file (spec: conventions#limits).
-const BODY_TIME: Duration = Duration::from_secs(180);
+use bailiwick_web::{Upload, import_file, import_template};
 
 /// `GET /{p}/import/template`.
 pub async fn template(Imported(kind): Imported) -> Response {
-    let disposition = format!("attachment; filename=\"{}_import_template.csv\"", kind.word());
-    let headers = [(header::CONTENT_TYPE, "text/csv".to_owned()), (header::CONTENT_DISPOSITION, disposition)];
-    (headers, kind.template()).into_response()
+    import_template(kind)
 }
 
 /// `POST /{p}/import/validate`.
@@ -36,21 +28,9 @@ pub async fn validate(
     upload: Upload,
 ) -> Outcome<Answer<ImportPreview>> {
     imports::allow(&caller, kind)?;
-    let file = upload.part("file", MAX_FILE_BYTES, BODY_TIME).await.map_err(refused)?;
+    let file = import_file(upload).await?;
     let preview = imports::validate(&directory, &caller, kind, file.into()).await?;
     Ok(Answer::ok(format!("{} import validated", kind.word()), preview.into()))
-}
-
-fn refused(fault: UploadFault) -> Failure {
-    let error = match fault {
-        UploadFault::Malformed | UploadFault::Missing => Error::bad_request("file parameter required"),
-        UploadFault::TimedOut => Error::SlowBody,
-        UploadFault::TooLarge(size) => Error::TooLarge {
-            message: format!("file too large ({size} bytes). maximum allowed: {MAX_FILE_BYTES} bytes").into(),
-            data: Value::Null,
-        },
-    };
-    error.into()
 }
 
 /// `POST /{p}/import/confirm`.

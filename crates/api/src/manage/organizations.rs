@@ -14,10 +14,11 @@ use crate::{
 use axum::response::Response;
 use bailiwick_directory::{
     Directory,
-    organizations::{self, ListQuery, Move},
+    organizations::{self, Move},
 };
-use bailiwick_domain::{OrgId, SortDirection};
+use bailiwick_domain::OrgId;
 use bailiwick_platform::conditions::Version;
+use bailiwick_web::organization_query;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;
@@ -35,20 +36,11 @@ pub async fn list(
         let list = OrganizationList::of(family, page, sort_by, direction);
         Answer::ok(format!("{} retrieved successfully", family.plural()), list).write()
     };
-    Ok(Cached(organizations::list(&directory, &caller, family, query(&params), write).await?, gzip))
-}
-
-pub(super) fn query(params: &Params) -> ListQuery {
-    ListQuery {
-        page: params.page(PAGE_SIZE),
-        search: params.one("search").unwrap_or_default().to_owned(),
-        sort_by: params.one("sort_by").unwrap_or_default().to_owned(),
-        direction: SortDirection::parse(params.one("sort_direction").unwrap_or_default()),
-        status: params.many("status"),
-        created_by: params.many("created_by"),
-        organization_id: params.many("organization_id"),
-        include_hierarchy: params.is_true("include_hierarchy"),
-    }
+    Ok(Cached(
+        organizations::list(&directory, &caller, family, organization_query(&params, PAGE_SIZE), write)
+            .await?,
+        gzip,
+    ))
 }
 
 /// `POST /{p}`.

@@ -1,35 +1,19 @@
-//! Rebranding for management (spec: rebranding#operations), and the public answers with files (spec:
-//! rebranding#serving).
+//! Rebranding for management (spec: rebranding#operations).
 
 use crate::{
-    Uncompressed,
     envelope::Answer,
     error::{Failure, Outcome},
     extract::{Ctx, Service, Who},
-    upload::{Upload, UploadFault},
     wire::rebranding::{RebrandableProductList, RebrandingStatusOutput},
 };
 use axum::{
-    body::Body,
     extract::{FromRequestParts, RawPathParams},
     response::Response,
 };
-use bailiwick_directory::{
-    Directory,
-    rebranding::{self, MAX_NAME_BYTES, Part, Shown},
-};
-use bailiwick_domain::{Error, OrgId, Result, rebranding::Asset};
-use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
-use serde_json::Value;
-use std::time::Duration;
-
-/// Largest form, in bytes.
-const FORM_BYTES: u64 = 15 * 1024 * 1024;
-/// Time for the whole body.
-const BODY: Duration = Duration::from_secs(30);
-
-/// Content that a file could run stays inactive when the file is shown as a page of its own.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+use bailiwick_directory::{Directory, rebranding};
+use bailiwick_domain::OrgId;
+use bailiwick_web::{Upload, known_version, rebranding_file, rebranding_form};
+use http::{HeaderMap, request::Parts};
 
 /// Organization, product and asset of the path; missing parts are empty.
 #[derive(Debug)]
@@ -116,27 +100,8 @@ pub async fn upload(
     upload: Upload,
 ) -> Outcome<Answer<()>> {
     let target = (path.organization, path.product.as_str());
-    rebranding::upload(&directory, &caller, &request, target, form(upload)).await?;
+    rebranding::upload(&directory, &caller, &request, target, rebranding_form(upload)).await?;
     Ok(Answer::ok("rebranding assets uploaded successfully", ()))
-}
-
-async fn form(upload: Upload) -> Result<Vec<Part>> {
-    // Bytes of a part beyond its limit are counted and not kept.
-    let kept = |name: &str| Asset::parse(name).map_or(MAX_NAME_BYTES as u64, Asset::max_bytes);
-    let parts = upload.parts(FORM_BYTES, BODY, kept).await.map_err(|fault| match fault {
-        UploadFault::TooLarge(_) => {
-            Error::TooLarge { message: "request body too large".into(), data: Value::Null }
-        }
-        UploadFault::TimedOut => Error::SlowBody,
-        UploadFault::Malformed | UploadFault::Missing => Error::bad_request("invalid multipart form"),
-    })?;
-    let part = |part: crate::upload::Part| Part {
-        name: part.name,
-        content_type: part.content_type,
-        size: part.size,
-        bytes: part.bytes,
-    };
-    Ok(parts.into_iter().map(part).collect())
 }
 
 /// `DELETE /rebranding/{org_id}/products/{product_id}`.
@@ -157,8 +122,10 @@ pub async fn asset(
     path: RebrandingPath,
     headers: HeaderMap,
 ) -> Outcome<Response> {
-    let known = known(&headers);
-    file(rebranding::asset(&directory, &caller, path.organization, path.asset(), known).await?)
+    let known = known_version(&headers);
+    Ok(rebranding_file(
+        rebranding::asset(&directory, &caller, path.organization, path.asset(), known).await?,
+    )?)
 }
 
 /// `DELETE /rebranding/{org_id}/products/{product_id}/{asset}`.
@@ -170,39 +137,4 @@ pub async fn delete_asset(
 ) -> Outcome<Answer<()>> {
     rebranding::delete_asset(&directory, &caller, &request, path.organization, path.asset()).await?;
     Ok(Answer::ok("rebranding asset deleted successfully", ()))
-}
-
-/// The version that the client has already.
-pub(crate) fn known(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok())
-}
-
-/// The public answer with a file. A 304 replaces the stored headers of the earlier answer, so it has the same ones.
-pub(crate) fn file(shown: Shown) -> Outcome<Response> {
-    let (status, file, bytes) = match shown {
-        Shown::Content(file, bytes) => (StatusCode::OK, file, Some(bytes)),
-        Shown::Unchanged(file) => (StatusCode::NOT_MODIFIED, file, None),
-    };
-    let length = bytes.as_ref().map(|bytes| bytes.len() as u64);
-    let mut response = Response::new(bytes.map_or_else(Body::empty, Body::from));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    if let Some(length) = length {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.media.content_type()));
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    let name = format!("inline; filename=\"{}.{}\"", file.asset.as_str(), file.media.extension());
-    headers.insert(header::CONTENT_DISPOSITION, HeaderValue::try_from(name).map_err(Error::internal)?);
-    headers.insert(header::ETAG, HeaderValue::try_from(file.etag).map_err(Error::internal)?);
-    for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::CACHE_CONTROL, "private, max-age=300"),
-        (header::VARY, "Authorization"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-site"));
-    response.extensions_mut().insert(Uncompressed);
-    Ok(response)
 }

@@ -11,12 +11,10 @@ use crate::{
     },
 };
 use axum::response::Response;
-use bailiwick_directory::{
-    Directory,
-    users::{self, ListQuery},
-};
-use bailiwick_domain::{SortDirection, UserId};
+use bailiwick_directory::{Directory, users};
+use bailiwick_domain::UserId;
 use bailiwick_platform::conditions::Version;
+use bailiwick_web::user_query;
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;
@@ -32,20 +30,7 @@ pub async fn list(
         let list = UserList::of(page, params.one("sort_by"), params.one("sort_direction"));
         Answer::ok("users retrieved successfully", list).write()
     };
-    Ok(Cached(users::list(&directory, &caller, query(&params), write).await?, gzip))
-}
-
-pub(super) fn query(params: &Params) -> ListQuery {
-    ListQuery {
-        page: params.page(PAGE_SIZE),
-        search: params.one("search").unwrap_or_default().to_owned(),
-        sort_by: params.one("sort_by").unwrap_or_default().to_owned(),
-        direction: SortDirection::parse(params.one("sort_direction").unwrap_or_default()),
-        status: params.many("status"),
-        organization_id: params.many("organization_id"),
-        role: params.many("role"),
-        created_by: params.many("created_by"),
-    }
+    Ok(Cached(users::list(&directory, &caller, user_query(&params, PAGE_SIZE), write).await?, gzip))
 }
 
 /// `POST /users`.

@@ -2,15 +2,12 @@
 
 use super::Itself;
 use crate::{
-    envelope::Answer,
-    error::Outcome,
-    extract::Service,
-    identify::Asked,
-    manage::rebranding::{RebrandingPath, file, known},
+    envelope::Answer, error::Outcome, extract::Service, identify::Asked, manage::rebranding::RebrandingPath,
     wire::rebranding::SystemRebrandingOutput,
 };
 use axum::{Extension, response::Response};
 use bailiwick_directory::{Directory, rebranding};
+use bailiwick_web::{known_version, rebranding_file};
 use http::HeaderMap;
 
 /// The path of this route after the base path.
@@ -36,5 +33,6 @@ pub async fn asset(
     path: RebrandingPath,
     headers: HeaderMap,
 ) -> Outcome<Response> {
-    file(rebranding::asset_for_system(&directory, &system, path.asset(), known(&headers)).await?)
+    let known = known_version(&headers);
+    Ok(rebranding_file(rebranding::asset_for_system(&directory, &system, path.asset(), known).await?)?)
 }

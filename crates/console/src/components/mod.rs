@@ -2,7 +2,9 @@
 
 pub(crate) mod document;
 pub(crate) mod facts;
-pub(crate) mod filters;
 pub(crate) mod list;
+pub(crate) mod organizations;
 pub(crate) mod question;
-pub(crate) mod time;
+
+// Every page needs these two, with or without components.
+pub(crate) use crate::{filters, time};

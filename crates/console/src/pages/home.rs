@@ -5,7 +5,7 @@ use crate::{
     components::time::When,
     failure::Outcome,
     page,
-    pages::{alerts::shown, systems as system_pages},
+    pages::{alerts::shown, organizations::list_address, systems as system_pages},
     session::Guest,
 };
 use axum::extract::State;
@@ -86,7 +86,8 @@ async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value
         let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
         if is_below && may {
             let text = format!("count_{}", family.plural());
-            all.push(counter(&text, &organizations::growth(app, caller, family, period).await?, None));
+            let growth = organizations::growth(app, caller, family, period).await?;
+            all.push(counter(&text, &growth, Some(&list_address(family))));
         }
     }
     if caller.holds(Permission::ReadUsers) {
@@ -139,9 +140,13 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
         let may = resource_of(family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok());
         if is_below && may {
             let number = organizations::suspended(app, caller, family).await?;
-            suspended.extend(
-                (number > 0).then(|| json!({"text": format!("count_{}", family.plural()), "number": number})),
-            );
+            suspended.extend((number > 0).then(|| {
+                json!({
+                    "text": format!("count_{}", family.plural()),
+                    "number": number,
+                    "href": format!("{}?status=suspended", list_address(family)),
+                })
+            }));
         }
     }
     let system = |system: &bailiwick_domain::System| {
@@ -194,12 +199,17 @@ async fn steps(app: &App, caller: &Caller) -> Outcome<Value> {
             below += organizations::family_total(app, caller, family).await?;
         }
     }
-    let may_create = gate(caller, Action::Create, Resource::Systems).is_ok();
+    let system = gate(caller, Action::Create, Resource::Systems).is_ok();
+    let system = system.then_some(("/console/systems/new", "new_system"));
+    let distributor = gate(caller, Action::Create, Resource::Distributors).is_ok() && below == 0;
+    let distributor =
+        distributor.then_some(("/console/organizations/new?family=distributor", "new_distributor"));
+    let step = |text: &str, is_done: bool, way: Option<(&str, &str)>| json!({"text": text, "is_done": is_done, "way": way});
     Ok(json!([
-        {"text": "step_signed_in", "is_done": true, "href": null},
-        {"text": "step_organization", "is_done": below > 0, "href": null},
-        {"text": "step_system", "is_done": false, "href": may_create.then_some("/console/systems/new")},
-        {"text": "step_register", "is_done": false, "href": null},
-        {"text": "step_inventory", "is_done": false, "href": null},
+        step("step_signed_in", true, None),
+        step("step_organization", below > 0, distributor),
+        step("step_system", false, system),
+        step("step_register", false, None),
+        step("step_inventory", false, None),
     ]))
 }

@@ -75,8 +75,30 @@ pub async fn directory(
 /// Organizations that may receive something, the first `most` by name, and how many there are: the caller's own and
 /// those below, whose name or description contains the text.
 pub async fn find(service: &Directory, caller: &Caller, search: &str, most: u64) -> Result<Page<Entry>> {
+    first(service, caller, search, None, most).await
+}
+
+/// The same for those that a new organization of the family can belong to.
+pub async fn find_parents(
+    service: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    search: &str,
+    most: u64,
+) -> Result<Page<Entry>> {
+    let types = OrgType::FAMILIES.into_iter().filter(|above| above.level() < family.level()).collect();
+    first(service, caller, search, Some(types), most).await
+}
+
+async fn first(
+    service: &Directory,
+    caller: &Caller,
+    search: &str,
+    types: Option<Vec<OrgType>>,
+    most: u64,
+) -> Result<Page<Entry>> {
     let scope = hierarchy(caller);
-    let filter = DirectoryFilter { search: search.trim().to_owned(), ..DirectoryFilter::default() };
+    let filter = DirectoryFilter { search: search.trim().to_owned(), types, ..DirectoryFilter::default() };
     let page = PageRequest { page: 1, page_size: most };
     let count = directory::count(&service.db, &scope, &filter);
     let other = answer_cache::variant(&filter);

@@ -10,22 +10,26 @@ mod directory;
 mod lifecycle;
 mod list;
 mod promote;
+mod read;
 mod stats;
+mod tree;
 mod update;
 
 pub use bailiwick_store::{
     creators::CreatorChoice,
-    organizations::{Stats, directory::Entry},
+    organizations::{Stats, children::Child, destroy::Extent, directory::Entry},
 };
 pub use create::create;
 pub use destroy::destroy;
-pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory, find, name_within};
+pub use directory::{DIRECTORY_ORDERS, DirectoryQuery, directory, find, find_parents, name_within};
 pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
 pub use list::{ListQuery, Listed, ORDERS, STATES, list};
 pub use promote::{Promotion, promote};
+pub use read::{Found, above, creators_of, extent, find as find_for, numbers, page};
 pub use stats::by_name;
 pub use stats::{choices, family_total, growth, stats, suspended, trend, vat_exists};
+pub use tree::{BRANCH, Branch, Node, readable, tree};
 pub use update::update;
 
 use crate::Directory;

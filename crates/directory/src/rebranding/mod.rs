@@ -19,9 +19,10 @@ pub use upload::{MAX_NAME_BYTES, Part, upload};
 use crate::Directory;
 use bailiwick_domain::{
     OrgId, Result, Ts,
+    org::OrgRef,
     rebranding::{Asset, Product},
 };
-use bailiwick_policy::{Action, Caller, Granted, rebranding};
+use bailiwick_policy::{Action, Caller, Granted, hierarchy, rebranding};
 use bailiwick_store::{organizations, rebranding as stored, sql::On};
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{OnceCell, Semaphore};
@@ -115,6 +116,11 @@ pub async fn status(service: &Directory, caller: &Caller, id: Option<OrgId>) -> 
         ProductStatus { product: product.clone(), name: stored.name, assets }
     });
     Ok(Status { enabled, products: products.collect() })
+}
+
+/// The first `most` organizations within the caller's reach that have rebranding themselves, by name.
+pub async fn enabled(service: &Directory, caller: &Caller, most: u64) -> Result<Vec<OrgRef>> {
+    Ok(stored::enabled(&service.db, &hierarchy(caller), most).await?)
 }
 
 /// The organization, if it is within reach and not deleted; missing, foreign and malformed give the same answer.

@@ -78,27 +78,36 @@ pub async fn list(
     };
     let other = answer_cache::variant(&(&impersonates, &query));
     let (scope, filter, order) = prepare(service, caller, query)?;
-    let make = async {
-        let matches = answer_cache::variant(&filter);
-        let total = answer_cache::number(
-            service,
-            DependsOn::People,
-            "users",
-            scope,
-            matches,
-            users::list::count(&service.db, &scope, &filter),
-        )
-        .await?;
-        let page = users::list::page_of(&service.db, &scope, &filter, order, page, total).await?;
-        let agreed = super::consents(service, caller, page.rows.iter().map(|placed| placed.user.id)).await?;
-        let mut marks =
-            logto_sync::marks_of_users(service, page.rows.iter().map(|placed| placed.user.id)).await?;
-        write(page.map(|mut placed| {
-            placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
-            view(service, caller, agreed.as_ref(), placed)
-        }))
-    };
+    let make = async { write(views(service, caller, scope, &filter, order, page).await?) };
     answer_cache::answer_at(service, epochs, "list of users", scope, other, make).await
+}
+
+/// The same page as values.
+pub async fn page(service: &Directory, caller: &Caller, query: ListQuery) -> Result<Page<UserView>> {
+    let page = query.page;
+    let (scope, filter, order) = prepare(service, caller, query)?;
+    views(service, caller, scope, &filter, order, page).await
+}
+
+async fn views(
+    service: &Directory,
+    caller: &Caller,
+    scope: Scope,
+    filter: &Filter,
+    order: Order,
+    page: PageRequest,
+) -> Result<Page<UserView>> {
+    let matches = answer_cache::variant(filter);
+    let count = users::list::count(&service.db, &scope, filter);
+    let total = answer_cache::number(service, DependsOn::People, "users", scope, matches, count).await?;
+    let page = users::list::page_of(&service.db, &scope, filter, order, page, total).await?;
+    let shown = || page.rows.iter().map(|placed| placed.user.id);
+    let agreed = super::consents(service, caller, shown()).await?;
+    let mut marks = logto_sync::marks_of_users(service, shown()).await?;
+    Ok(page.map(|mut placed| {
+        placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
+        view(service, caller, agreed.as_ref(), placed)
+    }))
 }
 
 /// The filter and the order of the caller's query.

@@ -1,6 +1,11 @@
 //! Destruction: an organization with everything below it, soft-deleted rows included (spec: organizations#destruction).
 
-use crate::{StoreError, Tx, applications::counts::unassign_below, sql::Q, tree::subtree_column};
+use crate::{
+    StoreError, Tx,
+    applications::counts::unassign_below,
+    sql::{On, Q},
+    tree::subtree_column,
+};
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Granted;
 
@@ -88,4 +93,40 @@ pub async fn destroy(
     // One statement, because the references of children to parents are checked at its end.
     Q::new(&format!("DELETE FROM organizations WHERE {column} = ?")).bind(id).run(tx).await?;
     Ok(())
+}
+
+/// The objects that a destruction removes, soft-deleted rows included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Organizations below it.
+    pub organizations: u64,
+    /// Users of all of them.
+    pub users: u64,
+    /// Systems of all of them.
+    pub systems: u64,
+    /// Applications on these systems that lists show.
+    pub applications: u64,
+}
+
+/// The extent of a destruction of this organization.
+pub async fn extent(on: impl Into<On<'_>>, id: OrgId, org_type: OrgType) -> Result<Extent, StoreError> {
+    const NUMBER: &str = "CAST(COUNT(*) AS BIGINT)";
+    let own = subtree_column(org_type, "id");
+    let column = subtree_column(org_type, "organization_id");
+    let q = Q::new(&format!(
+        "SELECT (SELECT {NUMBER} FROM organizations o WHERE o.{own} = ? AND o.id <> ?), \
+         (SELECT {NUMBER} FROM users u WHERE u.{column} = ?), \
+         (SELECT {NUMBER} FROM systems s WHERE s.{column} = ?), \
+         (SELECT {NUMBER} FROM applications a WHERE a.deleted_at IS NULL AND a.certification_level >= 4 \
+         AND a.system_id IN (SELECT s.id FROM systems s WHERE s.{column} = ?))"
+    ));
+    let (organizations, users, systems, applications): (i64, i64, i64, i64) =
+        q.bind(id).bind(id).bind(id).bind(id).bind(id).one(on).await?;
+    let number = |n: i64| u64::try_from(n).unwrap_or(0);
+    Ok(Extent {
+        organizations: number(organizations),
+        users: number(users),
+        systems: number(systems),
+        applications: number(applications),
+    })
 }

@@ -8,7 +8,7 @@ use fantoccini::Locator;
 /// Goes through them; `name`: of this kind of browser, in the names of pictures.
 pub async fn walk(stage: &Stage, system: &Seeded, name: &str) {
     let here = format!("/console/systems/{}", system.id);
-    for tab in ["", "/changes", "/applications", "/alerts", "/access", "/edit", "/destroy"] {
+    for tab in ["", "/changes", "/applications", "/alerts", "/backups", "/access", "/edit", "/destroy"] {
         visit(stage, &format!("{here}{tab}"), &format!("console-system{}-{name}", tab.replace('/', "-")))
             .await;
     }

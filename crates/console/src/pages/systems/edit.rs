@@ -2,24 +2,23 @@
 
 use super::{access, address, head};
 use crate::{
+    components::organizations::offered,
     failure::Outcome,
-    form::{Form, problems},
+    form::{Form, is_outdated, problems, seen},
     page,
     pages::done,
     session::Guest,
+    texts,
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
-use bailiwick_directory::organizations;
-use bailiwick_domain::{Error, SystemId};
+use bailiwick_domain::{Error, System, SystemId};
 use bailiwick_fleet::systems::{self, Change, NewSystem};
 use bailiwick_policy::{Action, Resource, decide, gate};
 use bailiwick_web::{Params, PathId};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// Organizations that are offered at once; more are found by a text.
-const OFFERED: u64 = 50;
 /// Empty rows for further data.
 const SPARE_ROWS: usize = 2;
 
@@ -54,17 +53,23 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
 }
 
 /// `GET /console/systems/{id}/edit`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
+pub(crate) async fn show(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<SystemId>,
+    params: Params,
+) -> Outcome {
     let found = head::load(&app, &guest, id).await?;
     decide(&guest.caller, Action::Update, &found.target()).granted()?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let system = &found.system;
     let fields = Fields {
-        name: found.system.name.clone(),
-        notes: found.system.notes.clone(),
-        organization_id: String::new(),
-        data: found.system.custom_data.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+        name: system.name.clone(),
+        notes: system.notes.clone(),
+        organization_id: system.organization.id.to_string(),
+        data: system.custom_data.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
     };
-    form(&app, &guest, Some(found.system.id), &fields, "", None).await
+    form(&app, &guest, Some(system), &fields, params.text("find").unwrap_or_default(), None).await
 }
 
 /// `POST /console/systems/{id}/edit`.
@@ -84,16 +89,22 @@ pub(crate) async fn update(
             name: Some(fields.name.clone()),
             notes: Some(fields.notes.clone()),
             custom_data: Some(fields.map()),
-            organization_id: None,
+            organization_id: Some(fields.organization_id.clone()),
         })
     };
-    match systems::update(&app, &guest.caller, &guest.context, id, change).await {
-        Ok(system) => Ok(done(&address(system.id), "saved")),
-        Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, id, &fields, "", Some(wrong)).await,
-            None => Err(error.into()),
-        },
-    }
+    let context = sent.conditional(&guest.context);
+    let error = match systems::update(&app, &guest.caller, &context, id, change).await {
+        Ok(system) => return Ok(done(&address(system.id), "saved")),
+        Err(error) => error,
+    };
+    let language = guest.look.language;
+    let wrong = match problems(language, &error) {
+        Some(wrong) => wrong,
+        None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
+        None => return Err(error.into()),
+    };
+    let found = head::load(&app, &guest, id).await?;
+    form(&app, &guest, Some(&found.system), &fields, &sent.text("find"), Some(wrong)).await
 }
 
 /// What a form holds.
@@ -120,22 +131,29 @@ impl Fields {
     }
 }
 
-/// The form; `id`: of a system that exists. `wrong`: what is wrong with which field.
+/// The form of a new system, or of one that exists. `wrong`: what is wrong with which field.
 async fn form(
     app: &App,
     guest: &Guest,
-    id: Option<SystemId>,
+    system: Option<&System>,
     fields: &Fields,
     find: &str,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let offered = if id.is_none() { offered(app, guest, find).await? } else { Value::Null };
+    let present = system.map(|s| (s.organization.id.to_string(), s.organization.name.to_string()));
+    let offered = offered(app, guest, find, present).await?;
+    let seen = system.map(|system| seen(app, system)).transpose()?;
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
     data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
     let values = json!({
-        "is_new": id.is_none(),
-        "href": id.map(address),
+        "is_new": system.is_none(),
+        "action": system.map_or_else(|| "/console/systems/new".to_owned(), |s| format!("{}/edit", address(s.id))),
+        "back": system.map_or_else(|| "/console/systems".to_owned(), |s| address(s.id)),
+        "title": system.map(|system| &system.name),
+        // A system that has never registered stays where it is.
+        "may_move": system.is_none_or(|system| system.registered_at.is_some()),
+        "seen": seen,
         "name": fields.name,
         "notes": fields.notes,
         "organization_id": fields.organization_id,
@@ -145,18 +163,4 @@ async fn form(
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, status, "systems/form.html", values))
-}
-
-/// Organizations that can get a new system: the person's own and those below it.
-async fn offered(app: &App, guest: &Guest, find: &str) -> Outcome<Value> {
-    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
-    let own = guest.caller.org().map(|own| (own.id.to_string(), own.name.clone()));
-    let mut rows: Vec<(String, String)> = own.into_iter().collect();
-    for entry in &found.rows {
-        let id = entry.id.to_string();
-        if rows.iter().all(|(known, _)| *known != id) {
-            rows.push((id, entry.name.clone()));
-        }
-    }
-    Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
 }

@@ -1,7 +1,9 @@
 //! What every tab of a system shows at its top: where it is, how it is and why, what may be done with it.
 
 use super::address;
-use crate::{components::time::When, failure::Outcome, session::Guest};
+use crate::{
+    components::time::When, failure::Outcome, pages::organizations::readable_address, session::Guest,
+};
 use bailiwick_app::App;
 use bailiwick_domain::{OrgId, System, SystemId, org::Mark};
 use bailiwick_fleet::systems::{self, SystemRecord};
@@ -29,6 +31,9 @@ pub(super) async fn head(app: &App, guest: &Guest, found: &SystemRecord, tab: &s
     let status = system.status(app.now(), app.settings.systems.liveness_timeout);
     let when = |at| When::maybe(look.language, look.now, at);
     let mark = if system.deleted.is_set() { system.deleted } else { system.suspended };
+    // For people who may not read the organization.
+    let beside =
+        || format!("/console/systems?organization_id={}&include_hierarchy=true", system.organization.id);
     Ok(json!({
         "id": system.id.to_string(),
         "href": address(system.id),
@@ -38,7 +43,7 @@ pub(super) async fn head(app: &App, guest: &Guest, found: &SystemRecord, tab: &s
         "is_inherited": mark.by.is_some(),
         "from": origin(app, caller, mark).await?,
         "organization": system.organization.name,
-        "organization_href": format!("/console/systems?organization_id={}&include_hierarchy=true", system.organization.id),
+        "organization_href": readable_address(caller, &system.organization).unwrap_or_else(beside),
         "last_seen": when(system.last_heartbeat),
         "tab": tab,
         "tabs": tabs(caller),
@@ -67,7 +72,7 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
     if caller.holds(Permission::ReadApplications) {
         tabs.push("applications");
     }
-    tabs.extend(["alerts", "access"]);
+    tabs.extend(["alerts", "backups", "access"]);
     tabs
 }
 

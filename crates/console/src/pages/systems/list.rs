@@ -8,6 +8,7 @@ use crate::{
     },
     failure::Outcome,
     page,
+    pages::note,
     session::Guest,
     texts,
 };
@@ -45,8 +46,6 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Column::of("created", "column_created", Some("created_at"), &here),
     ];
     let pager = Pager::of(&found, &here);
-    let language = guest.look.language;
-    let done = params.one("done").filter(|word| texts::find(language, &format!("done_{word}")).is_some());
     let values = json!({
         "rows": rows(&app, &guest, found),
         "columns": columns,
@@ -60,7 +59,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "may_create": gate(&guest.caller, Action::Create, Resource::Systems).is_ok(),
         "csv": here.at("/console/systems/export").with("format", Some("csv")).text(),
         "pdf": here.at("/console/systems/export").with("format", Some("pdf")).text(),
-        "done": done,
+        "done": note(&guest, &params),
     });
     Ok(page::show(&guest.look, "systems/list.html", values))
 }

@@ -3,6 +3,7 @@
 mod access;
 mod alerts;
 mod applications;
+mod backups;
 mod changes;
 mod edit;
 mod head;
@@ -27,6 +28,10 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("GET", "/console/systems/{id}/documents/{record}"),
     ("GET", "/console/systems/{id}/applications"),
     ("GET", "/console/systems/{id}/alerts"),
+    ("GET", "/console/systems/{id}/backups"),
+    ("GET", "/console/systems/{id}/backups/{backup}"),
+    ("GET", "/console/systems/{id}/backups/{backup}/delete"),
+    ("POST", "/console/systems/{id}/backups/{backup}/delete"),
     ("GET", "/console/systems/{id}/access"),
     ("POST", "/console/systems/{id}/reachability"),
     ("POST", "/console/systems/{id}/secret"),
@@ -47,6 +52,9 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/systems/{id}/documents/{record}", get(changes::document))
         .route("/console/systems/{id}/applications", get(applications::show))
         .route("/console/systems/{id}/alerts", get(alerts::show))
+        .route("/console/systems/{id}/backups", get(backups::show))
+        .route("/console/systems/{id}/backups/{backup}", get(backups::download))
+        .route("/console/systems/{id}/backups/{backup}/delete", get(backups::ask).post(backups::delete))
         .route("/console/systems/{id}/access", get(access::show))
         .route("/console/systems/{id}/reachability", post(access::reachability))
         .route("/console/systems/{id}/secret", post(access::regenerate))

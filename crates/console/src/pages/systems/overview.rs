@@ -5,8 +5,8 @@ use crate::{
     components::{facts, time::When},
     failure::Outcome,
     page,
+    pages::note,
     session::Guest,
-    texts,
 };
 use axum::extract::State;
 use bailiwick_app::App;
@@ -41,8 +41,6 @@ pub(crate) async fn show(
         .collect();
     let addresses = [&system.ipv4_address, &system.ipv6_address];
     let addresses: Vec<&String> = addresses.into_iter().filter(|address| !address.is_empty()).collect();
-    let done =
-        params.one("done").filter(|word| texts::find(look.language, &format!("done_{word}")).is_some());
     let values = json!({
         "head": head::head(&app, &guest, &found, "overview").await?,
         "product": product(look.language, system.system_type.as_deref()),
@@ -58,7 +56,7 @@ pub(crate) async fn show(
         "notes": system.notes,
         "custom": custom,
         "document": document,
-        "done": done,
+        "done": note(&guest, &params),
     });
     Ok(page::show(look, "systems/overview.html", values))
 }

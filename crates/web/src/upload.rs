@@ -5,9 +5,12 @@ use axum::{
     body::{Body, BodyDataStream},
     extract::{FromRequest, Request},
 };
+use bailiwick_directory::avatars;
+use bailiwick_domain::Error;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use http::header;
+use serde_json::json;
 use std::{convert::Infallible, time::Duration};
 
 /// Longest time without a byte (spec: conventions#limits).
@@ -143,6 +146,25 @@ impl Upload {
         }
         Err(UploadFault::Missing)
     }
+}
+
+/// Time for the whole body of a picture of a user.
+const PICTURE: Duration = Duration::from_secs(30);
+
+/// The picture of a user in the part `avatar` (spec: account#avatars).
+///
+/// # Errors
+/// A body without it, one that is too large or too slow.
+pub async fn picture(upload: Upload) -> bailiwick_domain::Result<Bytes> {
+    upload.part("avatar", avatars::MAX_BYTES, PICTURE).await.map_err(|fault| match fault {
+        UploadFault::Malformed => Error::bad_request("invalid multipart form"),
+        UploadFault::Missing => Error::bad_request("avatar file is required"),
+        UploadFault::TimedOut => Error::SlowBody,
+        UploadFault::TooLarge(size) => Error::TooLarge {
+            message: "avatar exceeds maximum size of 500KB".into(),
+            data: json!({"max_size": avatars::MAX_BYTES, "actual_size": size}),
+        },
+    })
 }
 
 /// The reason why reading stopped; `size` is reported for a body without end.

@@ -1,0 +1,30 @@
+//! The choice of an organization: the person's own and those below it, the first ones or those that a text finds.
+
+use crate::{failure::Outcome, session::Guest};
+use bailiwick_app::App;
+use bailiwick_directory::organizations;
+use serde_json::{Value, json};
+
+/// Organizations that are offered at once; more are found by a text.
+const OFFERED: u64 = 50;
+
+/// Organizations that can have something: where it is now (id and name), the person's own and those below it. Rows of id and
+/// name, how many match, whether that is all there are.
+pub(crate) async fn offered(
+    app: &App,
+    guest: &Guest,
+    find: &str,
+    present: Option<(String, String)>,
+) -> Outcome<Value> {
+    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
+    let own = guest.caller.org().map(|own| (own.id.to_string(), own.name.clone()));
+    let is_other = own.filter(|own| present.as_ref().is_none_or(|present| present.0 != own.0));
+    let mut rows: Vec<(String, String)> = present.into_iter().chain(is_other).collect();
+    for entry in &found.rows {
+        let id = entry.id.to_string();
+        if rows.iter().all(|(known, _)| *known != id) {
+            rows.push((id, entry.name.clone()));
+        }
+    }
+    Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
+}

@@ -1,0 +1,252 @@
+//! The form of new organizations and of those that exist.
+
+use super::{
+    address, head, kind, list_address,
+    overview::{KNOWN, further, text_of},
+};
+use crate::{
+    components::question::Crumb,
+    failure::Outcome,
+    form::{Form, problems_by},
+    page,
+    pages::done,
+    session::Guest,
+    texts,
+};
+use axum::{extract::State, response::Response};
+use bailiwick_app::App;
+use bailiwick_directory::organizations::{self, Found, OrganizationBody};
+use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Organization};
+use bailiwick_policy::{Action, NewOrganization, Parent, attributing, decide};
+use bailiwick_web::{Params, PathId};
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// Organizations that are offered at once; more are found by a text.
+const OFFERED: u64 = 50;
+/// Empty rows for further data.
+const SPARE_ROWS: usize = 2;
+/// The field of the organization above.
+const PARENT: &str = "created_by_organization_id";
+
+/// The organization of a form.
+#[derive(Clone, Copy)]
+enum About<'f> {
+    /// A new organization of a family.
+    New(OrgType),
+    /// One that exists.
+    Present(&'f Found),
+}
+
+/// The family that an address or a form names.
+fn family(word: &str) -> Outcome<OrgType> {
+    let known = OrgType::FAMILIES.into_iter().find(|family| family.as_str() == word);
+    Ok(known.ok_or(Error::NotFound(ObjectKind::Page))?)
+}
+
+/// `GET /console/organizations/new`.
+pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let family = family(params.one("family").unwrap_or_default())?;
+    decide(&guest.caller, Action::Create, &NewOrganization { family, parent: Parent::Own }).granted()?;
+    let parent = params.text(PARENT).unwrap_or_default().to_owned();
+    let fields = Fields { parent, ..Fields::default() };
+    let find = params.text("find").unwrap_or_default();
+    form(&app, &guest, About::New(family), &fields, find, None).await
+}
+
+/// `POST /console/organizations/new`.
+pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+    let family = family(&sent.text("family"))?;
+    let fields = Fields::of(&sent);
+    let body = || Ok(fields.body(None));
+    match organizations::create(&app, &guest.caller, &guest.context, family, body).await {
+        Ok(created) => Ok(done(&address(created.id), "organization_create")),
+        Err(error) => match wrong(&guest, &error) {
+            Some(wrong) => {
+                form(&app, &guest, About::New(family), &fields, &sent.text("find"), Some(wrong)).await
+            }
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// `GET /console/organizations/{id}/edit`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<OrgId>) -> Outcome {
+    let found = organizations::find_for(&app, &guest.caller, Action::Update, id).await?;
+    let fields = Fields::stored(&found.organization);
+    form(&app, &guest, About::Present(&found), &fields, "", None).await
+}
+
+/// `POST /console/organizations/{id}/edit`.
+pub(crate) async fn update(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<OrgId>,
+    sent: Form,
+) -> Outcome {
+    let found = organizations::find_for(&app, &guest.caller, Action::Update, id).await?;
+    let (fields, family) = (Fields::of(&sent), found.organization.org_type);
+    let body = || Ok(fields.body(Some(&found.organization)));
+    match organizations::update(&app, &guest.caller, &guest.context, family, id, body).await {
+        Ok(organization) => Ok(done(&address(organization.id), "saved")),
+        Err(error) => match wrong(&guest, &error) {
+            Some(wrong) => form(&app, &guest, About::Present(&found), &fields, "", Some(wrong)).await,
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// The problems, by the fields of the form; keys of the free data without a field of their own share one.
+fn wrong(guest: &Guest, error: &Error) -> Option<Value> {
+    problems_by(guest.look.language, error, |key| match key.strip_prefix("custom_data.") {
+        Some(key) if key == "vat" || KNOWN.contains(&key) => key,
+        Some(_) => "custom_data",
+        None => key,
+    })
+}
+
+/// The fields of a form.
+#[derive(Clone, Debug, Default)]
+struct Fields {
+    name: String,
+    description: String,
+    vat: String,
+    parent: String,
+    /// In the order of [`KNOWN`].
+    known: Vec<(&'static str, String)>,
+    data: Vec<(String, String)>,
+}
+
+impl Fields {
+    fn of(form: &Form) -> Fields {
+        Fields {
+            name: form.text("name"),
+            description: form.text("description"),
+            vat: form.text("vat"),
+            parent: form.text(PARENT),
+            known: KNOWN.into_iter().map(|key| (key, form.text(key))).collect(),
+            data: form.pairs("data_key", "data_value"),
+        }
+    }
+
+    fn stored(organization: &Organization) -> Fields {
+        Fields {
+            name: organization.details.name.clone(),
+            description: organization.details.description.clone(),
+            vat: organization.vat.clone().unwrap_or_default(),
+            parent: String::new(),
+            known: KNOWN.into_iter().map(|key| (key, text_of(organization, key))).collect(),
+            data: further(organization),
+        }
+    }
+
+    /// The body for the use case. It holds only the free data that differ from the stored ones, so values that are no
+    /// texts stay as they are.
+    fn body(&self, stored: Option<&Organization>) -> OrganizationBody {
+        let vat = ("vat".to_owned(), self.vat.clone());
+        let known = self.known.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        // Keys with a field of their own come last, so their fields win.
+        let all = self.data.iter().cloned().chain(known).chain([vat]);
+        let is_new = |(key, value): &(String, String)| match stored {
+            None => !value.is_empty() || key == "vat",
+            Some(stored) => *value != text_of(stored, key),
+        };
+        let custom_data: Map<String, Value> =
+            all.filter(is_new).map(|(key, value)| (key, Value::String(value))).collect();
+        OrganizationBody {
+            name: Some(self.name.clone()),
+            description: Some(self.description.clone()),
+            custom_data: Some(custom_data),
+            created_by_organization_id: Some(self.parent.clone()).filter(|id| !id.is_empty()),
+        }
+    }
+
+    fn value(&self, key: &str) -> &str {
+        self.known.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value)
+    }
+}
+
+/// The form. `wrong`: problems by field.
+async fn form(
+    app: &App,
+    guest: &Guest,
+    about: About<'_>,
+    fields: &Fields,
+    find: &str,
+    wrong: Option<Value>,
+) -> Outcome<Response> {
+    let language = guest.look.language;
+    let (family, href, crumbs, offered) = match about {
+        About::New(family) => {
+            let crumbs = vec![
+                Crumb::link("/console/organizations", text(guest, "nav_organizations")),
+                Crumb::link(list_address(family), text(guest, &format!("count_{}", family.plural()))),
+            ];
+            (family, None, crumbs, offered(app, guest, family, find).await?)
+        }
+        About::Present(found) => {
+            let mut crumbs = head::crumbs(app, guest, found).await?;
+            let here = address(found.organization.id);
+            crumbs.push(Crumb::link(&*here, &*found.organization.details.name));
+            (found.organization.org_type, Some(here), crumbs, None)
+        }
+    };
+    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let mut data = fields.data.clone();
+    data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
+    let known: Map<String, Value> =
+        KNOWN.into_iter().map(|key| (key.to_owned(), json!(fields.value(key)))).collect();
+    let values = json!({
+        "family": family.as_str(),
+        "is_new": href.is_none(),
+        "title": text(guest, &format!("{}_{}", if href.is_none() { "new" } else { "edit" }, family.as_str())),
+        "back": href.clone().unwrap_or_else(|| list_address(family)),
+        "action": href.map_or_else(|| "/console/organizations/new".to_owned(), |href| format!("{href}/edit")),
+        "crumbs": crumbs,
+        "name": fields.name,
+        "description": fields.description,
+        "vat": fields.vat,
+        "parent": fields.parent,
+        "known": known,
+        "languages": languages(fields.value("language"), guest),
+        "data": data,
+        "offered": offered,
+        "find": find,
+        "kind": kind(language, family),
+        "wrong": wrong.unwrap_or_else(|| json!({})),
+    });
+    Ok(page::render(&guest.look, status, "organizations/form.html", values))
+}
+
+fn text(guest: &Guest, key: &str) -> &'static str {
+    texts::find(guest.look.language, key).unwrap_or_default()
+}
+
+/// Languages to choose, with the present value whatever it is.
+fn languages(present: &str, guest: &Guest) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String)> = ["en", "it"]
+        .map(|code| (code.to_owned(), text(guest, &format!("language_{code}")).to_owned()))
+        .into();
+    if !present.is_empty() && rows.iter().all(|(code, _)| code != present) {
+        rows.push((present.to_owned(), present.to_owned()));
+    }
+    rows
+}
+
+/// Organizations that a new one of the family can belong to; none where there is nothing to choose.
+async fn offered(app: &App, guest: &Guest, family: OrgType, find: &str) -> Outcome<Option<Value>> {
+    if family == OrgType::Distributor || attributing(&guest.caller, PARENT).is_err() {
+        return Ok(None);
+    }
+    let found = organizations::find_parents(app, &guest.caller, family, find, OFFERED).await?;
+    let label = |name: &str, of: OrgType| format!("{name} · {}", kind(guest.look.language, of));
+    let own = guest.caller.org().map(|own| (own.id.to_string(), label(&own.name, own.org_type)));
+    let mut rows: Vec<(String, String)> = own.into_iter().collect();
+    for entry in &found.rows {
+        let id = entry.id.to_string();
+        if rows.iter().all(|(known, _)| *known != id) {
+            rows.push((id, label(&entry.name, entry.org_type)));
+        }
+    }
+    Ok(Some(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()})))
+}

@@ -1,0 +1,92 @@
+//! The top of every tab of an organization: its place, its state and the reason for it, its actions.
+
+use super::{address, kind, list::state};
+use crate::{
+    components::{question::Crumb, time::When},
+    failure::Outcome,
+    session::Guest,
+    texts,
+};
+use bailiwick_app::App;
+use bailiwick_directory::organizations::{self, Found, name_within};
+use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_policy::{Action, Caller, Permission, decide};
+use serde_json::{Value, json};
+
+/// The organization, if the person may read it.
+pub(crate) async fn load(app: &App, guest: &Guest, id: Option<OrgId>) -> Outcome<Found> {
+    Ok(organizations::find_for(app, &guest.caller, Action::Read, id).await?)
+}
+
+/// The head of a tab; `tab`: its word.
+pub(crate) async fn head(app: &App, guest: &Guest, found: &Found, tab: &str) -> Outcome<Value> {
+    let (look, organization, caller) = (&guest.look, &found.organization, &guest.caller);
+    let mark = organization.suspended;
+    let from = match mark.by {
+        Some(id) => name_within(app, caller, id).await?,
+        None => None,
+    };
+    Ok(json!({
+        "href": address(organization.id),
+        "name": organization.details.name,
+        "kind": kind(look.language, organization.org_type),
+        "crumbs": crumbs(app, guest, found).await?,
+        "status": state(organization),
+        "since": When::maybe(look.language, look.now, mark.at),
+        "is_inherited": mark.by.is_some(),
+        "from": from,
+        "created": When::of(look.language, look.now, organization.created_at),
+        "tab": tab,
+        "tabs": tabs(caller),
+        "links": links(guest, organization.id),
+        "may_edit": decide(caller, Action::Update, &found.target()).is_allowed(),
+        "steps": steps(caller, found),
+    }))
+}
+
+/// The way to the organization through the tree.
+pub(super) async fn crumbs(app: &App, guest: &Guest, found: &Found) -> Outcome<Vec<Crumb>> {
+    let title = texts::find(guest.look.language, "nav_organizations").unwrap_or_default();
+    let above = organizations::above(app, &guest.caller, &found.place).await?;
+    let above = above.into_iter().map(|above| Crumb::link(address(above.id), above.name));
+    Ok(std::iter::once(Crumb::link("/console/organizations", title)).chain(above).collect())
+}
+
+/// Tabs that the person may open.
+fn tabs(caller: &Caller) -> Vec<&'static str> {
+    let optional = [
+        ("users", Permission::ReadUsers),
+        ("systems", Permission::ReadSystems),
+        ("applications", Permission::ReadApplications),
+    ];
+    let open = optional.into_iter().filter(|(_, permission)| caller.holds(*permission));
+    let mut tabs = vec!["overview"];
+    tabs.extend(open.map(|(word, _)| word));
+    tabs.push("rebranding");
+    tabs
+}
+
+/// The pages of the organization in other areas.
+fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
+    let areas = [("notifications", "/console/notifications"), ("events", "/console/timeline")];
+    let open = areas.into_iter().filter(|(area, _)| guest.look.has_area(area));
+    open.map(
+        |(area, path)| json!({"text": format!("nav_{area}"), "href": format!("{path}?organization_id={id}")}),
+    )
+    .collect()
+}
+
+/// The actions that the state of the organization and the rights of the person allow.
+fn steps(caller: &Caller, found: &Found) -> Vec<&'static str> {
+    let standing = found.place.standing;
+    let is_reseller = found.organization.org_type == OrgType::Reseller;
+    let rows = [
+        ("promote", Action::Promote, is_reseller && !standing.suspended),
+        ("suspend", Action::Suspend, !standing.suspended),
+        ("reactivate", Action::Reactivate, standing.suspended),
+        ("delete", Action::Delete, true),
+        ("destroy", Action::Destroy, true),
+    ];
+    let may = |action| decide(caller, action, &found.target()).is_allowed();
+    rows.into_iter().filter(|(_, action, fits)| *fits && may(*action)).map(|(word, ..)| word).collect()
+}

@@ -1,0 +1,159 @@
+//! The list of a family, with the interface's filters in the address.
+
+use super::{address, creatable, done_word, list_address, views};
+use crate::{
+    components::{
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::{
+    exports,
+    organizations::{self, Listed, name_within},
+};
+use bailiwick_domain::{OrgType, Organization};
+use bailiwick_web::{Language, Params, asked, download, organization_keys, organization_query};
+use http::Uri;
+use serde_json::{Value, json};
+
+const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
+/// Creators that are offered as a filter.
+const CREATORS: usize = 50;
+
+/// `GET /console/organizations/{family}`.
+pub(crate) async fn show(
+    family: OrgType,
+    State(app): State<App>,
+    guest: Guest,
+    uri: Uri,
+    params: Params,
+) -> Outcome {
+    let mut query = organization_query(&params, PAGE_SIZE);
+    // A field that was left empty is no filter.
+    for filter in [&mut query.status, &mut query.created_by, &mut query.organization_id] {
+        filter.retain(|value| !value.is_empty());
+    }
+    let is_filtered = !query.search.trim().is_empty()
+        || [&query.status, &query.created_by, &query.organization_id].iter().any(|f| !f.is_empty());
+    let found = organizations::page(&app, &guest.caller, family, &query).await?;
+    let here = Address::of(&list_address(family), uri.query());
+    let filters = filters(&app, &guest, family, &here).await?;
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    for id in &query.organization_id {
+        let name = match id.parse() {
+            Ok(id) => name_within(&app, &guest.caller, id).await?,
+            Err(_) => None,
+        };
+        chips.push(here.chip("organization_id", "label_belongs_to", id, name));
+    }
+    let export = here.at(&format!("{}/export", list_address(family)));
+    let pager = Pager::of(&found, &here);
+    let values = json!({
+        "family": family.as_str(),
+        "title": format!("count_{}", family.plural()),
+        "here": here.bare(),
+        "views": views(&guest.caller, Some(family)),
+        "rows": found.rows.iter().map(|row| shown(&guest, row)).collect::<Vec<_>>(),
+        "columns": columns(family, &here),
+        "filters": filters,
+        "chips": chips,
+        "pager": pager,
+        "search": params.text("search").unwrap_or_default(),
+        "kept": kept(&params),
+        "is_filtered": is_filtered,
+        "may_create": creatable(&guest.caller).contains(&family.as_str()),
+        "csv": export.with("format", Some("csv")).text(),
+        "pdf": export.with("format", Some("pdf")).text(),
+        "done": done_word(&guest.look, &params),
+    });
+    Ok(page::show(&guest.look, "organizations/list.html", values))
+}
+
+/// `GET /console/organizations/{family}/export`.
+pub(crate) async fn export(family: OrgType, State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let query = organization_query(&params, PAGE_SIZE);
+    let asked = asked(&params, organization_keys(family));
+    Ok(download(exports::organizations(&app, &guest.caller, family, query, asked).await?)?)
+}
+
+fn columns(family: OrgType, here: &Address) -> Vec<Column> {
+    let mut columns = vec![
+        Column::of("name", "column_name", Some("name"), here),
+        Column::of("status", "column_status", Some("suspended_at"), here),
+    ];
+    let counted = [
+        (OrgType::Distributor, "resellers", "count_resellers"),
+        (OrgType::Reseller, "customers", "count_customers"),
+    ];
+    for (deepest, key, text) in counted {
+        if family.level() <= deepest.level() {
+            columns.push(Column::of(key, text, None, here));
+        }
+    }
+    columns.extend([
+        Column::of("systems", "nav_systems", None, here),
+        Column::of("applications", "tab_applications", None, here),
+        Column::of("creator", "label_created_by", Some("creator_name"), here),
+        Column::of("created", "column_created", Some("created_at"), here),
+    ]);
+    columns
+}
+
+/// The state of an organization as a word of the filter.
+pub(super) fn state(organization: &Organization) -> &'static str {
+    if organization.deleted.is_set() {
+        "deleted"
+    } else if organization.suspended.is_set() {
+        "suspended"
+    } else {
+        "enabled"
+    }
+}
+
+fn shown(guest: &Guest, listed: &Listed) -> Value {
+    let (organization, counts) = (&listed.organization, listed.counts);
+    let family = organization.org_type;
+    let is_deleted = organization.deleted.is_set();
+    let here = address(organization.id);
+    json!({
+        // Deleted organizations cannot be read, only restored or removed for good.
+        "href": if is_deleted { format!("{here}/restore") } else { here },
+        "name": organization.details.name,
+        "description": organization.details.description,
+        "status": state(organization),
+        "resellers": (family == OrgType::Distributor).then_some(counts.resellers),
+        "customers": (family != OrgType::Customer).then_some(counts.customers),
+        "systems": counts.systems,
+        "applications": counts.applications,
+        "creator": organization.created_by.as_ref().map(|creator| creator.name.as_str()),
+        "created": When::of(guest.look.language, guest.look.now, organization.created_at),
+    })
+}
+
+async fn filters(app: &App, guest: &Guest, family: OrgType, here: &Address) -> Outcome<Vec<Filter>> {
+    let mut creators = organizations::creators_of(app, &guest.caller, family).await?;
+    creators.truncate(CREATORS);
+    let all = [
+        Filter::of("status", "filter_status", STATES.map(|word| choice(guest.look.language, word)), here),
+        Filter::of("created_by", "label_created_by", creators, here),
+    ];
+    Ok(all.into_iter().filter(Filter::has_choices).collect())
+}
+
+fn choice(language: Language, word: &str) -> (String, String) {
+    let label = texts::find(language, &format!("organization_status_{word}")).unwrap_or(word);
+    (word.to_owned(), label.to_owned())
+}
+
+/// The values that the form of the filters keeps.
+fn kept(params: &Params) -> Vec<(&'static str, String)> {
+    let keys = ["organization_id", "include_hierarchy", "sort_by", "sort_direction", "page_size"];
+    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
+    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
+}

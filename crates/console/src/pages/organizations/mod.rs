@@ -1,0 +1,124 @@
+//! Organizations: the tree, a list of each family, one organization with its tabs and its actions.
+
+mod edit;
+pub(crate) mod head;
+mod list;
+mod overview;
+mod step;
+mod tabs;
+mod tree;
+
+use crate::{components::list::Address, look::Look, texts};
+use axum::{Router, extract::State, routing::get};
+use bailiwick_app::App;
+use bailiwick_domain::{OrgType, org::OrgRef};
+use bailiwick_policy::{Action, Caller, NewOrganization, Parent, decide, gate, resource_of};
+use bailiwick_web::{Language, Params};
+use http::Uri;
+use serde_json::{Value, json};
+
+/// Method and path of each page.
+pub(crate) const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/console/organizations"),
+    ("GET", "/console/organizations/distributors"),
+    ("GET", "/console/organizations/distributors/export"),
+    ("GET", "/console/organizations/resellers"),
+    ("GET", "/console/organizations/resellers/export"),
+    ("GET", "/console/organizations/customers"),
+    ("GET", "/console/organizations/customers/export"),
+    ("GET", "/console/organizations/new"),
+    ("POST", "/console/organizations/new"),
+    ("GET", "/console/organizations/{id}"),
+    ("GET", "/console/organizations/{id}/users"),
+    ("GET", "/console/organizations/{id}/systems"),
+    ("GET", "/console/organizations/{id}/applications"),
+    ("GET", "/console/organizations/{id}/edit"),
+    ("POST", "/console/organizations/{id}/edit"),
+    ("GET", "/console/organizations/{id}/{step}"),
+    ("POST", "/console/organizations/{id}/{step}"),
+];
+
+/// The pages.
+pub(crate) fn router() -> Router<App> {
+    let mut router = Router::new()
+        .route("/console/organizations", get(tree::show))
+        .route("/console/organizations/new", get(edit::show_new).post(edit::create))
+        .route("/console/organizations/{id}", get(overview::show))
+        .route("/console/organizations/{id}/users", get(tabs::users))
+        .route("/console/organizations/{id}/systems", get(tabs::systems))
+        .route("/console/organizations/{id}/applications", get(tabs::applications))
+        .route("/console/organizations/{id}/edit", get(edit::show).post(edit::update))
+        .route("/console/organizations/{id}/{step}", get(step::ask).post(step::take));
+    for family in OrgType::FAMILIES {
+        let show = move |app: State<App>, guest, uri: Uri, params: Params| {
+            list::show(family, app, guest, uri, params)
+        };
+        let export = move |app: State<App>, guest, params: Params| list::export(family, app, guest, params);
+        router = router.route(&list_address(family), get(show));
+        router = router.route(&format!("{}/export", list_address(family)), get(export));
+    }
+    router
+}
+
+/// Where an organization is.
+pub(crate) fn address(id: impl std::fmt::Display) -> String {
+    format!("/console/organizations/{id}")
+}
+
+/// Where an organization is, if the person may read it.
+pub(crate) fn readable_address(caller: &Caller, organization: &OrgRef) -> Option<String> {
+    let is_own = caller.org().is_some_and(|own| own.id == organization.id);
+    let resource = resource_of(organization.org_type)?;
+    (is_own || gate(caller, Action::Read, resource).is_ok()).then(|| address(organization.id))
+}
+
+/// Where the list of a family is.
+pub(crate) fn list_address(family: OrgType) -> String {
+    address(family.plural())
+}
+
+/// The list of the organizations of a family directly below another one.
+fn below_address(family: OrgType, parent: impl std::fmt::Display) -> String {
+    format!("{}?organization_id={parent}", list_address(family))
+}
+
+/// The name of a type of organizations.
+fn kind(language: Language, org_type: OrgType) -> &'static str {
+    texts::find(language, &format!("role_{}", org_type.as_str())).unwrap_or_default()
+}
+
+/// The views between which the pages of many organizations switch.
+fn views(caller: &Caller, present: Option<OrgType>) -> Vec<Value> {
+    let tree =
+        json!({"text": "view_tree", "href": "/console/organizations", "is_present": present.is_none()});
+    let list = |family: OrgType| {
+        json!({
+            "text": format!("count_{}", family.plural()),
+            "href": list_address(family),
+            "is_present": present == Some(family),
+        })
+    };
+    let families = bailiwick_directory::organizations::readable(caller);
+    std::iter::once(tree).chain(families.into_iter().map(list)).collect()
+}
+
+/// Families of which the person may make organizations, each with its word.
+fn creatable(caller: &Caller) -> Vec<&'static str> {
+    let may = |family: &OrgType| {
+        decide(caller, Action::Create, &NewOrganization { family: *family, parent: Parent::Own }).is_allowed()
+    };
+    OrgType::FAMILIES.into_iter().filter(may).map(OrgType::as_str).collect()
+}
+
+/// The word of the last action, if there is a text for it.
+fn done_word<'p>(look: &Look, params: &'p Params) -> Option<&'p str> {
+    params.one("done").filter(|word| texts::find(look.language, &format!("done_{word}")).is_some())
+}
+
+/// Hands a filter of an organization on to the list of something else.
+fn within(path: &str, id: impl std::fmt::Display) -> String {
+    Address::of(path, None)
+        .with("organization_id", Some(&id.to_string()))
+        .with("include_hierarchy", Some("true"))
+        .text()
+}

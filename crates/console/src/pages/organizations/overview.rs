@@ -1,0 +1,128 @@
+//! The data of an organization, its numbers, its creator.
+
+use super::{address, below_address, done_word, head, kind, within};
+use crate::{components::time::When, failure::Outcome, page, session::Guest};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::organizations::{self, Found, Stats, name_within, readable};
+use bailiwick_domain::{OrgId, OrgType, Organization};
+use bailiwick_policy::{Caller, Permission};
+use bailiwick_web::{Params, PathId};
+use serde_json::{Value, json};
+
+/// Keys of the free data that have a place of their own on pages, in the order of forms.
+pub(super) const KNOWN: [&str; 7] =
+    ["main_contact", "email", "phone", "address", "city", "language", "notes"];
+
+/// `GET /console/organizations/{id}`.
+pub(crate) async fn show(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<OrgId>,
+    params: Params,
+) -> Outcome {
+    let found = head::load(&app, &guest, id).await?;
+    let (look, organization) = (&guest.look, &found.organization);
+    let when = |at| When::of(look.language, look.now, at);
+    let mut stats = organizations::numbers(&app, organization.org_type, vec![organization.id]).await?;
+    let stats = stats.remove(&organization.id).unwrap_or_default();
+    let creator = organization.created_by.as_ref().map(|creator| {
+        json!({
+            "name": creator.name,
+            "organization": creator.organization_name,
+            "is_on_behalf": creator.on_behalf_of,
+        })
+    });
+    let values = json!({
+        "head": head::head(&app, &guest, &found, "overview").await?,
+        "kind": kind(look.language, organization.org_type),
+        "vat": organization.vat,
+        "description": organization.details.description,
+        "parent": parent(&app, &guest, organization).await?,
+        "known": known(organization),
+        "custom": further(organization),
+        "notes": text_of(organization, "notes"),
+        "created": when(organization.created_at),
+        "updated": (organization.updated_at != organization.created_at).then(|| when(organization.updated_at)),
+        "creator": creator,
+        "promoted": organization.promoted_from.as_ref().map(|from| when(from.at)),
+        "counters": counters(&guest.caller, &found, &stats),
+        "done": done_word(look, &params),
+    });
+    Ok(page::show(look, "organizations/overview.html", values))
+}
+
+/// The organization directly above, if the person may see it, with its address if it has a page.
+async fn parent(app: &App, guest: &Guest, organization: &Organization) -> Outcome<Option<Value>> {
+    let Some(id) = organization.parent_id else { return Ok(None) };
+    let name = name_within(app, &guest.caller, id).await?;
+    let is_owner = organization.org_type == OrgType::Distributor
+        || guest.caller.org().is_some_and(|own| own.id == id && own.org_type == OrgType::Owner);
+    Ok(name.map(|name| json!({"name": name, "href": (!is_owner).then(|| address(id))})))
+}
+
+/// A value of the free data as people read it; empty where there is none.
+pub(super) fn text_of(organization: &Organization, key: &str) -> String {
+    match organization.custom_data.get(key) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// The keys with texts of their own, without the notes, and their values.
+fn known(organization: &Organization) -> Vec<(&'static str, String)> {
+    let told = KNOWN.into_iter().filter(|key| *key != "notes").map(|key| (key, text_of(organization, key)));
+    told.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// All other keys with something in them.
+pub(super) fn further(organization: &Organization) -> Vec<(String, String)> {
+    let is_further = |key: &&String| key.as_str() != "vat" && !KNOWN.contains(&key.as_str());
+    let keys = organization.custom_data.keys().filter(is_further);
+    let pairs = keys.map(|key| (key.clone(), text_of(organization, key)));
+    pairs.filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// Numbers, each with the page of the counted objects.
+fn counters(caller: &Caller, found: &Found, stats: &Stats) -> Vec<Value> {
+    let (id, family) = (found.organization.id, found.organization.org_type);
+    let has_below = family != OrgType::Customer;
+    let mut all: Vec<Value> = Vec::new();
+    for below in readable(caller).into_iter().filter(|below| below.level() > family.level()) {
+        let number = if below == OrgType::Reseller { stats.resellers } else { stats.customers };
+        let href = format!("{}&include_hierarchy=true", below_address(below, id));
+        let text = format!("count_{}", below.plural());
+        all.push(json!({"text": text, "number": number, "note": null, "other": 0, "href": href}));
+    }
+    let here = address(id);
+    // Lists of users go by the organization itself, the others by all below it too.
+    let objects = [
+        ("tab_users", Permission::ReadUsers, stats.own.users, stats.subtree.users, format!("{here}/users")),
+        (
+            "nav_systems",
+            Permission::ReadSystems,
+            stats.subtree.systems,
+            stats.own.systems,
+            within("/console/systems", id),
+        ),
+        (
+            "tab_applications",
+            Permission::ReadApplications,
+            stats.applications.subtree,
+            stats.applications.own,
+            format!("{here}/applications"),
+        ),
+    ];
+    for (text, permission, number, other, href) in objects {
+        let note = if text == "tab_users" { "with_below" } else { "own_number" };
+        all.push(json!({
+            "text": text,
+            "number": number,
+            "note": has_below.then_some(note),
+            "other": other,
+            "href": caller.holds(permission).then_some(href),
+        }));
+    }
+    all
+}

@@ -1,0 +1,137 @@
+//! Suspend, reactivate, delete, restore, destroy, promote. Each is asked first, because it concerns everything below.
+
+use super::{address, head, list_address};
+use crate::{
+    components::question::{Crumb, Question},
+    failure::Outcome,
+    form::Form,
+    pages::done,
+    session::Guest,
+    texts,
+};
+use axum::extract::{Path, State};
+use bailiwick_app::App;
+use bailiwick_directory::organizations::{self, Found, Move};
+use bailiwick_domain::{Error, ObjectKind, OrgId};
+use bailiwick_policy::{Action, decide};
+
+fn action(word: &str) -> Outcome<Action> {
+    Ok(match word {
+        "suspend" => Action::Suspend,
+        "reactivate" => Action::Reactivate,
+        "delete" => Action::Delete,
+        "restore" => Action::Restore,
+        "destroy" => Action::Destroy,
+        "promote" => Action::Promote,
+        _ => return Err(Error::NotFound(ObjectKind::Page).into()),
+    })
+}
+
+/// `GET /console/organizations/{id}/{step}`.
+pub(crate) async fn ask(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, word)): Path<(String, String)>,
+) -> Outcome {
+    let found = organizations::find_for(&app, &guest.caller, action(&word)?, id.parse().ok()).await?;
+    question(&app, &guest, &found, &word, false).await
+}
+
+async fn question(app: &App, guest: &Guest, found: &Found, word: &str, is_wrong: bool) -> Outcome {
+    let organization = &found.organization;
+    let is_deleted = organization.deleted.is_set();
+    let may_destroy = decide(&guest.caller, Action::Destroy, &found.target()).is_allowed();
+    let here = address(organization.id);
+    let mut crumbs = head::crumbs(app, guest, found).await?;
+    crumbs.push(match is_deleted {
+        true => Crumb::text(&*organization.details.name),
+        false => Crumb::link(&*here, &*organization.details.name),
+    });
+    let back = if is_deleted {
+        format!("{}?status=deleted", list_address(organization.org_type))
+    } else {
+        here.clone()
+    };
+    let other = (may_destroy && word == "restore").then(|| (format!("{here}/destroy"), "do_destroy"));
+    Question {
+        word,
+        area: Some("organization"),
+        name: &organization.details.name,
+        crumbs,
+        action: format!("{here}/{word}"),
+        back,
+        details: details(app, guest, found, word).await?,
+        types_name: word == "destroy",
+        is_wrong,
+        other,
+    }
+    .page(guest)
+}
+
+/// How many objects a step concerns.
+async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome<Vec<String>> {
+    let (id, family) = (found.organization.id, found.organization.org_type);
+    let numbers = match word {
+        "destroy" => {
+            let goes = organizations::extent(app, &guest.caller, Some(id)).await?;
+            [goes.organizations, goes.users, goes.systems, goes.applications]
+        }
+        "restore" => return Ok(Vec::new()),
+        _ => {
+            let mut stats = organizations::numbers(app, family, vec![id]).await?;
+            let stats = stats.remove(&id).unwrap_or_default();
+            let below = stats.resellers + stats.customers;
+            [below, stats.subtree.users, stats.subtree.systems, stats.applications.subtree]
+        }
+    };
+    let language = guest.look.language;
+    let keys = ["goes_organizations", "goes_users", "goes_systems", "goes_applications"];
+    let told = keys.into_iter().zip(numbers).filter(|(_, number)| *number > 0);
+    let told: Vec<String> =
+        told.map(|(key, number)| texts::with(language, key, "n", &number.to_string())).collect();
+    let nothing = || vec![texts::find(language, "goes_nothing").unwrap_or_default().to_owned()];
+    Ok(if told.is_empty() { nothing() } else { told })
+}
+
+/// `POST /console/organizations/{id}/{step}`.
+pub(crate) async fn take(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, word)): Path<(String, String)>,
+    form: Form,
+) -> Outcome {
+    let wanted = action(&word)?;
+    let found = organizations::find_for(&app, &guest.caller, wanted, id.parse().ok()).await?;
+    let organization = &found.organization;
+    if wanted == Action::Destroy && form.text("name") != organization.details.name {
+        return question(&app, &guest, &found, &word, true).await;
+    }
+    take_step(&app, &guest, wanted, &found, organization.id).await?;
+    // People below the owner lose access to an organization that they promote.
+    let is_gone = match wanted {
+        Action::Delete | Action::Destroy => true,
+        Action::Promote => !guest.caller.is_owner_level(),
+        _ => false,
+    };
+    let to = if is_gone { list_address(organization.org_type) } else { address(organization.id) };
+    Ok(done(&to, &format!("organization_{word}")))
+}
+
+async fn take_step(app: &App, guest: &Guest, wanted: Action, found: &Found, id: OrgId) -> Outcome<()> {
+    let (caller, context, family) = (&guest.caller, &guest.context, found.organization.org_type);
+    let to = match wanted {
+        Action::Promote => {
+            organizations::promote(app, caller, context, Some(id)).await?;
+            return Ok(());
+        }
+        Action::Destroy => {
+            return Ok(organizations::destroy(app, caller, context, family, Some(id)).await?);
+        }
+        Action::Suspend => Move::Suspend,
+        Action::Reactivate => Move::Reactivate,
+        Action::Delete => Move::Delete,
+        _ => Move::Restore,
+    };
+    organizations::change_state(app, caller, context, family, Some(id), to).await?;
+    Ok(())
+}

@@ -1,0 +1,285 @@
+//! Rebranding: the organizations that have it, and of one its names and pictures, as its systems will show them.
+
+use super::{done, organizations::head};
+use crate::{
+    failure::Outcome, form::Form, page, pages::organizations::address as organization_address,
+    session::Guest, texts,
+};
+use axum::{
+    Router,
+    extract::{Path, State},
+    response::Response,
+    routing::{get, post},
+};
+use bailiwick_app::App;
+use bailiwick_directory::{
+    organizations::{self, Found, name_within},
+    rebranding::{self, ProductStatus, Status},
+};
+use bailiwick_domain::{
+    Error, OrgId,
+    rebranding::{Asset, ProductType},
+};
+use bailiwick_policy::{RebrandingChange, rebranding_gate};
+use bailiwick_web::{
+    Language, Params, PathId, Upload, known_version, rebranding_file, rebranding_form, status_and_text,
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+/// Method and path of each page.
+pub(crate) const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/console/rebranding"),
+    ("GET", "/console/organizations/{id}/rebranding"),
+    ("POST", "/console/organizations/{id}/rebranding"),
+    ("POST", "/console/organizations/{id}/rebranding/{product}"),
+    ("POST", "/console/organizations/{id}/rebranding/{product}/remove"),
+    ("GET", "/console/organizations/{id}/rebranding/{product}/{asset}"),
+    ("POST", "/console/organizations/{id}/rebranding/{product}/{asset}/remove"),
+];
+/// Organizations that the first page names.
+const NAMED: u64 = 100;
+
+/// The pages.
+pub(crate) fn router() -> Router<App> {
+    const TAB: &str = "/console/organizations/{id}/rebranding";
+    Router::new()
+        .route("/console/rebranding", get(list))
+        .route(TAB, get(show).post(switch))
+        .route(&format!("{TAB}/{{product}}"), post(upload))
+        .route(&format!("{TAB}/{{product}}/remove"), post(remove_product))
+        .route(&format!("{TAB}/{{product}}/{{asset}}"), get(asset))
+        .route(&format!("{TAB}/{{product}}/{{asset}}/remove"), post(remove_asset))
+}
+
+/// Where the rebranding of an organization is.
+fn address(id: impl std::fmt::Display) -> String {
+    format!("{}/rebranding", organization_address(id))
+}
+
+fn may(app: &App, guest: &Guest, change: RebrandingChange) -> bool {
+    rebranding_gate(&guest.caller, change, app.settings.rebranding.organizations_manage_assets).is_ok()
+}
+
+/// `GET /console/rebranding`.
+async fn list(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let caller = &guest.caller;
+    let enabled = rebranding::enabled(&app, caller, NAMED + 1).await?;
+    let has_more = enabled.len() as u64 > NAMED;
+    let kind = |word: &str| texts::find(guest.look.language, &format!("role_{word}")).unwrap_or_default();
+    let row =
+        |id: OrgId, name: &str, word: &str| json!({"name": name, "kind": kind(word), "href": address(id)});
+    let named = enabled.iter().take(usize::try_from(NAMED).unwrap_or(usize::MAX));
+    let own = caller.org().filter(|_| !caller.is_owner_level());
+    let search = params.text("search").unwrap_or_default();
+    let found = match search {
+        "" => Vec::new(),
+        text => organizations::find(&app, caller, text, NAMED).await?.rows,
+    };
+    let products = app.settings.rebranding.products.iter();
+    let values = json!({
+        "products": products.map(|p| json!({"name": p.display_name, "kind": kind_of(p.product_type)})).collect::<Vec<_>>(),
+        "enabled": named.map(|o| row(o.id, &o.name, o.org_type.as_str())).collect::<Vec<_>>(),
+        "has_more": has_more,
+        "own": own.map(|own| row(own.id, &own.name, own.org_type.as_str())),
+        "search": search,
+        "found": found.iter().map(|o| row(o.id, &o.name, o.org_type.as_str())).collect::<Vec<_>>(),
+        "may_enable": may(&app, &guest, RebrandingChange::Enable),
+    });
+    Ok(page::show(&guest.look, "rebranding/list.html", values))
+}
+
+/// Text of a kind of product.
+const fn kind_of(product_type: ProductType) -> &'static str {
+    match product_type {
+        ProductType::Application => "product_kind_application",
+        ProductType::System => "product_kind_system",
+    }
+}
+
+/// `GET /console/organizations/{id}/rebranding`.
+async fn show(State(app): State<App>, guest: Guest, Path(id): Path<String>, params: Params) -> Outcome {
+    let found = head::load(&app, &guest, id.parse().ok()).await?;
+    let known = |word: &&str| texts::find(guest.look.language, &format!("done_{word}")).is_some();
+    let done = params.one("done").filter(known);
+    tab(&app, &guest, &found, done, None).await
+}
+
+/// The tab. `wrong`: a product and the problem of its form.
+async fn tab(
+    app: &App,
+    guest: &Guest,
+    found: &Found,
+    done: Option<&str>,
+    wrong: Option<(&str, String)>,
+) -> Outcome<Response> {
+    let (caller, id) = (&guest.caller, found.organization.id);
+    let own = rebranding::status(app, caller, Some(id)).await?;
+    let nearest = found.organization.rebranding;
+    // People see the values of an organization above if they may see that organization.
+    let above = nearest.filter(|nearest| *nearest != id);
+    let above = match above {
+        Some(above) => name_within(app, caller, above).await?.map(|name| (above, name)),
+        None => None,
+    };
+    let inherited: Option<(OrgId, Status)> = match &above {
+        Some((above, _)) => Some((*above, rebranding::status(app, caller, Some(*above)).await?)),
+        None => None,
+    };
+    let source = if own.enabled { Some((id, &own)) } else { inherited.as_ref().map(|(id, s)| (*id, s)) };
+    let products: Vec<Value> = own.products.iter().map(|p| product(id, p, source)).collect();
+    let is_wrong = wrong.is_some();
+    let values = json!({
+        "head": head::head(app, guest, found, "rebranding").await?,
+        "here": address(id),
+        "is_own": own.enabled,
+        "is_inherited": !own.enabled && nearest.is_some(),
+        "from": above.map(|(id, name)| json!({"name": name, "href": address(id)})),
+        "products": products,
+        "may_switch": may(app, guest, RebrandingChange::Enable),
+        "may_upload": own.enabled && may(app, guest, RebrandingChange::Update),
+        "may_remove": may(app, guest, RebrandingChange::Delete),
+        "wrong": wrong.map(|(product, text)| json!({"product": product, "text": text})),
+        "done": done,
+    });
+    let status = if is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    Ok(page::render(&guest.look, status, "rebranding/tab.html", values))
+}
+
+/// A product: the stored values and those in force. `source`: the organization that gives the latter.
+fn product(id: OrgId, own: &ProductStatus, source: Option<(OrgId, &Status)>) -> Value {
+    let product = &own.product;
+    let href = |of: OrgId, asset: &Asset| format!("{}/{}/{}", address(of), product.id, asset.as_str());
+    let own_asset = |asset: &Asset| {
+        let is_there = own.assets.contains(asset);
+        json!({
+            "word": asset.as_str(),
+            "href": is_there.then(|| href(id, asset)),
+            "accept": accepted(*asset),
+            "most": asset.max_bytes(),
+        })
+    };
+    let given = source.and_then(|(of, status)| {
+        let given = status.products.iter().find(|given| given.product.id == product.id)?;
+        Some((of, given))
+    });
+    let shown: serde_json::Map<String, Value> = Asset::ALL
+        .iter()
+        .map(|asset| {
+            let there = given.filter(|(_, given)| given.assets.contains(asset));
+            (asset.as_str().to_owned(), json!(there.map(|(of, _)| href(of, asset))))
+        })
+        .collect();
+    let name = given.and_then(|(_, given)| given.name.clone());
+    json!({
+        "id": product.id,
+        "title": product.display_name,
+        "kind": kind_of(product.product_type),
+        "name": own.name,
+        "assets": Asset::ALL.iter().map(own_asset).collect::<Vec<_>>(),
+        "has_own": own.name.is_some() || !own.assets.is_empty(),
+        "is_given": given.is_some_and(|(_, given)| given.name.is_some() || !given.assets.is_empty()),
+        "shown": shown,
+        "shown_name": name.unwrap_or_else(|| product.display_name.clone()),
+    })
+}
+
+/// The files that a browser offers for an asset.
+const fn accepted(asset: Asset) -> &'static str {
+    match asset {
+        Asset::Favicon => "image/png,image/x-icon,image/svg+xml",
+        Asset::BackgroundImage => "image/png,image/jpeg,image/webp,image/svg+xml",
+        _ => "image/png,image/svg+xml,image/webp",
+    }
+}
+
+/// `POST /console/organizations/{id}/rebranding`: on or off.
+async fn switch(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<OrgId>,
+    Path(sent): Path<String>,
+    form: Form,
+) -> Outcome {
+    let (caller, context) = (&guest.caller, &guest.context);
+    let is_on = form.has("on");
+    if is_on {
+        rebranding::enable(&app, caller, context, id).await?;
+    } else {
+        rebranding::disable(&app, caller, context, id).await?;
+    }
+    Ok(done(&address(sent), if is_on { "rebranding_on" } else { "rebranding_off" }))
+}
+
+/// `POST /console/organizations/{id}/rebranding/{product}`: a name and pictures.
+async fn upload(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, product)): Path<(String, String)>,
+    upload: Upload,
+) -> Outcome {
+    let organization: Option<OrgId> = id.parse().ok();
+    let target = (organization, product.as_str());
+    let form = rebranding_form(upload);
+    match rebranding::upload(&app, &guest.caller, &guest.context, target, form).await {
+        Ok(()) => Ok(done(&address(id), "saved")),
+        Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
+            let found = head::load(&app, &guest, organization).await?;
+            let text = problem(guest.look.language, &error);
+            tab(&app, &guest, &found, None, Some((&product, text))).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The problem of a form: the asset and the reason, in words of the page where there are some.
+fn problem(language: Language, error: &Error) -> String {
+    let (_, said) = status_and_text(error, None);
+    let text = |key: String| texts::find(language, &key);
+    let of_asset = Asset::ALL.iter().find_map(|asset| {
+        let rest = said.strip_prefix(asset.as_str())?.trim().replace(' ', "_");
+        let label = text(format!("asset_{}", asset.as_str()))?;
+        Some(format!("{label}: {}", text(format!("asset_{rest}"))?))
+    });
+    let whole = || text(format!("asset_{}", said.replace(' ', "_"))).map(str::to_owned);
+    of_asset.or_else(whole).unwrap_or_else(|| said.to_owned())
+}
+
+/// `POST /console/organizations/{id}/rebranding/{product}/remove`: all of a product.
+async fn remove_product(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, product)): Path<(String, String)>,
+) -> Outcome {
+    let organization = id.parse().ok();
+    rebranding::delete_product(&app, &guest.caller, &guest.context, organization, &product).await?;
+    Ok(done(&address(id), "rebranding_removed"))
+}
+
+/// `POST /console/organizations/{id}/rebranding/{product}/{asset}/remove`.
+async fn remove_asset(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, product, asset)): Path<(String, String, String)>,
+) -> Outcome {
+    let target = (product.as_str(), asset.as_str());
+    rebranding::delete_asset(&app, &guest.caller, &guest.context, id.parse().ok(), target).await?;
+    Ok(done(&address(id), "rebranding_removed"))
+}
+
+/// `GET /console/organizations/{id}/rebranding/{product}/{asset}`: a picture.
+async fn asset(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, product, asset)): Path<(String, String, String)>,
+    headers: HeaderMap,
+) -> Outcome {
+    let target = (product.as_str(), asset.as_str());
+    let known = known_version(&headers);
+    let shown = rebranding::asset(&app, &guest.caller, id.parse().ok(), target, known).await?;
+    let mut response = rebranding_file(shown)?;
+    // A removed or replaced picture must not be shown any more.
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("cookie"));
+    Ok(response)
+}

@@ -1,0 +1,101 @@
+//! Backups that the system has stored: download and delete.
+
+use super::{address, head};
+use crate::{
+    components::{
+        question::{Crumb, Question},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    pages::{done, note},
+    session::Guest,
+};
+use axum::{
+    extract::{Path, State},
+    response::{IntoResponse, Response},
+};
+use bailiwick_app::App;
+use bailiwick_domain::{Error, ObjectKind, SystemId};
+use bailiwick_fleet::backups::{self, Backup};
+use bailiwick_policy::{Action, decide};
+use bailiwick_web::{Params, PathId};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+
+/// `GET /console/systems/{id}/backups`.
+pub(crate) async fn show(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<SystemId>,
+    params: Params,
+) -> Outcome {
+    let found = head::load(&app, &guest, id).await?;
+    let look = &guest.look;
+    let row = |backup: Backup| {
+        json!({
+            "id": backup.id,
+            "name": backup.filename,
+            "size": backup.size,
+            "sha256": backup.sha256,
+            "at": When::of(look.language, look.now, backup.uploaded_at),
+        })
+    };
+    let rows: Vec<_> = backups::list(&app, &guest.caller, id).await?.into_iter().map(row).collect();
+    let values = json!({
+        "head": head::head(&app, &guest, &found, "backups").await?,
+        "rows": rows,
+        "done": note(&guest, &params),
+        "may_delete": decide(&guest.caller, Action::Update, &found.target()).is_allowed(),
+    });
+    Ok(page::show(look, "systems/backups.html", values))
+}
+
+/// `GET /console/systems/{id}/backups/{backup}`: on to the bytes, by an address that lives for seconds.
+pub(crate) async fn download(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, backup)): Path<(String, String)>,
+) -> Outcome {
+    let link = backups::link(&app, &guest.caller, id.parse().ok(), &backup).await?;
+    let location = HeaderValue::from_str(&link.url).map_err(Error::internal)?;
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
+}
+
+/// `GET /console/systems/{id}/backups/{backup}/delete`.
+pub(crate) async fn ask(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, backup)): Path<(String, String)>,
+) -> Outcome<Response> {
+    let id: Option<SystemId> = id.parse().ok();
+    let found = head::load(&app, &guest, id).await?;
+    decide(&guest.caller, Action::Update, &found.target()).granted()?;
+    let all = backups::list(&app, &guest.caller, id).await?;
+    let backup =
+        all.into_iter().find(|known| known.id == backup).ok_or(Error::NotFound(ObjectKind::Backup))?;
+    let back = format!("{}/backups", address(found.system.id));
+    Question {
+        word: "delete",
+        area: Some("backup"),
+        name: &backup.filename,
+        crumbs: vec![Crumb::link(&*back, &*found.system.name), Crumb::text(&*backup.filename)],
+        action: format!("{back}/{}/delete", backup.id),
+        back,
+        details: Vec::new(),
+        types_name: false,
+        is_wrong: false,
+        other: None,
+    }
+    .page(&guest)
+}
+
+/// `POST /console/systems/{id}/backups/{backup}/delete`.
+pub(crate) async fn delete(
+    State(app): State<App>,
+    guest: Guest,
+    Path((id, backup)): Path<(String, String)>,
+) -> Outcome {
+    let system = backups::delete(&app, &guest.caller, &guest.context, (id.parse().ok(), &backup)).await?;
+    Ok(done(&format!("{}/backups", address(system)), "backup_deleted"))
+}

@@ -1,0 +1,168 @@
+//! Organizations of any family, as pages show them: one with its place and the organizations above it, lists with their
+//! counts, the extent of a destruction.
+
+use super::list::{ListQuery, Listed, prepare, total};
+use crate::Directory;
+use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Organization, Page, Result, org::OrgRef};
+use bailiwick_identity::logto_sync;
+use bailiwick_platform::answer_cache::{self, DependsOn};
+use bailiwick_policy::{
+    Action, Caller, OrgNode, OrgTarget, Refusal, Scope, decide, hierarchy, in_hierarchy, list_scope,
+    resource_of,
+};
+use bailiwick_store::{
+    creators::{self, Of},
+    organizations::{
+        self, Counts, Stats, Totals,
+        destroy::{self, Extent},
+        list::page_of,
+    },
+};
+use std::collections::HashMap;
+
+/// An organization with its place in the tree.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The organization.
+    pub organization: Organization,
+    /// Its place and state.
+    pub place: OrgNode,
+}
+
+impl Found {
+    /// The organization as rules see it.
+    pub const fn target(&self) -> OrgTarget {
+        OrgTarget { family: self.organization.org_type, place: self.place }
+    }
+}
+
+/// The organization, if the caller may do this to it. Organizations out of reach and unknown ones give the same error,
+/// whatever the permissions of the caller are. `id`: none = malformed.
+///
+/// # Errors
+/// `organization not found`, and the refusals of the action.
+pub async fn find(service: &Directory, caller: &Caller, action: Action, id: Option<OrgId>) -> Result<Found> {
+    let missing = || Error::NotFound(ObjectKind::Organization);
+    let id = id.ok_or_else(missing)?;
+    let place = organizations::place(&service.db, id).await?.ok_or_else(missing)?;
+    let is_hidden = place.standing.deleted && !action.reaches_deleted();
+    // The owner organization is in no family, and only resellers can be promoted.
+    let applies = resource_of(place.org_type).is_some_and(|resource| action.needs(resource).is_some());
+    if is_hidden || !applies || !hierarchy(caller).contains(&place.path) {
+        return Err(missing());
+    }
+    decide(caller, action, &OrgTarget { family: place.org_type, place }).granted()?;
+    let organization = organizations::get(&service.db, id).await?.ok_or_else(missing)?;
+    Ok(Found { organization: logto_sync::marked(service, organization).await?, place })
+}
+
+/// The organizations above this one that the caller may see, from the top; the owner organization is left out.
+pub async fn above(service: &Directory, caller: &Caller, place: &OrgNode) -> Result<Vec<OrgRef>> {
+    let path = place.path;
+    let mut ids = vec![path.p2, path.p3];
+    ids.dedup();
+    ids.retain(|id| *id != path.id);
+    let places = organizations::places(&service.db, ids.iter().copied()).await?;
+    let mut names = Vec::new();
+    for id in ids {
+        let place = places.iter().find(|place| place.path.id == id);
+        if in_hierarchy(caller, place).is_err() || place.is_some_and(|p| p.org_type == OrgType::Owner) {
+            continue;
+        }
+        if let Some(found) = organizations::get(&service.db, id).await? {
+            names.push(OrgRef { id, name: found.details.name, org_type: found.org_type });
+        }
+    }
+    Ok(names)
+}
+
+/// One page of a family inside the caller's hierarchy, each row with its counts.
+pub async fn page(
+    service: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    query: &ListQuery,
+) -> Result<Page<Listed>> {
+    let (scope, filter, order) = prepare(service, caller, family, query).await?;
+    let total = total(service, family, scope, &filter).await?;
+    let page = page_of(&service.db, family, &scope, &filter, order, query.page, total).await?;
+    let ids = page.rows.iter().map(|o| o.id).collect();
+    let mut stats = numbers(service, family, ids).await?;
+    Ok(page.map(|organization| Listed {
+        counts: Counts::from(stats.remove(&organization.id).unwrap_or_default()),
+        organization,
+    }))
+}
+
+/// The numbers of several organizations of a family, which the caller may see; an organization without an entry has
+/// zeros.
+pub async fn numbers(service: &Directory, family: OrgType, ids: Vec<OrgId>) -> Result<HashMap<OrgId, Stats>> {
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let other = answer_cache::variant(&(family, &ids));
+    let make = async {
+        let found = organizations::stats_of(&service.db, family, ids).await?;
+        Ok(found.into_iter().map(|(id, stats)| (id, kept(stats))).collect::<Vec<_>>())
+    };
+    // The same for every caller who may see the organizations.
+    let found: Vec<(OrgId, [u64; 8])> = answer_cache::computed(
+        service,
+        DependsOn::Figures,
+        "numbers of organizations",
+        Scope::Everything,
+        other,
+        make,
+    )
+    .await?;
+    Ok(found.into_iter().map(|(id, numbers)| (id, given(numbers))).collect())
+}
+
+/// As the cache keeps them.
+const fn kept(stats: Stats) -> [u64; 8] {
+    let Stats { own, subtree, resellers, customers, applications } = stats;
+    [
+        own.users,
+        own.systems,
+        subtree.users,
+        subtree.systems,
+        resellers,
+        customers,
+        applications.own,
+        applications.subtree,
+    ]
+}
+
+fn given([users, systems, all_users, all_systems, resellers, customers, own, subtree]: [u64; 8]) -> Stats {
+    Stats {
+        own: Totals { users, systems },
+        subtree: Totals { users: all_users, systems: all_systems },
+        resellers,
+        customers,
+        applications: bailiwick_store::applications::counts::Assigned { own, subtree },
+    }
+}
+
+/// The users who have created organizations of the family that the caller sees, by name: id and name.
+pub async fn creators_of(
+    service: &Directory,
+    caller: &Caller,
+    family: OrgType,
+) -> Result<Vec<(String, String)>> {
+    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
+    let make = async {
+        let found = super::by_name(creators::creators(&service.db, Of::Family(family), &scope).await?);
+        Ok(found.into_iter().map(|c| (c.user_id.to_string(), c.name)).collect::<Vec<_>>())
+    };
+    let other = family.as_str().to_owned();
+    answer_cache::computed(service, DependsOn::People, "creators of organizations", scope, other, make).await
+}
+
+/// The number of objects that a destruction of the organization would remove.
+///
+/// # Errors
+/// Those of [`find`].
+pub async fn extent(service: &Directory, caller: &Caller, id: Option<OrgId>) -> Result<Extent> {
+    let place = find(service, caller, Action::Destroy, id).await?.place;
+    Ok(destroy::extent(&service.db, place.path.id, place.org_type).await?)
+}

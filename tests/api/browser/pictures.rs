@@ -1,0 +1,115 @@
+//! The pictures of the console in the README and in `docs/console.md`, made from demo data. `make pictures` writes them to
+//! `docs/pictures/` with a digest of what each page says and of the stylesheet; the test fails as soon as a page says
+//! something else, so that no picture grows stale.
+
+use crate::{Kind, Stage};
+use aws_lc_rs::digest;
+use bailiwick_demo::{self as demo, Plan};
+use bailiwick_testkit::{
+    Engine, Test,
+    engine::OWNER_PASSWORD,
+    parts::recorder::{Answer, Recorder},
+};
+use fantoccini::Locator;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// Largest picture.
+const BYTES: usize = 200_000;
+/// Name of each picture and its page; `{first}` stands for the first row of the list named before.
+const ON_A_DESK: &[(&str, &str)] = &[
+    ("home", "/console/"),
+    ("systems", "/console/systems?sort_by=name"),
+    ("system", "/console/systems?status=active&sort_by=created_at {first}"),
+    ("changes", "/console/systems?status=active&sort_by=created_at {first}/changes"),
+];
+const IN_THE_DARK: &[(&str, &str)] = &[("home-dark", "/console/")];
+const ON_A_PHONE: &[(&str, &str)] =
+    &[("home-phone", "/console/"), ("systems-phone", "/console/systems?sort_by=name")];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures")
+}
+
+async fn stage(kind: Kind) -> Stage {
+    let site = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let (test, service) = Test::on_port(Engine::Sqlite, |_| {}).await;
+    let plan = Plan { organizations: 120, systems: 2_400, users: None, applications: true, seed: 7 };
+    demo::fill(&test.app, &plan, &mut |_| {}).await.unwrap();
+    let stage = Stage::of(test, service, site, kind).await;
+    stage.browser.goto(&format!("{}/console/", stage.service.url)).await.unwrap();
+    stage.type_into("name", "owner@example.org").await;
+    stage.type_into("password", OWNER_PASSWORD).await;
+    stage.press().await;
+    stage.text_of("main h1").await;
+    stage
+}
+
+/// Goes to a page of the lists above.
+async fn visit(stage: &Stage, page: &str) {
+    let (list, tail) = page.split_once(" {first}").unzip();
+    stage.browser.goto(&format!("{}{}", stage.service.url, list.unwrap_or(page))).await.unwrap();
+    if let Some(tail) = tail {
+        let first = stage.browser.find(Locator::Css(".list tbody th a")).await.unwrap();
+        let address = first.attr("href").await.unwrap().unwrap();
+        stage.browser.goto(&format!("{}{address}{tail}", stage.service.url)).await.unwrap();
+    }
+    stage.text_of("main h1").await;
+}
+
+/// What is shown: the words of the page, and the stylesheet by the hash in its name.
+async fn shown(stage: &Stage) -> String {
+    let script = "return document.body.innerText + document.querySelector('link[rel=stylesheet]').getAttribute('href')";
+    let text = stage.browser.execute(script, vec![]).await.unwrap();
+    let text = text.as_str().unwrap().replace(&stage.service.url, "");
+    let digest = digest::digest(&digest::SHA256, text.as_bytes());
+    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pictures_in_the_documents_show_the_present_pages() {
+    let is_writing = std::env::var_os("BAILIWICK_WRITE_PICTURES").is_some();
+    let mut found = BTreeMap::new();
+    let kinds = [
+        (Kind::default(), ON_A_DESK),
+        (Kind { is_dark: true, ..Kind::default() }, IN_THE_DARK),
+        (Kind { width: Some(360), ..Kind::default() }, ON_A_PHONE),
+    ];
+    for (kind, pictures) in kinds {
+        let stage = stage(kind).await;
+        for (name, page) in pictures {
+            visit(&stage, page).await;
+            found.insert((*name).to_owned(), shown(&stage).await);
+            let image = stage.browser.screenshot().await.unwrap();
+            assert!(image.len() <= BYTES, "{name}: {} bytes", image.len());
+            if is_writing {
+                std::fs::create_dir_all(folder()).unwrap();
+                std::fs::write(folder().join(format!("{name}.png")), image).unwrap();
+            }
+        }
+        stage.browser.clone().close().await.unwrap();
+    }
+    let list = folder().join("shown.json");
+    if is_writing {
+        std::fs::write(&list, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
+    }
+    let kept: BTreeMap<String, String> =
+        serde_json::from_str(&std::fs::read_to_string(&list).unwrap()).unwrap();
+    assert_eq!(
+        kept, found,
+        "pages have changed since their pictures were made: run `make pictures` and look at them"
+    );
+    let documents = ["README.md", "docs/console.md"];
+    let root = folder().join("../..");
+    let text: String =
+        documents.iter().map(|name| std::fs::read_to_string(root.join(name)).unwrap()).collect();
+    for name in found.keys() {
+        let file = format!("pictures/{name}.png");
+        assert!(
+            folder().join(format!("{name}.png")).exists() && text.contains(&file),
+            "{file} is in no document"
+        );
+    }
+}
