@@ -79,17 +79,6 @@ impl Form {
     }
 }
 
-/// The same for a form whose fields are named by their whole paths, each without the prefix.
-pub(crate) fn problems_by_path(language: Language, error: &Error, prefix: &str) -> Option<Value> {
-    let Error::Invalid(fields) = error else { return None };
-    let text = |code: &str| texts::find(language, &format!("problem_{code}")).unwrap_or(code).to_owned();
-    let problem = |field: &bailiwick_domain::FieldError| {
-        let key = field.key.strip_prefix(prefix).unwrap_or(&field.key);
-        (key.to_owned(), json!(text(&field.message)))
-    };
-    Some(fields.iter().map(problem).collect::<Map<_, _>>().into())
-}
-
 /// The state of an entity, for the hidden field `seen` of its form.
 pub(crate) fn seen(platform: &Platform, entity: &impl Editable) -> bailiwick_domain::Result<String> {
     Ok(Version::of(platform, entity)?.tag(platform, b""))
