@@ -10,10 +10,14 @@
 
 #[path = "console/acting.rs"]
 mod acting;
+#[path = "console/alerts.rs"]
+mod alerts;
 #[path = "console/crawl.rs"]
 mod crawl;
 #[path = "console/imports.rs"]
 mod imports;
+#[path = "console/notifications.rs"]
+mod notifications;
 #[path = "console/organizations.rs"]
 mod organizations;
 #[path = "console/rebranding.rs"]

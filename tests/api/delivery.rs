@@ -11,6 +11,7 @@ mod groups;
 mod many;
 mod outages;
 mod shared;
+mod test_messages;
 
 use crate::{mail, proxy::Client, proxy::generous};
 use bailiwick_alerts::notify;

@@ -45,11 +45,11 @@ use bailiwick_alerting::{
     listing::{Viewer, select_alerts, select_silences},
     parse_alerts, parse_silence,
 };
-use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult};
+use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult, UserId};
 use bailiwick_fleet::Fleet;
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::{RouterClient, RouterConfig, router_client};
-use bailiwick_platform::fair_semaphore::FairSemaphore;
+use bailiwick_platform::{fair_semaphore::FairSemaphore, rate_limit::KeyedLimit};
 use bailiwick_settings::{Router, Settings};
 use std::{
     sync::{Arc, OnceLock},
@@ -122,6 +122,8 @@ pub struct Alerting {
     writer: history::deferred::Writer,
     /// Sends the notifications of the embedded router.
     delivery: notify::Delivery,
+    /// Test messages of each person.
+    test_messages: KeyedLimit<UserId>,
 }
 
 impl Alerting {
@@ -168,6 +170,7 @@ impl Alerting {
             provisioning: config::provision::Provisioning::new(provisioning),
             writer: history::deferred::Writer::default(),
             delivery: notify::Delivery::default(),
+            test_messages: KeyedLimit::per_minute(clock.clone(), notify::TESTS_A_MINUTE),
         })
     }
 

@@ -20,6 +20,8 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/organizations.css"),
     include_str!("../assets/style/imports.css"),
     include_str!("../assets/style/rebranding.css"),
+    include_str!("../assets/style/alerts.css"),
+    include_str!("../assets/style/notifications.css"),
     include_str!("../assets/style/small.css"),
 );
 const SCRIPT: &str = include_str!("../assets/console.js");

@@ -72,11 +72,58 @@ fn line(rows: &[(String, u64)], low: u64, high: u64) -> String {
     points
 }
 
+/// One bar of a table of bars.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Bar {
+    label: String,
+    number: u64,
+    /// Of the longest bar, in steps of 100.
+    length: String,
+    /// Word of a severity that gives the colour; empty for none.
+    colour: &'static str,
+    /// Where its label leads.
+    pub(crate) href: Option<String>,
+}
+
+impl Bar {
+    /// A bar with its number.
+    pub(crate) const fn of(label: String, number: u64) -> Bar {
+        Bar { label, number, length: String::new(), colour: "", href: None }
+    }
+
+    /// The same in the colour of a severity.
+    pub(crate) fn coloured(mut self, severity: &'static str) -> Bar {
+        self.colour = severity;
+        self
+    }
+}
+
+/// Bars as long as their numbers ask, the greatest across the whole picture; none where all numbers are 0.
+#[expect(clippy::cast_precision_loss, reason = "a picture needs no more")]
+pub(crate) fn bars(mut all: Vec<Bar>) -> Vec<Bar> {
+    let most = all.iter().map(|bar| bar.number).max().unwrap_or(0);
+    if most == 0 {
+        return Vec::new();
+    }
+    for bar in &mut all {
+        bar.length = format!("{:.2}", bar.number as f64 / most as f64 * WIDTH);
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
     use super::*;
+
+    #[test]
+    fn the_greatest_bar_fills_the_picture() {
+        let made = |numbers: &[u64]| bars(numbers.iter().map(|n| Bar::of(String::new(), *n)).collect());
+        let lengths: Vec<String> = made(&[5, 0, 20]).into_iter().map(|bar| bar.length).collect();
+        assert_eq!(lengths, ["25.00", "0.00", "100.00"]);
+        assert!(made(&[0, 0]).is_empty() && made(&[]).is_empty());
+    }
 
     #[test]
     fn lines_stay_inside_their_picture() {

@@ -58,6 +58,17 @@ impl Form {
             .filter_map(move |(key, value)| Some((key.strip_prefix(start)?.to_owned(), value.clone())))
     }
 
+    /// All values of a repeated field.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
+    }
+
+    /// Of these fields.
+    #[cfg(test)]
+    pub(crate) const fn of(fields: Vec<(String, String)>) -> Form {
+        Form(fields)
+    }
+
     /// Pairs of two repeated fields, those without a key left out.
     pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {
@@ -76,6 +87,17 @@ pub(crate) fn seen(platform: &Platform, entity: &impl Editable) -> bailiwick_dom
 /// Whether somebody else changed the entity after the form was made.
 pub(crate) fn is_outdated(error: &Error) -> bool {
     matches!(error, Error::PreconditionFailed(_))
+}
+
+/// The same for a form whose fields are named by their whole paths, each without the prefix.
+pub(crate) fn problems_by_path(language: Language, error: &Error, prefix: &str) -> Option<Value> {
+    let Error::Invalid(fields) = error else { return None };
+    let text = |code: &str| texts::find(language, &format!("problem_{code}")).unwrap_or(code).to_owned();
+    let problem = |field: &bailiwick_domain::FieldError| {
+        let key = field.key.strip_prefix(prefix).unwrap_or(&field.key);
+        (key.to_owned(), json!(text(&field.message)))
+    };
+    Some(fields.iter().map(problem).collect::<Map<_, _>>().into())
 }
 
 /// What is wrong with the fields of a form, beside each; none where the error is not about fields.

@@ -49,6 +49,8 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
         pages::imports::ROUTES,
         pages::rebranding::ROUTES,
         pages::systems::ROUTES,
+        pages::alerts::ROUTES,
+        pages::notifications::ROUTES,
     ]
     .concat()
 });
@@ -67,6 +69,8 @@ pub fn router(app: &App) -> Router<App> {
         .merge(pages::imports::router())
         .merge(pages::rebranding::router())
         .merge(pages::systems::router())
+        .merge(pages::alerts::router())
+        .merge(pages::notifications::router())
         .route("/console/{*rest}", get(pages::missing))
         .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
     let open = Router::new()

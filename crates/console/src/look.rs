@@ -58,6 +58,8 @@ const AREAS: &[(&str, &str, IsOpen)] = &[
     // Everybody may see their own organization.
     ("organizations", "/console/organizations", |caller| caller.org().is_some()),
     ("systems", "/console/systems", |caller| caller.holds(Permission::ReadSystems)),
+    ("alerts", "/console/alerts", |caller| caller.holds(Permission::ReadSystems)),
+    ("notifications", "/console/notifications", |caller| caller.holds(Permission::ReadAlerts)),
     ("rebranding", "/console/rebranding", |caller| caller.org().is_some()),
 ];
 

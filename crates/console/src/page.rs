@@ -47,6 +47,21 @@ const SOURCES: &[(&str, &str)] = sources![
     "systems/backups.html",
     "systems/form.html",
     "systems/secret.html",
+    "alerts/head.html",
+    "alerts/list.html",
+    "alerts/detail.html",
+    "alerts/silence.html",
+    "alerts/silence_preview.html",
+    "alerts/silences.html",
+    "alerts/one_silence.html",
+    "alerts/history.html",
+    "alerts/figures.html",
+    "alerts/recipients.html",
+    "notifications/channels.html",
+    "notifications/show.html",
+    "notifications/edit.html",
+    "notifications/saved.html",
+    "notifications/who.html",
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

@@ -1,7 +1,7 @@
 //! Who has signed in: the cookie, what of an impersonated request is recorded, and what every signed-in page knows.
 
 use crate::{
-    failure::{self, Failure},
+    failure::{self, Failure, Outcome},
     form::{FORM_TIME, MAX_FORM_BYTES},
     look::Look,
     page,
@@ -19,7 +19,7 @@ use bailiwick_identity::{
     impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
 };
 use bailiwick_platform::RequestContext;
-use bailiwick_policy::Caller;
+use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::{Cookie, cookie, read, set_cookie};
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts};
 use serde_json::json;
@@ -49,6 +49,19 @@ pub(crate) struct Guest {
     pub(crate) visit: Arc<Visit>,
     /// For use cases that write.
     pub(crate) context: RequestContext,
+}
+
+impl Guest {
+    /// What the gate of the interface asks of an operation that needs a permission.
+    ///
+    /// # Errors
+    /// 403 `insufficient permissions`.
+    pub(crate) fn needs(&self, permission: Permission) -> Outcome<()> {
+        match self.caller.holds(permission) {
+            true => Ok(()),
+            false => Err(Error::insufficient_permissions().into()),
+        }
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Guest {

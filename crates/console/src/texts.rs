@@ -14,6 +14,8 @@ const FILES: &[&str] = &[
     include_str!("../templates/texts/organizations.json"),
     include_str!("../templates/texts/rebranding.json"),
     include_str!("../templates/texts/systems.json"),
+    include_str!("../templates/texts/alerts.json"),
+    include_str!("../templates/texts/notifications.json"),
 ];
 
 static TEXTS: LazyLock<Value> = LazyLock::new(|| {

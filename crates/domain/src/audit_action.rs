@@ -92,6 +92,7 @@ audit_actions! {
     RebrandingDeleteAsset = "rebranding.delete_asset",
     AlertConfigUpdate = "alert_config.update",
     AlertConfigRemove = "alert_config.remove",
+    AlertConfigTest = "alert_config.test",
     AlertSilenceCreate = "alert_silence.create",
     AlertSilenceUpdate = "alert_silence.update",
     AlertSilenceDelete = "alert_silence.delete",

@@ -6,8 +6,10 @@
 
 pub mod active;
 pub mod active_counts;
+pub mod active_groups;
 mod alert_events;
 pub mod expiry;
+pub mod figures;
 pub mod list;
 mod organizations_read;
 pub mod stats;
@@ -17,11 +19,12 @@ pub use organizations_read::OrganizationsRead;
 use crate::{
     StoreError, Tx,
     alert_rows::{AlertKey, key_columns},
+    filters::can_be_stored,
     router::lock_tenants,
     sql::{Column, Q, ROWS, push_rows},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, Ts};
+use bailiwick_domain::{OrgId, Ts, fold::contains_pattern};
 use bailiwick_policy::Path;
 use sqlx::FromRow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,6 +32,24 @@ use uuid::Uuid;
 
 /// Characters of a name that is offered as a filter: it is part of a key.
 const NAME_CHARS: usize = 200;
+
+/// Appends ` AND (…)`: the text occurs in the name or the summary of the alert, or in the name of its system or of its
+/// organization, which is `o`.
+fn push_search(q: &mut Q, text: &str) {
+    if !can_be_stored(text) {
+        q.push(" AND 1 = 0");
+        return;
+    }
+    let pattern = contains_pattern(text);
+    for start in [
+        " AND (LOWER(h.alertname) LIKE ? ESCAPE '\\'",
+        " OR LOWER(h.summary) LIKE ? ESCAPE '\\'",
+        " OR o.name_key LIKE ? ESCAPE '\\'",
+        " OR EXISTS (SELECT 1 FROM systems s WHERE s.system_key = h.system_key AND s.name_key LIKE ? ESCAPE '\\'))",
+    ] {
+        q.push(start).arg(pattern.clone());
+    }
+}
 
 /// Organizations with a history that this transaction may write.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! What the interface and the console read of requests and say of errors, in one place for both.
 
+pub mod alerts;
 mod body;
 mod context;
 mod cookies;

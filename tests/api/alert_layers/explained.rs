@@ -3,11 +3,15 @@
 use super::*;
 use bailiwick_alerting::Labels;
 use bailiwick_alerts::config::{self, Explanation};
+use bailiwick_domain::OrgId;
+use bailiwick_identity::callers;
 use bailiwick_testkit::api_test;
 
 fn told(found: &Explanation) -> Vec<String> {
     let each = |c: &config::Channel| {
-        let told = c.told.iter().map(|(who, from)| format!("{who} < {from}")).collect::<Vec<_>>().join("; ");
+        let who = |n: &config::Notified| n.recipient.clone().unwrap_or_else(|| "hidden".to_owned());
+        let told =
+            c.told.iter().map(|n| format!("{} < {}", who(n), n.source())).collect::<Vec<_>>().join("; ");
         format!("{} {}: {told}", c.name, c.why)
     };
     found.channels.iter().map(each).collect()
@@ -57,4 +61,38 @@ api_test!(an_operator_is_told_who_is_told_and_why, |t| async move {
     let foreign = explain(&[("organization_id", "another")]).await;
     assert_eq!((foreign.receiver, foreign.route.as_str()), (None, "{}"));
     assert!(config::explain(&t.app, t.app.fresh(), labels(&[])).await.is_err());
+});
+
+api_test!(a_reader_sees_the_recipients_of_their_own_branch, |t| async move {
+    let tree = t.tree().await;
+    t.alert_layer(tree.owner, three()).await;
+    let layer = json!({"enabled": {"email": true}, "email_recipients": [
+        {"address": "noc@example.org", "severities": ["info"]}, {"address": "own@example.org"}]});
+    t.alert_layer(tree.customer, layer).await;
+    let customer = tree.customer.to_string();
+    let explain = async |org: OrgId, severity: &str| {
+        let user = t.user(org, &["super"]).await;
+        let caller = callers::authenticate_bearer(&t.app, &user.token).await.unwrap();
+        let labels = labels(&[("severity", severity)]);
+        let found = config::explain_to(&t.app, &caller, Some(&customer), labels).await.unwrap();
+        told(&found).remove(0)
+    };
+    let shown = |first: &str| {
+        format!("email on by Owner, Alfa Customer: {first}; own@example.org (en) < Alfa Customer")
+    };
+    let whole = shown("noc@example.org (it) < Owner, Alfa Customer");
+    assert_eq!(explain(tree.owner, "critical").await, whole);
+    // Of critical alerts the owner's layer tells them.
+    assert_eq!(explain(tree.customer, "critical").await, shown("hidden < Owner"));
+    assert_eq!(explain(tree.reseller, "critical").await, shown("hidden < Owner"));
+    // Of the others their own layer does, in its language.
+    assert_eq!(explain(tree.customer, "info").await, shown("noc@example.org (en) < Alfa Customer"));
+    let user = t.user(tree.distributor, &["super"]).await;
+    let caller = callers::authenticate_bearer(&t.app, &user.token).await.unwrap();
+    let foreign =
+        config::explain_to(&t.app, &caller, Some(&tree.other_customer.to_string()), labels(&[])).await;
+    assert!(foreign.is_err());
+    let admin = t.user(tree.customer, &["admin"]).await;
+    let caller = callers::authenticate_bearer(&t.app, &admin.token).await.unwrap();
+    assert!(config::explain_to(&t.app, &caller, None, labels(&[])).await.is_err(), "needs config:alerts");
 });

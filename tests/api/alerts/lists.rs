@@ -208,6 +208,9 @@ in_both_modes!(alerts_are_filtered_sorted_and_paged, |t| async {
         ("?assigned_user_id=none&sort_by=alertname&sort_direction=asc", "ABCDE"),
         ("?assigned_user_id=nonsense", ""),
         ("?alertname=%00", ""),
+        ("?search=nowhere", ""),
+        ("?search=%00", ""),
+        ("?search=&alertname=A", "A"),
     ] {
         let found = names(t, &reader, &format!("/alerts{query}")).await.concat();
         assert_eq!(found, expected, "{query}");

@@ -1,6 +1,10 @@
 //! The console in chromium: from the sign-in through its pages, on screens of three widths, light and dark, in both
 //! languages. No page scrolls sideways, and axe-core finds nothing.
 
+#[path = "console/alerts.rs"]
+mod alerts;
+#[path = "console/notifications.rs"]
+mod notifications;
 #[path = "console/organizations.rs"]
 mod organizations;
 #[path = "console/systems.rs"]
@@ -97,6 +101,8 @@ async fn walk(kind: Kind, name: &str) {
     look(&stage, &format!("console-systems-{name}")).await;
     systems::walk(&stage, &system, name).await;
     organizations::walk(&stage, name).await;
+    alerts::walk(&stage, &system, name).await;
+    notifications::walk(&stage, name).await;
     stage.browser.find(Locator::Css("details.me > summary")).await.unwrap().click().await.unwrap();
     look(&stage, &format!("console-menu-{name}")).await;
     stage.press_on("form[action='/console/sign-out'] button").await;

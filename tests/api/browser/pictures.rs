@@ -26,7 +26,8 @@ const ON_A_DESK: &[(&str, &str)] = &[
     ("changes", "/console/systems?status=active&sort_by=created_at {first}/changes"),
 ];
 const IN_THE_DARK: &[(&str, &str)] = &[("home-dark", "/console/")];
-const ON_A_PHONE: &[(&str, &str)] = &[("home-phone", "/console/"), ("systems-phone", "/console/systems?sort_by=name")];
+const ON_A_PHONE: &[(&str, &str)] =
+    &[("home-phone", "/console/"), ("systems-phone", "/console/systems?sort_by=name")];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures")
@@ -94,13 +95,21 @@ async fn the_pictures_in_the_documents_show_the_present_pages() {
     if is_writing {
         std::fs::write(&list, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
     }
-    let kept: BTreeMap<String, String> = serde_json::from_str(&std::fs::read_to_string(&list).unwrap()).unwrap();
-    assert_eq!(kept, found, "pages have changed since their pictures were made: run `make pictures` and look at them");
+    let kept: BTreeMap<String, String> =
+        serde_json::from_str(&std::fs::read_to_string(&list).unwrap()).unwrap();
+    assert_eq!(
+        kept, found,
+        "pages have changed since their pictures were made: run `make pictures` and look at them"
+    );
     let documents = ["README.md", "docs/console.md"];
     let root = folder().join("../..");
-    let text: String = documents.iter().map(|name| std::fs::read_to_string(root.join(name)).unwrap()).collect();
+    let text: String =
+        documents.iter().map(|name| std::fs::read_to_string(root.join(name)).unwrap()).collect();
     for name in found.keys() {
         let file = format!("pictures/{name}.png");
-        assert!(folder().join(format!("{name}.png")).exists() && text.contains(&file), "{file} is in no document");
+        assert!(
+            folder().join(format!("{name}.png")).exists() && text.contains(&file),
+            "{file} is in no document"
+        );
     }
 }

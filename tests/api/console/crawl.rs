@@ -21,7 +21,8 @@ fn links(page: &str) -> BTreeSet<String> {
 /// An address with its ids replaced: what tells pages apart.
 fn shape(address: &str) -> String {
     let path = address.split(['?', '#']).next().unwrap_or_default();
-    let part = |part: &str| if part.len() >= 32 || part.parse::<u64>().is_ok() { "*" } else { part }.to_owned();
+    let part =
+        |part: &str| if part.len() >= 32 || part.parse::<u64>().is_ok() { "*" } else { part }.to_owned();
     path.split('/').map(part).collect::<Vec<_>>().join("/")
 }
 
@@ -63,7 +64,12 @@ async fn marks(t: &Test, owner: &Persona, tree: &Tree) -> [BTreeSet<String>; 2] 
             let mark = format!("{name}Machine{org}");
             let system = t.system(org).await;
             let change = json!({"name": mark, "notes": format!("{mark}Notes")});
-            t.put(&format!("/api/systems/{}", system.id)).bearer(&owner.token).json(change).send().await.expect(200);
+            t.put(&format!("/api/systems/{}", system.id))
+                .bearer(&owner.token)
+                .json(change)
+                .send()
+                .await
+                .expect(200);
             let application = t.application(&system).await;
             let alert = json!([{"labels": {"alertname": format!("{mark}Alert"), "severity": "critical"}}]);
             let path = "/api/services/mimir/alertmanager/api/v2/alerts";

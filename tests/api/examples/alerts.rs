@@ -180,4 +180,13 @@ pub async fn walk(b: &mut Book<'_>, owner: &Persona, places: &Places) {
     router(b, &system).await;
     handling(b, owner, places, &system).await;
     told(b, owner, &system).await;
+    test_message(b, owner).await;
+}
+
+async fn test_message(b: &mut Book<'_>, owner: &Persona) {
+    let hook = Recorder::start(|_| Answer::status(200)).await.unwrap();
+    let recipient = json!({"name": "Tickets", "url": format!("{}/alerts", hook.url())});
+    b.test.alert_layer(owner.org, json!({"webhook_recipients": [recipient]})).await;
+    let body = json!({"channel": "webhook", "recipient": "Tickets"});
+    b.say(owner, "testAlertRecipient", "/alerts/config/test", body).await;
 }

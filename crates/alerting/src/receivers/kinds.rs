@@ -5,6 +5,7 @@ use super::{
     objects,
 };
 use crate::{
+    Severity,
     notify::{Message, Reason},
     texts::Surroundings,
 };
@@ -216,6 +217,13 @@ macro_rules! kinds {
             pub fn description(&self) -> String {
                 match self {
                     $(AnyRecipient::$Kind(one) => one.description(),)+
+                }
+            }
+
+            /// Whether it receives alerts of this severity.
+            pub fn wants(&self, severity: Severity) -> bool {
+                match self {
+                    $(AnyRecipient::$Kind(one) => one.wants(severity),)+
                 }
             }
 

@@ -1,6 +1,6 @@
-//! Explains to an operator which recipients an alert would notify, and why. The explanation contains no secret.
+//! Explains which recipients an alert would notify, and why. The explanation contains no secret.
 
-use super::{plan_of, sealed};
+use super::{plan_of, sealed, target};
 use crate::Alerts;
 use bailiwick_alerting::{
     Labels, Severity,
@@ -8,8 +8,9 @@ use bailiwick_alerting::{
     receivers::{AnyRecipient, Channels, Kind},
 };
 use bailiwick_domain::{Error, ObjectKind, OrgId, Result};
+use bailiwick_policy::{Caller, OrgNode, Permission, Scope, hierarchy};
 use bailiwick_store::{alert_layers, organizations};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// The recipients that an alert with given labels would notify.
 #[derive(Clone, Debug)]
@@ -36,21 +37,82 @@ pub struct Channel {
     /// Its word.
     pub name: &'static str,
     /// Why it is on or off.
-    pub why: String,
-    /// Each recipient that is notified, and the layers that name it.
-    pub told: Vec<(String, String)>,
+    pub why: Why,
+    /// Each recipient that is notified.
+    pub told: Vec<Notified>,
+}
+
+/// Why a channel is on or off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The override for the system says so.
+    Override(bool),
+    /// These organizations have switched it on.
+    On(Vec<String>),
+    /// No organization has switched it on.
+    Off,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Override(true) => f.write_str("on by the override for the system"),
+            Why::Override(false) => f.write_str("off by the override for the system"),
+            Why::On(by) => write!(f, "on by {}", by.join(", ")),
+            Why::Off => f.write_str("off: no organization has switched it on"),
+        }
+    }
+}
+
+/// A recipient that is notified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notified {
+    /// The recipient without its secret; none = it is of an organization above the reader's.
+    pub recipient: Option<String>,
+    /// The organizations whose layers name it; none = the override for the system does.
+    pub named_by: Option<Vec<String>>,
+}
+
+impl Notified {
+    /// The names of the layers that name it, in one line.
+    pub fn source(&self) -> String {
+        match &self.named_by {
+            Some(names) => names.join(", "),
+            None => "the override for the system".to_owned(),
+        }
+    }
+}
+
+/// The same for a reader, as `GET /alerts/config/effective` lets them see it: recipients that only organizations above
+/// theirs name are hidden.
+///
+/// # Errors
+/// 403 for an organization out of reach.
+pub async fn explain_to(
+    service: &Alerts,
+    caller: &Caller,
+    organization: Option<&str>,
+    labels: Labels,
+) -> Result<Explanation> {
+    let (_, place) = target(&service.db, caller, Permission::ConfigAlerts, organization).await?;
+    walk(service, &place, labels, &hierarchy(caller)).await
 }
 
 /// Walks the tree of a tenant with an alert; `labels` without `organization_id` are of that tenant.
 ///
 /// # Errors
 /// An organization that does not exist, or the database's.
-pub async fn explain(service: &Alerts, tenant: OrgId, mut labels: Labels) -> Result<Explanation> {
+pub async fn explain(service: &Alerts, tenant: OrgId, labels: Labels) -> Result<Explanation> {
+    let place =
+        organizations::place(&service.db, tenant).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
+    walk(service, &place, labels, &Scope::Everything).await
+}
+
+async fn walk(service: &Alerts, place: &OrgNode, mut labels: Labels, known: &Scope) -> Result<Explanation> {
+    let tenant = place.path.id;
     if labels.get("organization_id").is_none() {
         labels.insert("organization_id", tenant.to_string());
     }
-    let place =
-        organizations::place(&service.db, tenant).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
     let mut organization = (String::new(), place.org_type.as_str());
     let (mut above, mut own) = (Vec::new(), None);
     for link in alert_layers::chain(&service.db, place.path).await? {
@@ -59,14 +121,15 @@ pub async fn explain(service: &Alerts, tenant: OrgId, mut labels: Labels) -> Res
         }
         let Some(stored) = link.layer.filter(|_| !link.is_silent) else { continue };
         let layer = sealed::open(&service.keys, link.path.id, stored.layer)?;
+        let named = NamedLayer { is_known: known.contains(&link.path), name: link.name, layer };
         if link.path.id == tenant {
-            own = Some((link.name, layer));
+            own = Some(named);
         } else {
-            above.push((link.name, layer));
+            above.push(named);
         }
     }
-    let effective = merge(above.iter().map(|(_, layer)| layer), own.as_ref().map(|(_, layer)| layer));
-    let layers: Vec<&(String, Layer)> = above.iter().chain(&own).collect();
+    let effective = merge(above.iter().map(|named| &named.layer), own.as_ref().map(|named| &named.layer));
+    let layers: Vec<&NamedLayer> = above.iter().chain(&own).collect();
     let plan = plan_of(&service.settings.alerting, tenant, &effective);
     let tree = Tree::new(&plan.route).map_err(Error::internal)?;
     let found = tree.route(&labels);
@@ -74,11 +137,12 @@ pub async fn explain(service: &Alerts, tenant: OrgId, mut labels: Labels) -> Res
     let recipients = plan.receiver(&at.receiver).map(|r| r.recipients.all()).unwrap_or_default();
     let key = labels.get("system_key").unwrap_or_default().to_owned();
     let own = effective.systems.iter().find(|o| o.system_key == key).map(|o| &o.channels);
-    let source = Source { layers: &layers, own };
+    let severity = Severity::of_label(labels.get("severity").unwrap_or_default());
+    let source = Source { layers: &layers, own, severity };
     let channels = Kind::ALL.iter().map(|kind| source.channel(*kind, &recipients)).collect();
     Ok(Explanation {
         organization,
-        severity: Severity::of_label(labels.get("severity").unwrap_or_default()),
+        severity,
         route: at.route.clone(),
         receiver: Some(at.receiver.clone()).filter(|name| name != BLACKHOLE),
         waits: [at.group_wait, at.group_interval, at.repeat_interval],
@@ -87,38 +151,56 @@ pub async fn explain(service: &Alerts, tenant: OrgId, mut labels: Labels) -> Res
     })
 }
 
+/// A layer that counts.
+struct NamedLayer {
+    /// Its organization's name.
+    name: String,
+    layer: Layer,
+    /// Whether the reader may see its recipients.
+    is_known: bool,
+}
+
 /// Where recipients and toggles come from.
 struct Source<'a> {
-    /// Layers that count, by the names of their organizations, from the owner down.
-    layers: &'a [&'a (String, Layer)],
+    /// From the owner down.
+    layers: &'a [&'a NamedLayer],
     /// The override for the system.
     own: Option<&'a Channels>,
+    severity: Severity,
 }
 
 impl Source<'_> {
+    /// The layers of which something holds.
+    fn having(&self, has: impl Fn(&Channels) -> bool) -> Vec<&NamedLayer> {
+        self.layers.iter().copied().filter(|named| has(&named.layer.channels)).collect()
+    }
+
     fn channel(&self, kind: Kind, recipients: &[AnyRecipient]) -> Channel {
-        let names = |has: &dyn Fn(&Channels) -> bool| {
-            let having = self.layers.iter().filter(|(_, layer)| has(&layer.channels));
-            having.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        let on = names(&|channels| channels.toggle(kind) == Some(true));
+        let on = self.having(|channels| channels.toggle(kind) == Some(true));
         let why = match self.own.and_then(|own| own.toggle(kind)) {
-            Some(true) => "on by the override for the system".to_owned(),
-            Some(false) => "off by the override for the system".to_owned(),
-            None if on.is_empty() => "off: no organization has switched it on".to_owned(),
-            None => format!("on by {on}"),
+            Some(is_on) => Why::Override(is_on),
+            None if on.is_empty() => Why::Off,
+            None => Why::On(names(&on)),
         };
         let is_own = self.own.is_some_and(|own| own.has(kind));
-        let from = |recipient: &AnyRecipient| {
-            let key = recipient.key();
+        let notified = |recipient: &AnyRecipient| {
             if is_own {
-                "the override for the system".to_owned()
-            } else {
-                names(&|channels| channels.recipients(kind).iter().any(|r| r.key() == key))
+                return Notified { recipient: Some(recipient.description()), named_by: None };
             }
+            let key = recipient.key();
+            let mut by = self.having(|channels| channels.recipients(kind).iter().any(|r| r.key() == key));
+            // Whether organizations above name the same recipient, and how, is not the reader's to know.
+            let is_it = |one: &AnyRecipient| one.key() == key && one.wants(self.severity);
+            let mut known = by.iter().filter(|named| named.is_known);
+            let known = known.find_map(|named| named.layer.channels.recipients(kind).into_iter().find(is_it));
+            by.retain(|named| named.is_known == known.is_some());
+            Notified { recipient: known.map(|one| one.description()), named_by: Some(names(&by)) }
         };
-        let told =
-            recipients.iter().filter(|r| r.kind() == kind).map(|r| (r.description(), from(r))).collect();
+        let told = recipients.iter().filter(|r| r.kind() == kind).map(notified).collect();
         Channel { name: kind.as_str(), why, told }
     }
+}
+
+fn names(layers: &[&NamedLayer]) -> Vec<String> {
+    layers.iter().map(|named| named.name.clone()).collect()
 }

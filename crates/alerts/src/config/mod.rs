@@ -16,7 +16,7 @@ mod sealed;
 mod show;
 mod watch;
 
-pub use explain::{Channel, Explanation, explain};
+pub use explain::{Channel, Explanation, Notified, Why, explain, explain_to};
 pub use failures::{LastFailure, last_failures};
 pub(crate) use failures::{digest_of, short_digest};
 pub use provision::LONGEST as LONGEST_WAIT;
@@ -58,6 +58,21 @@ async fn target(
     };
     let granted = alert_configuration(caller, permission, place.as_ref())?;
     Ok((granted, place.ok_or(Refusal::NotInHierarchy)?))
+}
+
+/// The layer of the caller's own organization with its secrets; nothing when none was saved.
+///
+/// # Errors
+/// 403 without the permission.
+pub(crate) async fn own_layer(
+    service: &Alerts,
+    caller: &Caller,
+    permission: Permission,
+) -> Result<(OrgId, Layer)> {
+    let (granted, _) = target(&service.db, caller, permission, None).await?;
+    let stored = alert_layers::get(&service.db, granted.id()).await?;
+    let layer = stored.map(|stored| sealed::open(&service.keys, granted.id(), stored.layer)).transpose()?;
+    Ok((granted.id(), layer.unwrap_or_default()))
 }
 
 /// The user who saves a layer, and the time.

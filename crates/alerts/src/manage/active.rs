@@ -1,6 +1,6 @@
 //! Active alerts across the hierarchy and of one system (spec: alert-management#active-alerts).
 
-use super::{Named, remote, told, within};
+use super::{Named, fingerprint, remote, tenant, told, within};
 use crate::{AlertRouter, Alerts, config, embedded};
 use bailiwick_alerting::{
     Labels, ListedAlert, Nanos, StoredAlert, StoredSilence,
@@ -9,14 +9,15 @@ use bailiwick_alerting::{
     router::{self, ActiveSilence},
 };
 use bailiwick_domain::{
-    Error, Keywords, OrgId, Page, PageRequest, Result, SortDirection, SystemId, fold::fold,
+    Error, Keywords, ObjectKind, OrgId, Page, PageRequest, Result, SortDirection, SystemId, fold::fold,
 };
 use bailiwick_fleet::systems;
+use bailiwick_outbound::RouterClient;
 use bailiwick_platform::list_filters;
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
     StoreError,
-    alert_handling::Assignment,
+    alert_handling::{self, Assignment},
     history::{
         OrganizationsRead,
         active::{self, ActiveFilter, ActiveOrder, ActiveQuery, JUDGED, Shown},
@@ -67,7 +68,7 @@ impl AlertQuery {
             && is_one(&self.filter.names, "alertname")
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let f = &self.filter;
         list_filters::check_lengths([
             self.statuses.as_ref().map(Vec::len),
@@ -115,16 +116,60 @@ pub async fn active(
             Ok(ActiveAlerts { page, warnings: Vec::new() })
         }
         AlertRouter::Remote(client) => {
-            if !query.wants(false) && !query.wants(true) {
-                let page = Page { rows: Vec::new(), total: 0, request: query.page };
-                return Ok(ActiveAlerts { page, warnings: Vec::new() });
-            }
-            let read = remote::alerts(service, client, &within, &query.filter).await?;
-            let wanted = read.found.into_iter().filter(|(_, alert)| query.selects(alert));
-            let found = decorate(service, wanted.collect()).await?;
-            Ok(ActiveAlerts { page: select(found, &query), warnings: read.warnings })
+            let (found, warnings) = all_remote(service, client, &within, &query).await?;
+            Ok(ActiveAlerts { page: sorted_page(found, &query), warnings })
         }
     }
+}
+
+/// All alerts of a remote router that the query selects, in no order, and the tenants that could not be asked.
+pub(super) async fn all_remote(
+    service: &Alerts,
+    client: &RouterClient,
+    within: &OrganizationsRead,
+    query: &AlertQuery,
+) -> Result<(Vec<ActiveAlert>, Vec<String>)> {
+    if !query.wants(false) && !query.wants(true) {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let read = remote::alerts(service, client, within, &query.filter).await?;
+    let wanted = read.found.into_iter().filter(|(_, alert)| query.selects(alert));
+    Ok((selected(decorate(service, wanted.collect()).await?, query), read.warnings))
+}
+
+/// `GET /alerts` for one alert of one organization, by its fingerprint.
+///
+/// # Errors
+/// 400 without an organization, 403 for one out of reach, 404 `alert not found`; the router's.
+pub async fn active_alert(
+    service: &Alerts,
+    caller: &Caller,
+    organizations: &[String],
+    alert: &str,
+) -> Result<(OrgId, ActiveAlert)> {
+    let tenant = tenant(service, caller, organizations).await?;
+    let missing = || Error::NotFound(ObjectKind::Alert);
+    fingerprint(alert).map_err(|_| missing())?;
+    let found = match service.alerting().for_people() {
+        AlertRouter::Embedded => {
+            let query = AlertQuery {
+                statuses: None,
+                filter: ActiveFilter { fingerprint: Some(alert.to_owned()), ..ActiveFilter::default() },
+                order: ActiveOrder::default(),
+                direction: SortDirection::Desc,
+                page: PageRequest { page: 1, page_size: 1 },
+            };
+            list_embedded(service, OrganizationsRead::all(Scope::Organization(tenant)), query).await?.rows
+        }
+        AlertRouter::Remote(client) => {
+            let key = alert_handling::firing(&service.db, tenant, alert).await?;
+            let mut alerts =
+                remote::alerts_of(service, client, tenant, key.as_deref()).await.map_err(told)?;
+            alerts.retain(|a| a.fingerprint.to_string() == alert);
+            decorate(service, alerts.into_iter().map(|alert| (tenant, alert)).collect()).await?
+        }
+    };
+    found.into_iter().next().map(|found| (tenant, found)).ok_or_else(missing)
 }
 
 /// `GET /systems/{id}/alerts`; filters by system do not count.
@@ -151,7 +196,7 @@ pub async fn active_of_system(
             let of_it = |a: &ListedAlert| a.labels.value("system_key") == key && query.selects(a);
             let alerts = alerts.into_iter().filter(of_it);
             let found = decorate(service, alerts.map(|alert| (tenant, alert)).collect()).await?;
-            Ok(select(found, &query))
+            Ok(sorted_page(selected(found, &query), &query))
         }
     }
 }
@@ -169,15 +214,16 @@ pub(super) fn live(service: &Alerts, within: OrganizationsRead) -> ActiveQuery {
     }
 }
 
-async fn list_embedded(
+/// The read of the embedded router's alerts that the query selects, with the rows that silences suppress if it asks for
+/// them; none = nothing can match.
+pub(super) async fn prepared(
     service: &Alerts,
     within: OrganizationsRead,
     query: AlertQuery,
-) -> Result<Page<ActiveAlert>> {
+) -> Result<Option<(ActiveQuery, Vec<i64>)>> {
     let (active, suppressed) = (query.wants(false), query.wants(true));
-    let request = query.page;
     if !active && !suppressed {
-        return Ok(Page { rows: Vec::new(), total: 0, request });
+        return Ok(None);
     }
     let asked = ActiveQuery {
         filter: query.filter,
@@ -188,6 +234,18 @@ async fn list_embedded(
     };
     let needs_states = asked.is_suppressed.is_some() || asked.order == ActiveOrder::Status;
     let states = if needs_states { suppressed_rows(service, &asked).await? } else { Vec::new() };
+    Ok(Some((asked, states)))
+}
+
+async fn list_embedded(
+    service: &Alerts,
+    within: OrganizationsRead,
+    query: AlertQuery,
+) -> Result<Page<ActiveAlert>> {
+    let request = query.page;
+    let Some((asked, states)) = prepared(service, within, query).await? else {
+        return Ok(Page { rows: Vec::new(), total: 0, request });
+    };
     let (rows, total) = asked.page(&service.db, &states, request).await?;
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
@@ -321,21 +379,40 @@ fn is_web_address(address: &str) -> bool {
     !is_scheme || scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Filters the alerts of a remote router by assignee, sorts them and cuts the page.
-fn select(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
+/// The alerts of a remote router that match in what the router does not know: the assignee and the names of systems and
+/// organizations.
+fn selected(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Vec<ActiveAlert> {
     let f = &query.filter;
-    found.retain(|ActiveAlert { assigned, .. }| {
-        f.assignees.as_ref().is_none_or(|users| match assigned {
+    let searched = f.search.as_deref().map(fold);
+    found.retain(|ActiveAlert { alert, assigned }| {
+        let is_theirs = f.assignees.as_ref().is_none_or(|users| match assigned {
             Some(a) => users.contains(&a.user_id),
             None => f.or_unassigned,
-        })
+        });
+        let texts = [
+            alert.labels.value("alertname"),
+            alert.annotations.value("summary"),
+            alert.labels.value("system_name"),
+            alert.labels.value("organization_name"),
+        ];
+        let has = |text: &String| texts.iter().any(|t| fold(t).contains(text.as_str()));
+        is_theirs && searched.as_ref().is_none_or(has)
     });
+    found
+}
+
+/// Sorts the alerts of a remote router and cuts the page.
+fn sorted_page(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
     found.sort_by(|a, b| order(query.order, query.direction, a, b));
-    let total = found.len() as u64;
-    let from = usize::try_from(query.page.offset()).unwrap_or(usize::MAX);
-    let size = usize::try_from(query.page.page_size).unwrap_or(usize::MAX);
-    let rows = found.into_iter().skip(from).take(size).collect();
-    Page { rows, total, request: query.page }
+    cut(found, query.page)
+}
+
+/// A page of rows that are all at hand.
+pub(super) fn cut<T>(all: Vec<T>, request: PageRequest) -> Page<T> {
+    let total = all.len() as u64;
+    let from = usize::try_from(request.offset()).unwrap_or(usize::MAX);
+    let size = usize::try_from(request.page_size).unwrap_or(usize::MAX);
+    Page { rows: all.into_iter().skip(from).take(size).collect(), total, request }
 }
 
 fn order(by: ActiveOrder, direction: SortDirection, a: &ActiveAlert, b: &ActiveAlert) -> Ordering {

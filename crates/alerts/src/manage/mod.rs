@@ -6,29 +6,39 @@
 //! the module of its kind that serves both routers.
 
 mod active;
+mod figures;
+mod groups;
 mod handling;
 mod remote;
 mod silence_changes;
 mod silence_lists;
+mod silence_order;
+mod silence_preview;
 mod silences;
 mod stats;
 mod totals;
 
-pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, STATES, active, active_of_system};
+pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, STATES, active, active_alert, active_of_system};
 pub use bailiwick_store::{
     alert_handling::Assignment,
     history::{
         active::{ActiveFilter, ActiveOrder},
+        active_groups::{Group, GroupBy, NamedSystem},
+        figures::{CLASSES, Lasted},
         list::{HistoryFilter, HistoryOrder, Record},
     },
 };
+pub use figures::{Figures, figures};
+pub use groups::{Groups, active_names, groups, named_systems};
 pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
-pub use silence_changes::{NewSilence, SilenceChange, change_silence, create_silence, end_silence};
+pub use silence_changes::{SilenceChange, change_silence, create_silence, end_silence};
 pub use silence_lists::{FoundSilence, FoundSilences, silences, silences_of_system};
+pub use silence_order::NewSilence;
+pub use silence_preview::{SilencePreview, preview_silence};
 pub use silences::{By, Place, silence};
 pub use stats::{
-    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, statistics,
-    time, trend,
+    HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, occurrences,
+    statistics, time, trend,
 };
 pub(super) use totals::start as start_totals;
 pub use totals::{Totals, refresh_totals, totals};

@@ -5,49 +5,25 @@
 //! disconnects, so every change at the router is recorded.
 
 use super::{
-    check_all, fingerprint,
+    check_all,
     handling::{What, audited, record},
-    remote,
-    silences::{By, Found, Place, find, look_up, sender},
-    text, told,
+    silence_order::{NewSilence, Order, comment, end, stored_alert, told_alert},
+    silences::{By, Place, find, look_up, sender},
+    told,
 };
 use crate::{AlertRouter, Alerts, Fault, embedded, remote as at_remote};
-use bailiwick_alerting::{
-    Labels, ListedAlert, ListedSilence, Matcher, Nanos, PostedSilence, SilenceState, StoredAlert,
-    StoredSilence, router::active_silences,
-};
-use bailiwick_domain::{AuditAction, Error, FieldError, ObjectKind, OrgId, Result, Ts};
+use bailiwick_alerting::{ListedSilence, Nanos, PostedSilence, SilenceState};
+use bailiwick_domain::{AuditAction, Error, FieldError, ObjectKind, OrgId, Result};
 use bailiwick_outbound::RouterClient;
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{Action, Caller};
-use bailiwick_store::{
-    Tx, alert_handling, audit,
-    history::{self, active},
-    router as rows,
-};
+use bailiwick_store::{Tx, alert_handling, audit, history};
 use serde_json::{Value, json};
-use std::{future::Future, time::Duration};
+use std::future::Future;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-/// Minutes of a silence without an end.
-const MINUTES: i64 = 60;
-const MINUTES_MOST: i64 = 10_080;
-const COMMENT: &str = "silenced from Bailiwick";
 const ENDED: AuditAction = AuditAction::AlertSilenceDelete;
-
-/// A silence to be made.
-#[derive(Clone, Debug, Default)]
-pub struct NewSilence {
-    /// The alert.
-    pub fingerprint: String,
-    /// Comment.
-    pub comment: String,
-    /// Length.
-    pub duration_minutes: Option<i64>,
-    /// End as sent; wins.
-    pub end_at: Option<String>,
-}
 
 /// A silence to be changed.
 #[derive(Clone, Debug, Default)]
@@ -56,25 +32,6 @@ pub struct SilenceChange {
     pub end_at: Option<String>,
     /// New comment; none keeps it.
     pub comment: Option<String>,
-}
-
-/// The end as sent: after `now`, and within the longest silence counted from the start.
-fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
-    let now = service.now();
-    let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
-    let is_time = sent.contains(['T', 't']) && sent.as_bytes().get(4) == Some(&b'-');
-    let end = sent.parse::<Ts>().ok().filter(|_| is_time).ok_or_else(|| wrong("invalid_format"))?;
-    if end <= now {
-        return Err(wrong("must_be_future"));
-    }
-    if end.since(start.unwrap_or(now).min(now)) > service.settings.alerting.limits.content.silence_length {
-        return Err(wrong("too_late"));
-    }
-    Ok(end)
-}
-
-fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> {
-    text("comment", sent, service.settings.alerting.limits.content.silence_bytes / 4)
 }
 
 /// When a remote router must have answered all requests: before the route's timeout.
@@ -158,14 +115,7 @@ pub async fn create_silence(
         return Err(Error::bad_request("system is not registered"));
     }
     let new = body()?;
-    let minutes = new.duration_minutes.unwrap_or(MINUTES);
-    let duration = match &new.end_at {
-        None if !(1..=MINUTES_MOST).contains(&minutes) => {
-            Err(FieldError::new("duration_minutes", "out_of_range").with_value(minutes.to_string()))
-        }
-        _ => Ok(()),
-    };
-    check_all([fingerprint(&new.fingerprint), comment(service, &new.comment), duration])?;
+    new.check(service)?;
     let alert = (found.tenant, new.fingerprint.clone());
     match service.alerting().for_people() {
         AlertRouter::Embedded => {
@@ -211,115 +161,6 @@ async fn create_at_remote(errand: Errand, order: Order, alert: (OrgId, String)) 
         return Err(error);
     }
     Ok(id)
-}
-
-/// The silence to be posted, and the details of its record.
-struct Order {
-    posted: PostedSilence,
-    details: Value,
-}
-
-impl Order {
-    /// A wrong end is reported only when everything else is valid.
-    fn new(service: &Alerts, caller: &Caller, new: &NewSilence, labels: &Labels) -> Result<Order> {
-        // Whole seconds, as the other routers' tools write it.
-        let now = Ts::from_secs(service.now().secs());
-        let ends_at = match &new.end_at {
-            Some(sent) => end(service, sent, Some(now)).map_err(|wrong| Error::Invalid(vec![wrong]))?,
-            None => {
-                let minutes = new.duration_minutes.unwrap_or(MINUTES).unsigned_abs();
-                now.plus(Duration::from_secs(minutes * 60))
-            }
-        };
-        let words = Some(new.comment.trim()).filter(|c| !c.is_empty()).unwrap_or(COMMENT).to_owned();
-        let details = json!({"comment": words, "duration_minutes": ends_at.since(now).as_secs() / 60,
-            "end_at": ends_at.rfc3339(0)});
-        let posted = PostedSilence {
-            id: None,
-            matchers: matchers(labels),
-            starts_at: Nanos::from_ts(now),
-            ends_at: Nanos::from_ts(ends_at),
-            created_by: author(caller),
-            comment: words,
-            annotations: Labels::default(),
-        };
-        Ok(Order { posted, details })
-    }
-}
-
-/// User name, else address, name, id, else the service.
-fn author(caller: &Caller) -> String {
-    let Some(who) = caller.identity() else { return "bailiwick".to_owned() };
-    let names = [&who.username, &who.email, &who.name];
-    let name = names.into_iter().find(|name| !name.trim().is_empty());
-    name.cloned().unwrap_or_else(|| who.user_id.to_string())
-}
-
-/// Of every label that says something.
-fn matchers(labels: &Labels) -> Vec<Matcher> {
-    let told = labels.iter().filter(|(_, value)| !value.trim().is_empty());
-    told.map(|(name, value)| Matcher::equal(name, value)).collect()
-}
-
-/// The active alert in the embedded router that is not silenced yet: the key of its system and its labels.
-async fn stored_alert(
-    tx: &mut Tx,
-    service: &Alerts,
-    found: &Found,
-    fingerprint: &str,
-) -> Result<(String, Labels)> {
-    let keys = [(found.tenant, fingerprint.to_owned())];
-    let payload = rows::alerts_by_key(tx, &keys).await?.pop();
-    let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
-    let at = service.now();
-    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
-    let labels = stored.filter(is_listed).ok_or(Error::NotFound(ObjectKind::Alert))?.labels;
-    let key = owner(found, &labels)?;
-    if !active::has_system(tx, found.tenant, &key).await? {
-        return Err(Error::NotFound(ObjectKind::Alert));
-    }
-    let silences = rows::silences_of_system(&mut *tx, found.tenant, &key, at).await?;
-    let read = silences.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
-    let listed: Vec<ListedSilence> = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
-    if active_silences(&listed).iter().any(|s| s.silences(&labels)) {
-        return Err(Error::bad_request("alert is already silenced"));
-    }
-    Ok((key, labels))
-}
-
-/// The same at a remote router.
-async fn told_alert(
-    service: &Alerts,
-    client: &RouterClient,
-    found: &Found,
-    fingerprint: &str,
-) -> Result<ListedAlert> {
-    let known = alert_handling::firing(&service.db, found.tenant, fingerprint).await?;
-    let key = found.system_key.as_deref().or(known.as_deref());
-    let alerts = remote::alerts_of(service, client, found.tenant, key).await.map_err(told)?;
-    let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
-    let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
-    let key = owner(found, &alert.labels)?;
-    let shown = active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
-    if shown.iter().all(|(_, shown)| shown.system.is_none()) {
-        return Err(Error::NotFound(ObjectKind::Alert));
-    }
-    if !alert.status.silenced_by.is_empty() {
-        return Err(Error::bad_request("alert is already silenced"));
-    }
-    Ok(alert)
-}
-
-/// The key of the alert's system; if a system is named, it must be that one.
-fn owner(found: &Found, labels: &Labels) -> Result<String> {
-    let key = labels.value("system_key");
-    if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
-        return Err(Error::NotFound(ObjectKind::Alert));
-    }
-    if key.is_empty() {
-        return Err(Error::bad_request("alert is not system-scoped (missing system_key label)"));
-    }
-    Ok(key.to_owned())
 }
 
 /// Writes the activity record and the audit row of a change to a silence, with its state before.

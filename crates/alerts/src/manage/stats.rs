@@ -1,8 +1,8 @@
 //! History, trend, statistics and the catalogue of names (spec: alert-management#figures).
 
-use super::{Named, within};
+use super::{Named, fingerprint, tenant, within};
 use crate::Alerts;
-use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection, SystemId, Ts};
+use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_fleet::systems;
 use bailiwick_platform::{list_filters, trend::parse_period};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
@@ -14,12 +14,12 @@ use bailiwick_store::history::{
 };
 use std::{collections::BTreeMap, time::Duration};
 
-const DAY_SECS: i64 = 86_400;
+pub(super) const DAY_SECS: i64 = 86_400;
 /// Names in the list of statistics by default, and at most.
 const TOP: u64 = 10;
 const TOP_MOST: u64 = 50;
 /// How long a request for statistics waits for a place.
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
 /// A list of the history as asked for.
 #[derive(Clone, Debug)]
@@ -88,6 +88,32 @@ pub async fn history_of_system(
     let within = OrganizationsRead::all(Scope::Organization(found.organization.id));
     let filter = HistoryFilter { system_keys: Some(vec![found.system_key]), ..query.filter };
     Ok(list::list(&service.db, &within, &filter, query.order, query.page).await?)
+}
+
+/// The occurrences of one alert of one organization, the newest first; one that fires is among them.
+///
+/// # Errors
+/// 400 without an organization, 403 for one out of reach.
+pub async fn occurrences(
+    service: &Alerts,
+    caller: &Caller,
+    organizations: &[String],
+    alert: &str,
+    page: PageRequest,
+) -> Result<(OrgId, Page<Record>)> {
+    let tenant = tenant(service, caller, organizations).await?;
+    if fingerprint(alert).is_err() {
+        return Ok((tenant, Page { rows: Vec::new(), total: 0, request: page }));
+    }
+    let statuses = HistoryFilter::STATUSES.list().into_iter().map(str::to_owned).collect();
+    let filter = HistoryFilter {
+        fingerprint: Some(alert.to_owned()),
+        statuses: Some(statuses),
+        ..HistoryFilter::default()
+    };
+    let within = OrganizationsRead::all(Scope::Organization(tenant));
+    let order = (HistoryOrder::StartsAt, SortDirection::Desc);
+    Ok((tenant, list::list(&service.db, &within, &filter, order, page).await?))
 }
 
 /// Resolved alerts over time.

@@ -19,8 +19,10 @@ mod scheduler;
 mod send;
 mod send_group;
 mod stats;
+mod test_message;
 
 pub use stats::{Count, Figures};
+pub use test_message::{A_MINUTE as TESTS_A_MINUTE, TestOrder, TestOutcome, send_test};
 
 use crate::Alerts;
 use bailiwick_domain::Result;

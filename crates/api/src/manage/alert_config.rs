@@ -5,13 +5,16 @@ use crate::{
     error::Outcome,
     extract::{Ctx, JsonBody, Params, Service, Who},
     route::Route,
-    wire::alert_config::{AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertYamlOutput},
+    wire::alert_config::{
+        AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertTestInput, AlertTestOutput,
+        AlertYamlOutput,
+    },
 };
 use axum::{
     extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use bailiwick_alerts::{Alerts, config};
+use bailiwick_alerts::{Alerts, config, notify};
 use http::request::Parts;
 use std::{convert::Infallible, sync::Arc};
 
@@ -100,4 +103,16 @@ pub async fn effective(
     let is_one = params.many("organization_id").len() == 1;
     let view = config::view(&alerts, &caller, organization(&params).filter(|_| is_one)).await?;
     Ok(Answer::ok("effective alerting configuration retrieved successfully", view.into()))
+}
+
+/// `POST /alerts/config/test`.
+pub async fn test(
+    Service(alerts): Service<Alerts>,
+    Who(caller): Who,
+    Ctx(request): Ctx,
+    body: JsonBody,
+) -> Outcome<Answer<AlertTestOutput>> {
+    let order = || Ok(body.parse::<AlertTestInput>()?.into());
+    let outcome = notify::send_test(&alerts, &caller, &request, order).await?;
+    Ok(Answer::ok("test notification sent", outcome.into()))
 }

@@ -1,6 +1,5 @@
 //! Silences, notes and assignees of alerts (spec: alert-management#handling).
 
-use super::alerts::named;
 use crate::{
     envelope::Answer,
     error::{Failure, Outcome},
@@ -16,7 +15,7 @@ use bailiwick_alerts::{
     manage::{self, By, Place},
 };
 use bailiwick_domain::SystemId;
-use bailiwick_web::values;
+use bailiwick_web::{alerts::named, values};
 use http::request::Parts;
 use uuid::Uuid;
 

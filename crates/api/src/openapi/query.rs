@@ -2,7 +2,7 @@
 //!
 //! Words that are known beforehand are listed from the tables that parse them, so the document matches the handlers.
 
-use crate::manage::{alert_config::YAML, alerts::DESCENDANTS, impersonation::SIDES, inventory::WITHOUT_TEXT};
+use crate::manage::{alert_config::YAML, impersonation::SIDES, inventory::WITHOUT_TEXT};
 use bailiwick_alerts::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};
 use bailiwick_directory::{exports::Format, organizations, users};
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
@@ -14,6 +14,7 @@ use bailiwick_fleet::{
 };
 use bailiwick_identity::api_keys::EVENTS;
 use bailiwick_platform::trend::PERIODS;
+use bailiwick_web::alerts::DESCENDANTS;
 use serde_json::{Value, json};
 
 const PAGE: &[&str] = &["page", "page_size"];
@@ -27,8 +28,10 @@ const SYSTEMS: &[&str] = &["search", "name", "system_key", "type*", "version*", 
 const APPLICATIONS: &[&str] = &["search", "type*", "version*", "system_id*", "status*"];
 const DIFFS: &[&str] =
     &["severity*", "category*", "diff_type*", "inventory_id*", "from_date", "to_date", "search"];
-const ALERTS: &[&str] = &["status*", "state*", "severity*", "system_key*", "alertname*", "assigned_user_id*"];
-const HISTORY: &[&str] = &["status*", "severity*", "system_key*", "alertname*", "from_date", "to_date"];
+const ALERTS: &[&str] =
+    &["status*", "state*", "severity*", "system_key*", "alertname*", "assigned_user_id*", "search"];
+const HISTORY: &[&str] =
+    &["status*", "severity*", "system_key*", "alertname*", "from_date", "to_date", "search"];
 
 /// The parameters of the alert router's lists of alerts (spec: alerts#query-parameters).
 const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active", "silenced", "inhibited"];

@@ -125,6 +125,7 @@ fn line_of_alerts(operation: &str) -> &'static str {
         "setAlertConfig" => "Set who an organization wants to be told of alerts",
         "disableAlerts" => "Remove who an organization wants to be told of alerts",
         "getEffectiveAlertConfig" => "Who is told of an organization's alerts, with those above it",
+        "testAlertRecipient" => "Send a test message to a recipient of one's own organization",
         "listActiveAlerts" => "List active alerts",
         "getAlertsTotals" => "Count active and resolved alerts",
         "getAlertsTrend" => "Number of alerts over time",

@@ -4,13 +4,19 @@
 use super::{Credential, Route, delete, get, post};
 use crate::{
     manage::alert_config,
-    wire::alert_config::{AlertConfigInput, AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput},
+    wire::alert_config::{
+        AlertConfigInput, AlertConfigOutput, AlertEffectiveOutput, AlertPropagationOutput, AlertTestInput,
+        AlertTestOutput,
+    },
 };
 use bailiwick_policy::Permission::{ConfigAlerts, ManageAlerts, ReadAlerts};
 use std::time::Duration;
 
 /// A save asks the name service for at most 6 s and waits for a remote router for at most 20 s.
 const SAVES_WITHIN: Duration = Duration::from_secs(45);
+
+/// The try may take 20 s.
+const TESTS_WITHIN: Duration = Duration::from_secs(40);
 
 pub(super) fn rows() -> Vec<Route> {
     let mut rows: Vec<Route> = [("/alerts/config", ""), ("/alerting/config", "Alias")]
@@ -45,6 +51,15 @@ pub(super) fn rows() -> Vec<Route> {
             .needs(&[ConfigAlerts])
             .gives::<AlertEffectiveOutput>()
             .to(alert_config::effective),
+    );
+    rows.push(
+        post("/alerts/config/test", "testAlertRecipient")
+            .extra()
+            .needs(&[ManageAlerts])
+            .answers_within(TESTS_WITHIN)
+            .takes::<AlertTestInput>()
+            .gives::<AlertTestOutput>()
+            .to(alert_config::test),
     );
     rows
 }

@@ -1,9 +1,12 @@
 //! Alert configuration (spec: alert-configuration#layers). The layer form and the flat form of older clients.
 
 use bailiwick_alerting::config::{FlatView, Layer};
-use bailiwick_alerts::config::{EffectiveView, LinkView, Saved, Shown};
+use bailiwick_alerts::{
+    config::{EffectiveView, LinkView, Saved, Shown},
+    notify::{TestOrder, TestOutcome},
+};
 use bailiwick_domain::Ts;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// Whether each channel is on.
@@ -295,6 +298,44 @@ impl From<Saved> for AlertPropagationOutput {
     fn from(done: Saved) -> AlertPropagationOutput {
         let Saved { warnings, propagated_to, affected_tenants } = done;
         AlertPropagationOutput { warnings, propagated_to, affected_tenants }
+    }
+}
+
+/// Body of a test message.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct AlertTestInput {
+    /// `email`, `webhook` or `telegram`.
+    #[schema(required = true, nullable = false)]
+    pub channel: Option<String>,
+    /// The address, the name of the webhook or the number of the chat.
+    #[schema(required = true, nullable = false)]
+    pub recipient: Option<String>,
+}
+
+impl From<AlertTestInput> for TestOrder {
+    fn from(i: AlertTestInput) -> TestOrder {
+        TestOrder { channel: i.channel.unwrap_or_default(), recipient: i.recipient.unwrap_or_default() }
+    }
+}
+
+/// What came of a test message.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AlertTestOutput {
+    /// `email`, `webhook` or `telegram`.
+    pub channel: &'static str,
+    /// The address, the name of the webhook or the number of the chat.
+    pub recipient: String,
+    /// Whether it was delivered.
+    pub delivered: bool,
+    /// Why not; null when it was.
+    pub error: Option<String>,
+}
+
+impl From<TestOutcome> for AlertTestOutput {
+    fn from(outcome: TestOutcome) -> AlertTestOutput {
+        let TestOutcome { channel, recipient, error } = outcome;
+        AlertTestOutput { channel, recipient, delivered: error.is_none(), error }
     }
 }
 

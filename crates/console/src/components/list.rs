@@ -148,6 +148,24 @@ impl Column {
         let address = by.map(|by| address.with("sort_by", Some(by)).with("sort_direction", next).text());
         Column { key, text, address, order }
     }
+
+    /// The same for a list that begins with the latest or largest unless the address says otherwise.
+    pub(crate) fn falling(
+        key: &'static str,
+        text: &'static str,
+        by: Option<&str>,
+        address: &Address,
+    ) -> Column {
+        let column = Column::of(key, text, by, address);
+        let is_asc = address.pairs.iter().any(|(key, value)| key == "sort_direction" && value == "asc");
+        let (order, next) = match (column.order, is_asc) {
+            ("none", _) => ("none", None),
+            (_, true) => ("ascending", None),
+            (_, false) => ("descending", Some("asc")),
+        };
+        let address = by.map(|by| address.with("sort_by", Some(by)).with("sort_direction", next).text());
+        Column { address, order, ..column }
+    }
 }
 
 /// One value of a filter.
@@ -248,5 +266,12 @@ mod tests {
         assert_eq!(column("page=3&search="), ("none", "/x?sort_by=name".to_owned()));
         assert_eq!(column("sort_by=name"), ("ascending", "/x?sort_by=name&sort_direction=desc".to_owned()));
         assert_eq!(column("sort_by=name&sort_direction=desc"), ("descending", "/x?sort_by=name".to_owned()));
+        let falling = |query| {
+            let column = Column::falling("name", "name", Some("name"), &Address::of("/x", Some(query)));
+            (column.order, column.address.unwrap_or_default())
+        };
+        assert_eq!(falling(""), ("none", "/x?sort_by=name".to_owned()));
+        assert_eq!(falling("sort_by=name"), ("descending", "/x?sort_by=name&sort_direction=asc".to_owned()));
+        assert_eq!(falling("sort_by=name&sort_direction=asc"), ("ascending", "/x?sort_by=name".to_owned()));
     }
 }

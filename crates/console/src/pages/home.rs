@@ -5,10 +5,7 @@ use crate::{
     components::time::When,
     failure::Outcome,
     page,
-    pages::{
-        organizations::list_address,
-        systems::{self as system_pages, alert},
-    },
+    pages::{alerts::shown, organizations::list_address, systems as system_pages},
     session::Guest,
 };
 use axum::extract::State;
@@ -159,7 +156,7 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
         })
     };
     Ok(json!({
-        "critical": {"total": found.total, "rows": found.rows.iter().map(|row| alert(look, row)).collect::<Vec<_>>()},
+        "critical": {"total": found.total, "rows": found.rows.iter().map(|row| shown(look, row)).collect::<Vec<_>>()},
         "silent": {"total": silent.total, "rows": silent.rows.iter().map(system).collect::<Vec<_>>()},
         "suspended": suspended,
     }))

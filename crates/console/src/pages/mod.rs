@@ -1,7 +1,9 @@
 //! The pages, one module for each area.
 
+pub(crate) mod alerts;
 pub(crate) mod home;
 pub(crate) mod imports;
+pub(crate) mod notifications;
 pub(crate) mod organizations;
 pub(crate) mod rebranding;
 pub(crate) mod session;

@@ -30,8 +30,9 @@ fn shown(found: &config::Explanation) -> Result<String, std::fmt::Error> {
     )?;
     for channel in &found.channels {
         writeln!(out, "{:<13} {}", channel.name, channel.why)?;
-        for (who, from) in &channel.told {
-            writeln!(out, "  {who}, named by {from}")?;
+        for notified in &channel.told {
+            let who = notified.recipient.as_deref().unwrap_or("a recipient of an organization above");
+            writeln!(out, "  {who}, named by {}", notified.source())?;
         }
     }
     Ok(out)

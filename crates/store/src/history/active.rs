@@ -2,7 +2,7 @@
 //! alert-management#active-alerts). The firing row of the history has the columns to filter and sort by; the router's
 //! record has the rest. The caller applies silences; here an alert is a row of a list.
 
-use super::OrganizationsRead;
+use super::{OrganizationsRead, push_search};
 use crate::{
     Db, StoreError, Tx,
     alert_handling::Assignment,
@@ -33,6 +33,10 @@ pub struct ActiveFilter {
     pub assignees: Option<Vec<UserId>>,
     /// With `assignees`: also unassigned ones (`none`).
     pub or_unassigned: bool,
+    /// Text that must occur in the name, the summary, or the name of the system or organization, ignoring case.
+    pub search: Option<String>,
+    /// One alert of each organization.
+    pub fingerprint: Option<String>,
 }
 
 impl ActiveFilter {
@@ -46,6 +50,9 @@ impl ActiveFilter {
             if let Some(values) = values {
                 push_in(q, column, values);
             }
+        }
+        if let Some(fingerprint) = &self.fingerprint {
+            push_in(q, "h.fingerprint", std::slice::from_ref(fingerprint));
         }
     }
 }
@@ -179,7 +186,7 @@ impl ActiveQuery {
         q.all_within(db, BYTES, |row: &(i64, Uuid, String, String)| row.2.len() + row.3.len()).await
     }
 
-    fn push_rows(&self, q: &mut Q, db: &Db, suppressed: &[i64]) {
+    pub(super) fn push_rows(&self, q: &mut Q, db: &Db, suppressed: &[i64]) {
         q.push(FROM);
         q.push(" WHERE h.status = 'firing' AND (h.expires_at >= ?").arg(self.now);
         if let Some((from, to)) = self.spared {
@@ -191,6 +198,9 @@ impl ActiveQuery {
         // could become a walk through all systems.
         q.push(" AND (SELECT s.deleted_at FROM systems s WHERE s.system_key = h.system_key) IS NULL");
         self.filter.push_columns(q);
+        if let Some(text) = &self.filter.search {
+            push_search(q, text);
+        }
         if let Some(users) = &self.filter.assignees {
             let f = &self.filter;
             q.push(if f.or_unassigned {

@@ -1,6 +1,6 @@
 //! The list of the history (spec: alert-management#figures).
 
-use super::{OrganizationsRead, word};
+use super::{OrganizationsRead, push_search, word};
 use crate::{Db, StoreError, filters::push_in, sql::Q, time::TsCodec};
 use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, SortDirection, Ts};
 use sqlx::FromRow;
@@ -21,6 +21,10 @@ pub struct HistoryFilter {
     pub from: Option<Ts>,
     /// Created or resolved before this time.
     pub before: Option<Ts>,
+    /// Text that must occur in the name, the summary, or the name of the system or organization, ignoring case.
+    pub search: Option<String>,
+    /// One alert of each organization.
+    pub fingerprint: Option<String>,
 }
 
 impl HistoryFilter {
@@ -42,6 +46,12 @@ impl HistoryFilter {
             if let Some(values) = values {
                 push_in(q, column, values);
             }
+        }
+        if let Some(fingerprint) = &self.fingerprint {
+            push_in(q, "h.fingerprint", std::slice::from_ref(fingerprint));
+        }
+        if let Some(text) = &self.search {
+            push_search(q, text);
         }
         if let Some(from) = self.from {
             q.push(" AND h.created_at >= ?").arg(from);

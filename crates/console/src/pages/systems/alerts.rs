@@ -2,23 +2,19 @@
 
 use super::{address, head};
 use crate::{
-    components::{
-        list::{Address, PAGE_SIZE, Pager},
-        time::When,
-    },
+    components::list::{Address, PAGE_SIZE, Pager},
     failure::Outcome,
-    look::Look,
     page,
+    pages::alerts::shown,
     session::Guest,
 };
 use axum::extract::State;
-use bailiwick_alerting::listing::AlertState;
-use bailiwick_alerts::manage::{self, ActiveAlert, ActiveFilter, ActiveOrder, AlertQuery};
+use bailiwick_alerts::manage::{self, ActiveFilter, ActiveOrder, AlertQuery};
 use bailiwick_app::App;
 use bailiwick_domain::{SortDirection, SystemId};
 use bailiwick_web::{Params, PathId};
 use http::Uri;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// `GET /console/systems/{id}/alerts`.
 pub(crate) async fn show(
@@ -41,34 +37,8 @@ pub(crate) async fn show(
     let values = json!({
         "head": head::head(&app, &guest, &found, "alerts").await?,
         "pager": Pager::of(&listed, &here),
-        "rows": listed.rows.iter().map(|row| alert(&guest.look, row)).collect::<Vec<_>>(),
+        "rows": listed.rows.iter().map(|row| shown(&guest.look, row)).collect::<Vec<_>>(),
         "is_registered": found.system.registered_at.is_some(),
     });
     Ok(page::show(&guest.look, "systems/alerts.html", values))
-}
-
-/// An alert for a reader.
-pub(crate) fn alert(look: &Look, active: &ActiveAlert) -> Value {
-    let ActiveAlert { alert, assigned } = active;
-    let language = look.language.code();
-    let text = |name: &str| {
-        let own = alert.annotations.value(&format!("{name}_{language}"));
-        if own.is_empty() { alert.annotations.value(name).to_owned() } else { own.to_owned() }
-    };
-    let severity = match alert.labels.value("severity") {
-        known @ ("critical" | "warning" | "info") => known,
-        _ => "info",
-    };
-    json!({
-        "name": alert.labels.value("alertname"),
-        "severity": severity,
-        "summary": text("summary"),
-        "description": text("description"),
-        "since": When::of(look.language, look.now, alert.starts_at.to_ts()),
-        "is_silenced": alert.status.state == AlertState::Suppressed,
-        "assigned": assigned.as_ref().map(|assigned| assigned.user_name.as_str()),
-        "system": alert.labels.value("system_name"),
-        "organization": alert.labels.value("organization_name"),
-        "system_id": alert.labels.value("system_id"),
-    })
 }

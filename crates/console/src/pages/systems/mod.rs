@@ -11,8 +11,6 @@ mod list;
 mod overview;
 mod step;
 
-pub(crate) use alerts::alert;
-
 use axum::{
     Router,
     routing::{get, post},

@@ -1,0 +1,53 @@
+//! Figures for pictures: resolved alerts by severity and organization, and how long they lasted.
+
+use super::{
+    Named,
+    stats::{DAY_SECS, LONGEST_WAIT},
+    within,
+};
+use crate::Alerts;
+use bailiwick_domain::{Error, OrgId, Result, Ts};
+use bailiwick_platform::trend::parse_period;
+use bailiwick_policy::Caller;
+use bailiwick_store::history::{
+    figures::{self, Lasted},
+    list::HistoryFilter,
+};
+
+/// Organizations that are named.
+const TOP: u64 = 10;
+
+/// Figures over the alerts that were resolved in a period.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// The organizations with the most, and their numbers.
+    pub organizations: Vec<(OrgId, String, u64)>,
+    /// How long they lasted, by severity.
+    pub lasted: Vec<Lasted>,
+}
+
+/// The figures; `period` as `GET /alerts/trend` takes it. A place is taken as for `GET /alerts/stats`, because all rows
+/// of the period are read.
+///
+/// # Errors
+/// 403 for an organization out of reach, 400 for another period, 503 while too many are made.
+pub async fn figures(
+    service: &Alerts,
+    caller: &Caller,
+    named: &Named,
+    period: Option<&str>,
+) -> Result<Figures> {
+    let within = within(service, caller, named).await?;
+    let period = parse_period(period)?;
+    let first = service.now().secs().div_euclid(DAY_SECS) - i64::from(period) + 1;
+    let filter = HistoryFilter { from: Some(Ts::from_secs(first * DAY_SECS)), ..HistoryFilter::default() };
+    let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
+    let permits = &service.alerting().statistics;
+    let _permit =
+        permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
+    let (organizations, lasted) = tokio::join!(
+        figures::by_organization(&service.db, &within, first, TOP),
+        figures::lasted(&service.db, &within, &filter),
+    );
+    Ok(Figures { organizations: organizations?, lasted: lasted? })
+}

@@ -1,0 +1,78 @@
+//! What a new silence would silence, without making it.
+
+use super::{
+    ActiveAlert,
+    active::decorate,
+    silence_order::{NewSilence, Order, stored_alert, told_alert},
+    silences::{By, Place, find, sender},
+    told,
+};
+use crate::{AlertRouter, Alerts};
+use bailiwick_alerting::{AlertsQuery, Matcher, router::ActiveSilence};
+use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_policy::Action;
+use uuid::Uuid;
+
+/// Alerts that are shown.
+const SHOWN: usize = 100;
+
+/// A silence that has not been made.
+#[derive(Clone, Debug)]
+pub struct SilencePreview {
+    /// What its alerts have in common.
+    pub matchers: Vec<Matcher>,
+    /// Its end.
+    pub ends_at: Ts,
+    /// Its comment.
+    pub comment: String,
+    /// The alerts of the system that it would silence now, at most 100.
+    pub alerts: Vec<ActiveAlert>,
+    /// How many these are in all.
+    pub total: usize,
+}
+
+/// What [`super::create_silence`] would make, with all its checks.
+///
+/// # Errors
+/// As [`super::create_silence`].
+pub async fn preview_silence(
+    service: &Alerts,
+    by: By<'_>,
+    place: &Place,
+    body: impl FnOnce() -> Result<NewSilence>,
+) -> Result<SilencePreview> {
+    let found = find(service, by.caller, Action::Update, place).await?;
+    if !found.is_registered {
+        return Err(Error::bad_request("system is not registered"));
+    }
+    let new = body()?;
+    new.check(service)?;
+    let labels = match service.alerting().for_people() {
+        AlertRouter::Embedded => {
+            // Nothing is written.
+            let mut tx = service.db.begin().await?;
+            stored_alert(&mut tx, service, &found, &new.fingerprint).await?.1
+        }
+        AlertRouter::Remote(client) => told_alert(service, client, &found, &new.fingerprint).await?.labels,
+    };
+    let order = Order::new(service, by.caller, &new, &labels)?;
+    let posted = order.posted;
+    let mut others = AlertsQuery::default();
+    others.silenced = false;
+    let who = sender(found.tenant, labels.value("system_key"), &by.ctx.request_id);
+    let listed = crate::list_alerts(service, service.alerting().for_people(), &who, &others);
+    let mut alerts = listed.await.map_err(told)?;
+    let silence = ActiveSilence::new(Uuid::nil(), &posted.matchers);
+    // Before the alerts get the present names of their system: the silence has those of its alert.
+    alerts.retain(|alert| silence.as_ref().is_some_and(|silence| silence.silences(&alert.labels)));
+    let total = alerts.len();
+    alerts.truncate(SHOWN);
+    let alerts = decorate(service, alerts.into_iter().map(|alert| (found.tenant, alert)).collect()).await?;
+    Ok(SilencePreview {
+        matchers: posted.matchers,
+        ends_at: posted.ends_at.to_ts(),
+        comment: posted.comment,
+        alerts,
+        total,
+    })
+}

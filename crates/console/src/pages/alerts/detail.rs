@@ -1,0 +1,309 @@
+//! One alert: what it says, who is notified, what people have done about it, and what can be done.
+
+use super::shown::{address, severity, text};
+use crate::{
+    components::time::{When, rough},
+    failure::{Failure, Outcome},
+    form::{Form, problems},
+    page,
+    pages::done,
+    session::Guest,
+    texts,
+};
+use axum::extract::{Path, State};
+use bailiwick_alerting::{Labels, listing::AlertState};
+use bailiwick_alerts::{
+    config::{self, Explanation, Why},
+    manage::{self, ActiveAlert, Assign, By, Event, NewNote, Place, Record},
+};
+use bailiwick_app::App;
+use bailiwick_directory::organizations::name_within;
+use bailiwick_domain::{Error, ObjectKind, OrgId, Page, PageRequest, Ts};
+use bailiwick_policy::Permission;
+use bailiwick_web::Params;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// Occurrences that are shown.
+const OCCURRENCES: PageRequest = PageRequest { page: 1, page_size: 10 };
+/// Silences of one alert that are shown.
+const SILENCES: usize = 5;
+
+/// `GET /console/alerts/{organization}/{fingerprint}`.
+pub(crate) async fn show(
+    State(app): State<App>,
+    guest: Guest,
+    Path(named): Path<(String, String)>,
+    params: Params,
+) -> Outcome {
+    render(&app, &guest, &named, params.one("done"), &Unsent::default()).await
+}
+
+/// `POST /console/alerts/{organization}/{fingerprint}/notes`.
+pub(crate) async fn add_note(
+    State(app): State<App>,
+    guest: Guest,
+    Path(named): Path<(String, String)>,
+    form: Form,
+) -> Outcome {
+    guest.needs(Permission::ManageSystems)?;
+    let note = || Ok(NewNote { fingerprint: named.1.clone(), text: form.text("text") });
+    let organization = [named.0.clone()];
+    match manage::add_note(&app, &guest.caller, &guest.context, &organization, note).await {
+        Ok(()) => Ok(done(&address(&named.0, &named.1), "noted")),
+        Err(error) => refused(&app, &guest, &named, "text", form.text("text"), error).await,
+    }
+}
+
+/// `POST /console/alerts/{organization}/{fingerprint}/take`.
+pub(crate) async fn take(
+    State(app): State<App>,
+    guest: Guest,
+    Path(named): Path<(String, String)>,
+    form: Form,
+) -> Outcome {
+    guest.needs(Permission::ManageSystems)?;
+    let assign = || Ok(Assign { fingerprint: named.1.clone(), note: form.text("note") });
+    let organization = [named.0.clone()];
+    match manage::assign(&app, &guest.caller, &guest.context, &organization, assign).await {
+        Ok(_) => Ok(done(&address(&named.0, &named.1), "taken")),
+        Err(error) => refused(&app, &guest, &named, "note", form.text("note"), error).await,
+    }
+}
+
+/// What a person has written that was not taken: the field, its text, and what is wrong.
+#[derive(Debug, Default)]
+struct Unsent {
+    field: &'static str,
+    text: String,
+    wrong: Option<Value>,
+}
+
+async fn refused(
+    app: &App,
+    guest: &Guest,
+    named: &(String, String),
+    field: &'static str,
+    text: String,
+    error: Error,
+) -> Outcome {
+    match problems(guest.look.language, &error) {
+        // A fingerprint that cannot be one is an alert that does not exist.
+        Some(wrong) if wrong.get("fingerprint").is_none() => {
+            render(app, guest, named, None, &Unsent { field, text, wrong: Some(wrong) }).await
+        }
+        Some(_) => Err(Error::NotFound(ObjectKind::Alert).into()),
+        None => Err(error.into()),
+    }
+}
+
+/// The alert as it is, or as it was when it fired last.
+struct Found {
+    organization: OrgId,
+    active: Option<ActiveAlert>,
+    labels: Labels,
+    annotations: Labels,
+    occurrences: Page<Record>,
+}
+
+async fn find(app: &App, guest: &Guest, named: &(String, String)) -> Outcome<Found> {
+    guest.needs(Permission::ReadSystems)?;
+    let organizations = [named.0.clone()];
+    let caller = &guest.caller;
+    let active = match manage::active_alert(app, caller, &organizations, &named.1).await {
+        Ok((_, active)) => Some(active),
+        Err(Error::NotFound(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let (organization, occurrences) =
+        manage::occurrences(app, caller, &organizations, &named.1, OCCURRENCES).await?;
+    let last = occurrences.rows.first();
+    let read = |json: &str| serde_json::from_str::<Labels>(json).unwrap_or_default();
+    let (labels, annotations) = match (&active, last) {
+        (Some(active), _) => (active.alert.labels.clone(), active.alert.annotations.clone()),
+        (None, Some(last)) => (read(&last.labels), read(&last.annotations)),
+        (None, None) => return Err(Failure::from(Error::NotFound(ObjectKind::Alert))),
+    };
+    let mut found = Found { organization, active, labels, annotations, occurrences };
+    if found.active.is_none() {
+        name_places(app, guest, &mut found).await?;
+    }
+    Ok(found)
+}
+
+/// Adds the present names of the system and the organization of an alert that has ended, as lists of active alerts have
+/// them.
+async fn name_places(app: &App, guest: &Guest, found: &mut Found) -> Outcome<()> {
+    let key = (found.organization, found.labels.value("system_key").to_owned());
+    let system = manage::named_systems(app, std::slice::from_ref(&key)).await?.remove(&key);
+    let organization = match &system {
+        Some(system) => Some(system.organization.clone()),
+        None => name_within(app, &guest.caller, found.organization).await?,
+    };
+    found.labels.insert("organization_name", organization.unwrap_or_default());
+    match system {
+        Some(system) => {
+            found.labels.insert("system_name", system.name);
+            found.labels.insert("system_id", system.id.to_string());
+        }
+        // The system is gone, so no link leads to it.
+        None => found.labels.insert("system_id", ""),
+    }
+    Ok(())
+}
+
+async fn render(
+    app: &App,
+    guest: &Guest,
+    named: &(String, String),
+    done: Option<&str>,
+    unsent: &Unsent,
+) -> Outcome {
+    let found = find(app, guest, named).await?;
+    let (look, language) = (&guest.look, guest.look.language);
+    let organization = found.organization.to_string();
+    let (_, events) =
+        manage::activity(app, &guest.caller, std::slice::from_ref(&organization), &named.1, None).await?;
+    let recipients = match guest.caller.holds(Permission::ConfigAlerts) {
+        true => Some(recipients(
+            guest,
+            config::explain_to(app, &guest.caller, Some(&organization), found.labels.clone()).await?,
+        )),
+        false => None,
+    };
+    let active = found.active.as_ref();
+    let assigned = active.and_then(|active| active.assigned.as_ref());
+    let is_silenced = active.is_some_and(|a| a.alert.status.state == AlertState::Suppressed);
+    let may_manage = guest.caller.holds(Permission::ManageSystems);
+    let label = |name: &str| found.labels.value(name).to_owned();
+    let when = |at: Ts| When::of(language, look.now, at);
+    let pairs = |labels: &Labels| -> Vec<(String, String)> {
+        let told = labels.iter().filter(|(_, value)| !value.is_empty());
+        told.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    let system = label("system_id");
+    let values = json!({
+        "href": address(&organization, &named.1),
+        "name": label("alertname"),
+        "severity": severity(&label("severity")),
+        "summary": text(language, &found.annotations, "summary"),
+        "description": text(language, &found.annotations, "description"),
+        "state": match active { None => "resolved", Some(_) if is_silenced => "suppressed", Some(_) => "active" },
+        "since": active.map(|a| when(a.alert.starts_at.to_ts())),
+        "ended": found.occurrences.rows.first().and_then(|last| last.ends_at).filter(|_| active.is_none()).map(when),
+        "updated": active.map(|a| when(a.alert.updated_at.to_ts())),
+        "source": active.map(|a| a.alert.generator_url.clone()).filter(|url| url.starts_with("http")),
+        "organization": label("organization_name"),
+        "organization_href": format!("/console/alerts?organization_id={organization}"),
+        "system": label("system_name"),
+        "system_href": (!system.is_empty()).then(|| format!("/console/systems/{system}/alerts")),
+        "labels": pairs(&found.labels),
+        "annotations": pairs(&found.annotations),
+        "assigned": assigned.map(|a| json!({"name": a.user_name, "organization": a.user_org_name, "at": when(a.assigned_at)})),
+        "recipients": recipients,
+        "silences": silences(app, guest, &found, &organization).await?,
+        "events": events.iter().map(|event| shown_event(guest, event)).collect::<Vec<_>>(),
+        "occurrences": occurrences(guest, &found.occurrences),
+        "occurrences_total": found.occurrences.total,
+        "history_href": format!("/console/alerts/history?{}", form_urlencoded::Serializer::new(String::new())
+            .append_pair("organization_id", &organization).append_pair("system_key", &label("system_key"))
+            .append_pair("alertname", &label("alertname")).finish()),
+        "may_note": may_manage,
+        "may_take": may_manage && active.is_some() && assigned.map(|a| a.user_id) != guest.caller.user_id(),
+        "may_silence": may_manage && active.is_some() && !is_silenced,
+        "may_end": may_manage,
+        "text": if unsent.field == "text" { unsent.text.as_str() } else { "" },
+        "note": if unsent.field == "note" { unsent.text.as_str() } else { "" },
+        "wrong": unsent.wrong.clone().unwrap_or_else(|| json!({})),
+        "done": done.filter(|word| texts::find(language, &format!("done_{word}")).is_some()),
+    });
+    let status = if unsent.wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    Ok(page::render(look, status, "alerts/detail.html", values))
+}
+
+/// The silences that hide the alert now.
+async fn silences(app: &App, guest: &Guest, found: &Found, organization: &str) -> Outcome<Vec<Value>> {
+    let Some(active) = &found.active else { return Ok(Vec::new()) };
+    let by = By { caller: &guest.caller, ctx: &guest.context };
+    let place = Place::Organization(vec![organization.to_owned()]);
+    let mut silences = Vec::new();
+    for id in active.alert.status.silenced_by.iter().take(SILENCES) {
+        let silence = match manage::silence(app, by, &place, id).await {
+            Ok(silence) => silence,
+            // It has ended meanwhile.
+            Err(Error::NotFound(_)) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        silences.push(json!({
+            "href": format!("/console/alerts/silences/{organization}/{id}"),
+            "comment": silence.comment,
+            "by": silence.created_by,
+            "until": When::of(guest.look.language, guest.look.now, silence.ends_at.to_ts()),
+        }));
+    }
+    Ok(silences)
+}
+
+/// Who is notified of alerts with these labels, for each kind of recipient.
+pub(crate) fn recipients(guest: &Guest, found: Explanation) -> Vec<Value> {
+    let language = guest.look.language;
+    let sentence = |key: &str| texts::find(language, key).unwrap_or_default().to_owned();
+    let shown = |channel: config::Channel| {
+        let why = match &channel.why {
+            Why::Override(true) => sentence("why_on_override"),
+            Why::Override(false) => sentence("why_off_override"),
+            Why::On(by) => texts::with(language, "why_on", "names", &by.join(", ")),
+            Why::Off => sentence("why_off"),
+        };
+        let told: Vec<Value> = channel
+            .told
+            .into_iter()
+            .map(|notified| {
+                let from = match notified.named_by {
+                    Some(by) => texts::with(language, "named_by", "names", &by.join(", ")),
+                    None => sentence("named_by_override"),
+                };
+                json!({"recipient": notified.recipient, "from": from})
+            })
+            .collect();
+        json!({"text": format!("kind_{}", channel.name), "why": why, "told": told})
+    };
+    found.channels.into_iter().map(shown).collect()
+}
+
+/// What somebody has done.
+fn shown_event(guest: &Guest, event: &Event) -> Value {
+    let (look, language) = (&guest.look, guest.look.language);
+    let detail = |key: &str| event.details[key].as_str().unwrap_or_default().to_owned();
+    let until = detail("end_at").parse::<Ts>().ok().map(|at| When::of(language, look.now, at));
+    let actor = event.actor.as_ref().map(|(_, name)| name.clone());
+    let before =
+        if event.action == "unassigned" { detail("assigned_user_name") } else { detail("reassigned_from") };
+    let words = match event.action.as_str() {
+        "note_added" => detail("text"),
+        "assigned" => detail("note"),
+        _ => detail("comment"),
+    };
+    json!({
+        "text": format!("activity_{}", event.action),
+        "is_known": texts::find(language, &format!("activity_{}", event.action)).is_some(),
+        "actor": actor,
+        "before": before,
+        "until": until,
+        "words": words,
+        "at": When::of(language, look.now, event.created_at),
+    })
+}
+
+/// When it has fired.
+fn occurrences(guest: &Guest, found: &Page<Record>) -> Vec<Value> {
+    let (look, language) = (&guest.look, guest.look.language);
+    let row = |record: &Record| {
+        json!({
+            "start": When::of(language, look.now, record.starts_at),
+            "end": When::maybe(language, look.now, record.ends_at),
+            "lasted": record.ends_at.map(|end| rough(language, end.since(record.starts_at))),
+        })
+    };
+    found.rows.iter().map(row).collect()
+}

@@ -1,0 +1,208 @@
+//! The list of active alerts, one by one or grouped, with the interface's filters in the address.
+
+use super::shown::shown;
+use crate::{
+    components::{
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    page,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_alerts::manage::{self, ActiveFilter, Group, GroupBy, NamedSystem};
+use bailiwick_app::App;
+use bailiwick_directory::organizations::name_within;
+use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_web::{Language, Params, alerts};
+use http::Uri;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+pub(super) const SEVERITIES: [&str; 3] = ["critical", "warning", "info"];
+const STATES: [&str; 2] = ["active", "suppressed"];
+const HERE: &str = "/console/alerts";
+/// Organizations of a filter that are named one by one.
+const MOST_CHIPS: usize = 20;
+
+/// `GET /console/alerts`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    let query = alerts::active(&params, PAGE_SIZE);
+    let is_filtered = query.filter != ActiveFilter::default()
+        || query.statuses.is_some()
+        || params.text("organization_id").is_some();
+    let named = alerts::named(&params);
+    let by = params.one("group").and_then(|word| GroupBy::WORDS.parse(word));
+    let here = Address::of(HERE, uri.query());
+    let (mut rows, mut groups) = (Vec::new(), Vec::new());
+    let (pager, warnings) = match by {
+        Some(by) => {
+            let found = manage::groups(&app, &guest.caller, &named, query, by).await?;
+            let pager = Pager::of(&found.page, &here);
+            groups = shown_groups(&app, &guest, found.page.rows, by, &here).await?;
+            (pager, found.warnings)
+        }
+        None => {
+            let found = manage::active(&app, &guest.caller, &named, query).await?;
+            rows = found.page.rows.iter().map(|row| shown(&guest.look, row)).collect();
+            (Pager::of(&found.page, &here), found.warnings)
+        }
+    };
+    let filters = filters(&app, &guest, &params, &here).await?;
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    chips.extend(place_chips(&app, &guest, &params, &here).await?);
+    let is_customer = guest.caller.org_type() == Some(OrgType::Customer);
+    let grouped: Vec<Value> = std::iter::once("")
+        .chain(GroupBy::WORDS.list())
+        .filter(|word| !is_customer || *word != "organization")
+        .map(|word| {
+            let address = here.with("sort_by", None).with("sort_direction", None);
+            let address = address.with("group", Some(word).filter(|word| !word.is_empty()));
+            let is_here = by == GroupBy::WORDS.parse(word);
+            json!({"text": if word.is_empty() { "group_none".to_owned() } else { format!("group_{word}") },
+                "href": address.text(), "is_here": is_here})
+        })
+        .collect();
+    let values = json!({
+        "tab": "active",
+        "rows": rows,
+        "groups": groups,
+        "group": params.one("group").filter(|_| by.is_some()),
+        "grouped": grouped,
+        "columns": columns(&here),
+        "filters": filters,
+        "chips": chips,
+        "pager": pager,
+        "warnings": warnings,
+        "search": params.text("search").unwrap_or_default(),
+        "kept": kept(&params),
+        "bare": here.bare(),
+        "is_filtered": is_filtered,
+    });
+    Ok(page::show(&guest.look, "alerts/list.html", values))
+}
+
+fn columns(here: &Address) -> [Column; 5] {
+    [
+        Column::falling("severity", "column_severity", Some("severity"), here),
+        Column::falling("name", "column_alert", Some("alertname"), here),
+        Column::of("system", "column_system", None, here),
+        Column::falling("assigned", "column_taken", Some("assigned_user_name"), here),
+        Column::falling("since", "column_since", Some("starts_at"), here),
+    ]
+}
+
+/// A word with its text `<kind>_<word>`.
+pub(super) fn labelled(language: Language, kind: &str, word: &str) -> (String, String) {
+    let label = texts::find(language, &format!("{kind}_{word}")).unwrap_or(word);
+    (word.to_owned(), label.to_owned())
+}
+
+/// The names of alerts that can be chosen: those that there are, and those that are asked for.
+pub(super) fn names(mut there: Vec<String>, params: &Params) -> Vec<(String, String)> {
+    there.extend(params.many("alertname").into_iter().filter(|name| !name.is_empty()));
+    there.sort_unstable();
+    there.dedup();
+    there.into_iter().map(|name| (name.clone(), name)).collect()
+}
+
+async fn filters(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Filter>> {
+    let language = guest.look.language;
+    let there = manage::active_names(app, &guest.caller, &alerts::named(params)).await?;
+    let mut takers = vec![labelled(language, "taken", alerts::NOBODY)];
+    takers.extend(guest.caller.user_id().map(|id| (id.to_string(), labelled(language, "taken", "me").1)));
+    let all = vec![
+        Filter::of(
+            "severity",
+            "filter_severity",
+            SEVERITIES.map(|w| labelled(language, "severity", w)),
+            here,
+        ),
+        Filter::of("status", "filter_status", STATES.map(|w| labelled(language, "alert_state", w)), here),
+        Filter::of("assigned_user_id", "filter_taken", takers, here),
+        Filter::of("alertname", "filter_alert", names(there, params), here),
+    ];
+    Ok(all.into_iter().filter(Filter::has_choices).collect())
+}
+
+/// Filters by organization and system: they come with links.
+pub(super) async fn place_chips(
+    app: &App,
+    guest: &Guest,
+    params: &Params,
+    here: &Address,
+) -> Outcome<Vec<Chip>> {
+    let mut chips = Vec::new();
+    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
+        let name = match id.parse() {
+            Ok(id) => name_within(app, &guest.caller, id).await?,
+            Err(_) => None,
+        };
+        chips.push(here.chip("organization_id", "column_organization", id, name));
+    }
+    for key in params.many("system_key").into_iter().filter(|key| !key.is_empty()) {
+        chips.push(here.chip("system_key", "column_system", &key, Some(key.clone())));
+    }
+    Ok(chips)
+}
+
+async fn shown_groups(
+    app: &App,
+    guest: &Guest,
+    groups: Vec<Group>,
+    by: GroupBy,
+    here: &Address,
+) -> Outcome<Vec<Value>> {
+    let mut systems: HashMap<(OrgId, String), NamedSystem> = HashMap::new();
+    if by == GroupBy::System {
+        let keys =
+            groups.iter().filter_map(|group| Some((group.organization.as_ref()?.0, group.key.clone())));
+        systems = manage::named_systems(app, &keys.collect::<Vec<_>>()).await?;
+    }
+    let list = here.with("group", None);
+    let row = |group: &Group| {
+        let (id, organization) = group.organization.clone().unzip();
+        let mut address = list.clone();
+        if let Some(id) = id {
+            address = address.with("organization_id", Some(&id.to_string())).with("include", None);
+        }
+        let name = match by {
+            GroupBy::Organization => organization.clone().unwrap_or_default(),
+            GroupBy::System => {
+                address = address.with("system_key", Some(&group.key));
+                let known = id.and_then(|id| systems.get(&(id, group.key.clone())));
+                known.map_or_else(|| group.key.clone(), |system| system.name.clone())
+            }
+            GroupBy::Name => {
+                address = address.with("alertname", Some(&group.key));
+                group.key.clone()
+            }
+        };
+        json!({
+            "name": name,
+            "organization": organization.filter(|_| by == GroupBy::System),
+            "href": address.text(),
+            "total": group.total,
+            "critical": group.critical,
+            "warning": group.warning,
+            "info": group.total.saturating_sub(group.critical).saturating_sub(group.warning),
+            "first": When::of(guest.look.language, guest.look.now, group.first),
+        })
+    };
+    Ok(groups.iter().map(row).collect())
+}
+
+/// What the form of the filters hands on as it is.
+fn kept(params: &Params) -> Vec<(&'static str, String)> {
+    let keys =
+        ["group", "organization_id", "include", "system_key", "sort_by", "sort_direction", "page_size"];
+    handed_on(params, &keys)
+}
+
+/// The values of these keys that are not empty.
+pub(super) fn handed_on(params: &Params, keys: &[&'static str]) -> Vec<(&'static str, String)> {
+    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
+    keys.iter().flat_map(|key| values(key)).filter(|(_, value)| !value.is_empty()).collect()
+}

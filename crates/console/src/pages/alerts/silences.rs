@@ -1,0 +1,191 @@
+//! Silences: the list, and one of them with its end.
+
+use super::{
+    list::{handed_on, labelled, place_chips},
+    silence::moment,
+};
+use crate::{
+    components::{
+        list::{Address, Chip, Filter, PAGE_SIZE, Pager},
+        time::When,
+    },
+    failure::Outcome,
+    form::{Form, problems},
+    page,
+    pages::done,
+    session::Guest,
+    texts,
+};
+use axum::extract::{Path, State};
+use bailiwick_alerting::{ListedSilence, SilenceState};
+use bailiwick_alerts::manage::{self, By, FoundSilence, Place, SilenceChange};
+use bailiwick_app::App;
+use bailiwick_domain::{Page, fold::fold};
+use bailiwick_policy::Permission;
+use bailiwick_web::{Params, alerts, values};
+use http::{StatusCode, Uri};
+use serde_json::{Value, json};
+
+const HERE: &str = "/console/alerts/silences";
+
+const fn state(silence: &ListedSilence) -> &'static str {
+    match silence.status.state {
+        SilenceState::Active => "active",
+        SilenceState::Pending => "pending",
+        SilenceState::Expired => "expired",
+    }
+}
+
+/// `GET /console/alerts/silences`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+    let keys = values(&params, "system_key", Some);
+    let found = manage::silences(&app, &guest.caller, &alerts::named(&params), keys).await?;
+    let mut all = found.silences;
+    let states: Option<Vec<String>> = values(&params, "state", Some);
+    all.retain(|f| states.as_ref().is_none_or(|asked| asked.iter().any(|word| word == state(&f.silence))));
+    let search = params.text("search").unwrap_or_default();
+    let searched = fold(search.trim());
+    all.retain(|f| {
+        let texts = [&f.silence.comment, &f.silence.created_by, &f.system_key];
+        let values = f.silence.matchers.iter().map(|matcher| &matcher.value);
+        searched.is_empty() || texts.into_iter().chain(values).any(|text| fold(text).contains(&searched))
+    });
+    let request = params.page(PAGE_SIZE);
+    let total = all.len() as u64;
+    let from = usize::try_from(request.offset()).unwrap_or(usize::MAX);
+    let size = usize::try_from(request.page_size).unwrap_or(usize::MAX);
+    let rows: Vec<FoundSilence> = all.into_iter().skip(from).take(size).collect();
+    let here = Address::of(HERE, uri.query());
+    let language = guest.look.language;
+    let filters = [Filter::of(
+        "state",
+        "filter_status",
+        ["active", "pending"].map(|word| labelled(language, "silence_state", word)),
+        &here,
+    )];
+    let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
+    chips.extend(place_chips(&app, &guest, &params, &here).await?);
+    let page = Page { rows, total, request };
+    let pager = Pager::of(&page, &here);
+    let values = json!({
+        "tab": "silences",
+        "rows": shown(&app, &guest, page.rows).await?,
+        "filters": filters,
+        "is_filtered": !chips.is_empty() || !searched.is_empty(),
+        "chips": chips,
+        "pager": pager,
+        "warnings": found.warnings,
+        "search": search,
+        "kept": handed_on(&params, &["organization_id", "include", "system_key", "page_size"]),
+        "bare": here.bare(),
+        "may_end": guest.caller.holds(Permission::ManageSystems),
+        "done": params.one("done").filter(|word| texts::find(language, &format!("done_{word}")).is_some()),
+    });
+    Ok(page::show(&guest.look, "alerts/silences.html", values))
+}
+
+async fn shown(app: &App, guest: &Guest, rows: Vec<FoundSilence>) -> Outcome<Vec<Value>> {
+    let keys: Vec<_> = rows.iter().map(|f| (f.organization_id, f.system_key.clone())).collect();
+    let systems = manage::named_systems(app, &keys).await?;
+    let row = |(f, key): (FoundSilence, &(bailiwick_domain::OrgId, String))| {
+        let system = systems.get(key);
+        let mut row = facts(guest, &f.silence);
+        row["href"] = json!(format!("{HERE}/{}/{}", f.organization_id, f.silence.id));
+        row["system"] = json!(system.map_or(f.system_key.as_str(), |system| system.name.as_str()));
+        row["organization"] = json!(system.map(|system| system.organization.as_str()));
+        row
+    };
+    Ok(rows.into_iter().zip(&keys).map(row).collect())
+}
+
+/// What every page shows of a silence.
+fn facts(guest: &Guest, silence: &ListedSilence) -> Value {
+    let (look, language) = (&guest.look, guest.look.language);
+    let when = |at: bailiwick_alerting::Nanos| When::of(language, look.now, at.to_ts());
+    let alert = silence.matchers.iter().find(|matcher| matcher.name == "alertname");
+    json!({
+        "state": state(silence),
+        "alert": alert.map(|matcher| matcher.value.as_str()),
+        "comment": silence.comment,
+        "by": silence.created_by,
+        "starts": when(silence.starts_at),
+        "ends": when(silence.ends_at),
+    })
+}
+
+/// `GET /console/alerts/silences/{organization}/{id}`.
+pub(crate) async fn one(
+    State(app): State<App>,
+    guest: Guest,
+    Path(named): Path<(String, String)>,
+    params: Params,
+) -> Outcome {
+    render(&app, &guest, &named, params.one("done"), None).await
+}
+
+/// `POST /console/alerts/silences/{organization}/{id}`: another end or comment.
+pub(crate) async fn change(
+    State(app): State<App>,
+    guest: Guest,
+    Path(named): Path<(String, String)>,
+    form: Form,
+) -> Outcome {
+    guest.needs(Permission::ManageSystems)?;
+    let by = By { caller: &guest.caller, ctx: &guest.context };
+    let place = Place::Organization(vec![named.0.clone()]);
+    let change = || {
+        Ok(SilenceChange { end_at: Some(moment(&form.text("end_at"))), comment: Some(form.text("comment")) })
+    };
+    match manage::change_silence(&app, by, &place, &named.1, change).await {
+        Ok(id) => Ok(done(&format!("{HERE}/{}/{id}", named.0), "saved")),
+        Err(error) => match problems(guest.look.language, &error) {
+            Some(wrong) => {
+                let sent = (form.text("end_at"), form.text("comment"), wrong);
+                render(&app, &guest, &named, None, Some(sent)).await
+            }
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// `POST /console/alerts/silences/{organization}/{id}/end`.
+pub(crate) async fn end(
+    State(app): State<App>,
+    guest: Guest,
+    Path(named): Path<(String, String)>,
+) -> Outcome {
+    guest.needs(Permission::ManageSystems)?;
+    let by = By { caller: &guest.caller, ctx: &guest.context };
+    let place = Place::Organization(vec![named.0.clone()]);
+    manage::end_silence(&app, by, &place, &named.1).await?;
+    Ok(done(HERE, "unsilenced"))
+}
+
+async fn render(
+    app: &App,
+    guest: &Guest,
+    named: &(String, String),
+    done: Option<&str>,
+    sent: Option<(String, String, Value)>,
+) -> Outcome {
+    guest.needs(Permission::ReadSystems)?;
+    let by = By { caller: &guest.caller, ctx: &guest.context };
+    let place = Place::Organization(vec![named.0.clone()]);
+    let silence = manage::silence(app, by, &place, &named.1).await?;
+    let is_over = silence.status.state == SilenceState::Expired;
+    let status = if sent.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let at = |at: bailiwick_alerting::Nanos| at.to_ts().rfc3339(0).chars().take(16).collect::<String>();
+    let (end_at, comment, wrong) =
+        sent.unwrap_or_else(|| (at(silence.ends_at), silence.comment.clone(), json!({})));
+    let values = json!({
+        "silence": facts(guest, &silence),
+        "href": format!("{HERE}/{}/{}", named.0, silence.id),
+        "matchers": silence.matchers.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "may_change": guest.caller.holds(Permission::ManageSystems) && !is_over,
+        "end_at": end_at,
+        "comment": comment,
+        "wrong": wrong,
+        "done": done.filter(|word| texts::find(guest.look.language, &format!("done_{word}")).is_some()),
+    });
+    Ok(page::render(&guest.look, status, "alerts/one_silence.html", values))
+}

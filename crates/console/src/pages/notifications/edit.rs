@@ -1,0 +1,202 @@
+//! The editor of a layer: an organization's toggles and recipients, or those that differ for one of its systems.
+
+use super::{HERE, fields, of};
+use crate::{
+    components::question::{Crumb, Question},
+    failure::Outcome,
+    form::{Form, problems_by_path},
+    page,
+    pages::done,
+    session::Guest,
+    texts,
+};
+use axum::extract::State;
+use bailiwick_alerts::config;
+use bailiwick_app::App;
+use bailiwick_directory::organizations::name_within;
+use bailiwick_domain::{Error, OrgId};
+use bailiwick_policy::Permission;
+use bailiwick_web::Params;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+/// Whose layer is edited.
+struct Edited {
+    id: OrgId,
+    name: String,
+    is_owner: bool,
+    /// The system whose override it is.
+    system: Option<String>,
+}
+
+impl Edited {
+    /// The organization that is named, or the person's own; customers have their own only.
+    async fn of(app: &App, guest: &Guest, named: Option<&str>, system: Option<&str>) -> Outcome<Edited> {
+        guest.needs(Permission::ManageAlerts)?;
+        let own = guest.caller.org().ok_or_else(Error::insufficient_permissions)?;
+        let is_named = named.filter(|_| own.org_type != bailiwick_domain::OrgType::Customer);
+        let id = match is_named {
+            Some(named) => named.parse::<OrgId>().ok(),
+            None => Some(own.id),
+        };
+        let name = match id {
+            Some(id) if id == own.id => Some(own.name.clone()),
+            Some(id) => name_within(app, &guest.caller, id).await?,
+            None => None,
+        };
+        let refused = || Error::forbidden("access denied: organization not in your hierarchy");
+        let (id, name) = id.zip(name).ok_or_else(refused)?;
+        let is_owner = id == own.id && own.org_type == bailiwick_domain::OrgType::Owner;
+        let system = system.map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned);
+        Ok(Edited { id, name, is_owner, system })
+    }
+
+    fn address(&self) -> String {
+        of("", &self.id.to_string())
+    }
+}
+
+/// `GET /console/notifications/edit`.
+pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let edited = Edited::of(&app, &guest, params.text("organization_id"), params.text("system_key")).await?;
+    let layer = stored(&app, &guest, &edited).await?;
+    let channels = match &edited.system {
+        Some(key) => layer["systems"].as_array().into_iter().flatten().find(|o| o["system_key"] == **key),
+        None => Some(&layer),
+    };
+    Ok(render(&guest, &edited, channels.unwrap_or(&Value::Null), "", None))
+}
+
+/// The layer as the person may see it; a secret that they may not see is kept when its hidden form is sent back.
+async fn stored(app: &App, guest: &Guest, edited: &Edited) -> Outcome<Value> {
+    let shown = config::get(app, &guest.caller, Some(&edited.id.to_string())).await?;
+    Ok(serde_json::to_value(&shown.layer).map_err(Error::internal)?)
+}
+
+/// `POST /console/notifications/edit`.
+pub(crate) async fn save(State(app): State<App>, guest: Guest, form: Form) -> Outcome {
+    let (organization, system) = (form.text("organization_id"), form.text("system_key"));
+    let named = Some(organization.as_str()).filter(|id| !id.is_empty());
+    let edited = Edited::of(&app, &guest, named, Some(&system)).await?;
+    let channels = fields::of_form(&form);
+    if form.has("more") {
+        return Ok(render(&guest, &edited, &Value::Object(channels), &form.text("more"), None));
+    }
+    let layer = stored(&app, &guest, &edited).await?;
+    let (body, prefix) = replaced(layer, &channels, edited.system.as_deref());
+    let sent = body.to_string();
+    let id = edited.id.to_string();
+    match config::set(&app, &guest.caller, &guest.context, Some(&id), || Ok(sent.into())).await {
+        Ok(saved) if saved.warnings.is_empty() => {
+            Ok(page::see_other(&format!("{}&done=notifications_saved", edited.address())))
+        }
+        Ok(saved) => {
+            let values = json!({"name": edited.name, "href": edited.address(), "warnings": saved.warnings});
+            Ok(page::show(&guest.look, "notifications/saved.html", values))
+        }
+        Err(error) => match problems_by_path(guest.look.language, &error, &prefix) {
+            Some(wrong) => Ok(render(&guest, &edited, &Value::Object(channels), "", Some(wrong))),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// The whole layer with other toggles and lists, of the organization or of one system, and the path of these. An
+/// override that says nothing is left out.
+fn replaced(mut layer: Value, channels: &Map<String, Value>, system: Option<&str>) -> (Value, String) {
+    let Some(key) = system else {
+        for (name, value) in channels {
+            layer[name] = value.clone();
+        }
+        return (layer, String::new());
+    };
+    let mut own = channels.clone();
+    own.insert("system_key".to_owned(), json!(key));
+    let says_nothing = channels.values().all(|value| match value {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(toggles) => toggles.values().all(Value::is_null),
+        _ => true,
+    });
+    let mut systems = layer["systems"].as_array().cloned().unwrap_or_default();
+    let at = systems.iter().position(|o| o["system_key"] == key).unwrap_or(systems.len());
+    systems.retain(|o| o["system_key"] != key);
+    if !says_nothing {
+        systems.insert(at.min(systems.len()), Value::Object(own));
+    }
+    layer["systems"] = Value::Array(systems);
+    (layer, format!("systems.{at}."))
+}
+
+fn render(
+    guest: &Guest,
+    edited: &Edited,
+    channels: &Value,
+    wanted: &str,
+    wrong: Option<Value>,
+) -> axum::response::Response {
+    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let is_free = edited.is_owner || edited.system.is_some();
+    let values = json!({
+        "organization_id": edited.id.to_string(),
+        "name": edited.name,
+        "system": edited.system,
+        "href": edited.address(),
+        "kinds": fields::shown(channels, is_free, wanted),
+        "wrong": wrong.unwrap_or_else(|| json!({})),
+    });
+    page::render(&guest.look, status, "notifications/edit.html", values)
+}
+
+/// `GET /console/notifications/remove`.
+pub(crate) async fn ask(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let edited = Edited::of(&app, &guest, params.text("organization_id"), None).await?;
+    let list = texts::find(guest.look.language, "nav_notifications").unwrap_or_default();
+    Question {
+        word: "delete",
+        area: Some("layer"),
+        name: &edited.name,
+        crumbs: vec![Crumb::link(HERE, list), Crumb::link(edited.address(), &*edited.name)],
+        action: of("/remove", &edited.id.to_string()),
+        back: edited.address(),
+        details: Vec::new(),
+        types_name: false,
+        is_wrong: false,
+        other: None,
+    }
+    .page(&guest)
+}
+
+/// `POST /console/notifications/remove`.
+pub(crate) async fn remove(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+    let edited = Edited::of(&app, &guest, params.text("organization_id"), None).await?;
+    let id = edited.id.to_string();
+    config::remove(&app, &guest.caller, &guest.context, Some(&id)).await?;
+    if guest.caller.org().map(|own| own.id) == Some(edited.id) {
+        return Ok(done(HERE, "layer_removed"));
+    }
+    Ok(page::see_other(&format!("{}&done=layer_removed", edited.address())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_part_of_a_layer_is_replaced_and_the_others_stay() {
+        let layer = json!({"enabled": {"email": true}, "email_recipients": [1], "systems": [
+            {"system_key": "A", "email_recipients": [2]}, {"system_key": "B", "email_recipients": [3]}]});
+        let empty = json!({"enabled": {"email": null}, "email_recipients": []});
+        let some = json!({"enabled": {"email": null}, "email_recipients": [4]});
+        let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
+        let (whole, prefix) = replaced(layer.clone(), &map(&some), None);
+        assert_eq!((&whole["email_recipients"], &whole["systems"]), (&json!([4]), &layer["systems"]));
+        assert_eq!(prefix, "");
+        let (whole, prefix) = replaced(layer.clone(), &map(&some), Some("B"));
+        assert_eq!((&whole["systems"][1]["email_recipients"], prefix.as_str()), (&json!([4]), "systems.1."));
+        assert_eq!(whole["email_recipients"], json!([1]));
+        let (whole, _) = replaced(layer.clone(), &map(&empty), Some("A"));
+        assert_eq!(whole["systems"], json!([layer["systems"][1]]));
+        let (whole, prefix) = replaced(layer, &map(&some), Some("C"));
+        assert_eq!((&whole["systems"][2]["system_key"], prefix.as_str()), (&json!("C"), "systems.2."));
+    }
+}

@@ -1,0 +1,42 @@
+//! Notifications: who is notified of alerts, by the layers of organizations.
+
+mod edit;
+mod fields;
+mod overview;
+mod who;
+
+use axum::{
+    Router,
+    routing::{get, post},
+};
+use bailiwick_app::App;
+
+/// Method and path of each page.
+pub(crate) const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/console/notifications"),
+    ("GET", "/console/notifications/edit"),
+    ("POST", "/console/notifications/edit"),
+    ("GET", "/console/notifications/remove"),
+    ("POST", "/console/notifications/remove"),
+    ("GET", "/console/notifications/who"),
+    ("POST", "/console/notifications/test"),
+];
+
+/// The pages.
+pub(crate) fn router() -> Router<App> {
+    Router::new()
+        .route("/console/notifications", get(overview::show))
+        .route("/console/notifications/edit", get(edit::show).post(edit::save))
+        .route("/console/notifications/remove", get(edit::ask).post(edit::remove))
+        .route("/console/notifications/who", get(who::show))
+        .route("/console/notifications/test", post(overview::test))
+}
+
+const HERE: &str = "/console/notifications";
+
+/// The address of a page about an organization.
+fn of(page: &str, organization: &str) -> String {
+    let query =
+        form_urlencoded::Serializer::new(String::new()).append_pair("organization_id", organization).finish();
+    format!("{HERE}{page}?{query}")
+}

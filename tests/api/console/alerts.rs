@@ -1,0 +1,274 @@
+//! Everything that is done with alerts, with links and forms alone, and by whom.
+
+use super::{Browser, between};
+use bailiwick_domain::OrgId;
+use bailiwick_testkit::{Persona, Test, api_test, seed::Seeded};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const PUSH: &str = "/api/services/mimir/alertmanager/api/v2/alerts";
+
+async fn push(t: &Test, system: &Seeded, alerts: Value) {
+    t.post(PUSH).basic(&system.key, &system.secret).json(alerts).send().await.expect(200);
+}
+
+fn alert(name: &str, severity: &str) -> Value {
+    json!({"labels": {"alertname": name, "severity": severity},
+        "annotations": {"summary": format!("{name} <happens>"), "summary_it": format!("{name} succede")}})
+}
+
+/// The address of the first alert that a page links to.
+fn first(page: &str, organization: OrgId) -> String {
+    let start = format!("href=\"/console/alerts/{organization}/");
+    format!("/console/alerts/{organization}/{}", between(page, &start, "\""))
+}
+
+/// A system of a customer with these alerts, and the address of the first in the list.
+async fn fired(t: &Test, who: &Persona, organization: OrgId, alerts: Value) -> (Seeded, String) {
+    let system = t.system(organization).await;
+    push(t, &system, alerts).await;
+    let list = Browser::of(t, who).await.get("/console/alerts?page_size=100").await.expect(200).text();
+    let address = first(&list, organization);
+    (system, address)
+}
+
+api_test!(an_alert_is_read_noted_taken_silenced_and_heard_again, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let (system, address) = fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
+    t.alert_layer(
+        tree.reseller,
+        json!({"enabled": {"email": true}, "email_recipients": [{"address": "noc@reseller.example"}]}),
+    )
+    .await;
+    let browser = Browser::of(&t, &owner).await;
+    let home = browser.get("/console/").await.expect(200).text();
+    assert!(
+        home.contains(&format!("href=\"{address}\"")) && home.contains("/console/alerts?severity=critical")
+    );
+    let tab = browser.get(&format!("/console/systems/{}/alerts", system.id)).await.expect(200).text();
+    assert!(tab.contains(&format!("href=\"{address}\"")));
+
+    let page = browser.get(&address).await.expect(200).text();
+    assert!(page.contains("DiskFull &lt;happens&gt;") && page.contains("Nobody has taken it"), "{page}");
+    assert!(page.contains("noc@reseller.example") && page.contains("named by Alfa Reseller"), "{page}");
+    assert!(page.contains("<code>system_key</code>") && page.contains(&system.key));
+
+    let wrong = browser.post(&format!("{address}/notes"), &[("text", " ")]).await.expect(422).text();
+    assert!(wrong.contains("id=\"text-wrong\""));
+    let noted =
+        browser.post(&format!("{address}/notes"), &[("text", "look <at> it\r\nnow")]).await.expect(303);
+    assert_eq!(noted.header("location"), Some(format!("{address}?done=noted").as_str()));
+    browser.post(&format!("{address}/take"), &[("note", "mine")]).await.expect(303);
+    let page = browser.get(&format!("{address}?done=taken")).await.expect(200).text();
+    assert!(
+        page.contains("look &lt;at&gt; it\nnow") && page.contains("took charge") && page.contains("mine")
+    );
+    assert!(!page.contains(&format!("action=\"{address}/take\"")), "it is mine already");
+    let mine =
+        browser.get(&format!("/console/alerts?assigned_user_id={}", owner.id)).await.expect(200).text();
+    assert!(mine.contains(&address));
+    let untaken = browser.get("/console/alerts?assigned_user_id=none").await.expect(200).text();
+    assert!(!untaken.contains(&address) && untaken.contains("No alert matches"));
+
+    // The preview makes nothing.
+    let form = browser.get(&format!("{address}/silence")).await.expect(200).text();
+    assert!(form.contains("name=\"duration_minutes\""));
+    let past = [("duration_minutes", "own"), ("end_at", "2020-01-01T00:00")];
+    let wrong = browser.post(&format!("{address}/silence"), &past).await.expect(422).text();
+    assert!(wrong.contains("id=\"end_at-wrong\"") && wrong.contains("in the future"), "{wrong}");
+    let fields = [("duration_minutes", "240"), ("comment", "planned <work>")];
+    let preview = browser.post(&format!("{address}/silence"), &fields).await.expect(200).text();
+    assert!(
+        preview.contains("alertname=&quot;DiskFull&quot;") && preview.contains("planned &lt;work&gt;"),
+        "{preview}"
+    );
+    assert!(preview.contains(&format!("href=\"{address}\"")), "the alert that would be silenced");
+    let quiet = browser.get("/console/alerts/silences").await.expect(200).text();
+    assert!(quiet.contains("No silences"));
+    let confirmed = [("confirm", "true"), fields[0], fields[1]];
+    browser.post(&format!("{address}/silence"), &confirmed).await.expect(303);
+    let again = browser.post(&format!("{address}/silence"), &confirmed).await.expect(400).text();
+    assert!(again.contains("alert is already silenced"));
+    let page = browser.get(&format!("{address}?done=silenced")).await.expect(200).text();
+    assert!(page.contains("silenced it until") && page.contains("planned &lt;work&gt;"));
+    assert!(!page.contains(&format!("{address}/silence")), "it is silenced");
+    assert!(browser.get("/console/alerts?status=suppressed").await.expect(200).text().contains(&address));
+    assert!(!browser.get("/console/alerts?status=active").await.expect(200).text().contains(&address));
+
+    let list = browser.get("/console/alerts/silences").await.expect(200).text();
+    let silence =
+        format!("/console/alerts/silences/{}", between(&list, "href=\"/console/alerts/silences/", "\""));
+    let one = browser.get(&silence).await.expect(200).text();
+    assert!(one.contains("planned &lt;work&gt;") && one.contains("in force"));
+    browser.post(&silence, &[("end_at", "2020-01-01T00:00"), ("comment", "")]).await.expect(422);
+    let later = (t.app.now().plus(Duration::from_secs(7200))).rfc3339(0);
+    let moved = browser.post(&silence, &[("end_at", &later[..16]), ("comment", "longer")]).await.expect(303);
+    let moved = moved.header("location").unwrap().split('?').next().unwrap().to_owned();
+    assert!(browser.get(&moved).await.expect(200).text().contains("longer"));
+    browser.post(&format!("{moved}/end"), &[]).await.expect(303);
+    assert!(browser.get("/console/alerts/silences").await.expect(200).text().contains("No silences"));
+    let page = browser.get(&address).await.expect(200).text();
+    assert!(page.contains("ended the silence") && page.contains(&format!("{address}/silence")));
+
+    // Resolved: the page stays, with what was done.
+    t.advance(Duration::from_secs(600));
+    let mut ended = alert("DiskFull", "critical");
+    ended["endsAt"] = json!(t.app.now().rfc3339(0));
+    push(&t, &system, json!([ended])).await;
+    let page = browser.get(&address).await.expect(200).text();
+    assert!(
+        page.contains("resolved")
+            && page.contains("look &lt;at&gt; it")
+            && !page.contains(&format!("{address}/take"))
+    );
+    let history = browser.get("/console/alerts/history").await.expect(200).text();
+    assert!(history.contains(&address) && history.contains("10 min"), "{history}");
+    assert!(browser.get("/console/alerts").await.expect(200).text().contains("All quiet"));
+    let figures = browser.get("/console/alerts/figures?period=7").await.expect(200).text();
+    assert!(figures.contains("up to 1 hour") && figures.contains("Alfa Customer"), "{figures}");
+});
+
+api_test!(the_list_of_alerts_groups_filters_orders_and_searches, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let alerts =
+        json!([alert("DiskFull", "critical"), alert("WanDown", "warning"), alert("HighLoad", "info")]);
+    let (system, _) = fired(&t, &owner, tree.customer, alerts).await;
+    push(&t, &t.system(tree.other_customer).await, json!([alert("WanDown", "warning")])).await;
+    let browser = Browser::of(&t, &owner).await;
+    let page = async |query: &str| browser.get(&format!("/console/alerts?{query}")).await.expect(200).text();
+    let names = |page: &str| -> Vec<String> {
+        let rows = page.split("<th scope=\"row\"").skip(1);
+        rows.map(|row| between(row, "title=\"", "\"").to_owned()).collect()
+    };
+    assert_eq!(
+        names(&page("sort_by=alertname&sort_direction=asc").await),
+        ["DiskFull", "HighLoad", "WanDown", "WanDown"]
+    );
+    let by_severity = page("sort_by=severity").await;
+    assert!(by_severity.contains("aria-sort=\"descending\"") && by_severity.contains("sort_direction=asc"));
+    assert_eq!(names(&by_severity)[0], "DiskFull");
+    assert_eq!(
+        names(&page("severity=info&severity=critical&sort_by=severity").await),
+        ["DiskFull", "HighLoad"]
+    );
+    assert_eq!(names(&page("search=DISK").await), ["DiskFull"]);
+    assert_eq!(names(&page("search=beta+cust").await), ["WanDown"]);
+    assert_eq!(names(&page("search=nowhere").await), [""; 0]);
+    assert_eq!(names(&page("alertname=WanDown&page_size=1&page=2").await).len(), 1);
+    assert_eq!(names(&page(&format!("system_key={}&alertname=WanDown", system.key)).await), ["WanDown"]);
+
+    assert_eq!(names(&page("group=organization").await), ["Alfa Customer", "Beta Customer"]);
+    let by_name = page("group=name").await;
+    assert_eq!(names(&by_name), ["DiskFull", "WanDown", "HighLoad"]);
+    assert!(by_name.contains("href=\"/console/alerts?alertname=WanDown\""), "{by_name}");
+    let by_system = page("group=system&severity=warning").await;
+    assert_eq!(names(&by_system).len(), 2);
+    let link =
+        format!("severity=warning&amp;organization_id={}&amp;system_key={}", tree.customer, system.key);
+    assert!(by_system.contains(&link), "{by_system}");
+    assert_eq!(names(&page("group=system&search=nowhere").await), [""; 0]);
+    // A group past the end, and a word that means no group.
+    assert_eq!(names(&page("group=name&page=9").await), [""; 0]);
+    assert_eq!(names(&page("group=nonsense").await).len(), 4);
+
+    let customer = t.user(tree.customer, &["admin"]).await;
+    let own =
+        Browser::of(&t, &customer).await.get("/console/alerts?group=organization").await.expect(200).text();
+    assert!(!own.contains("Beta"));
+});
+
+api_test!(alerts_are_handled_by_those_who_may, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let (_, address) = fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
+    for org in [tree.owner, tree.distributor, tree.reseller, tree.customer] {
+        for role in ["super", "admin", "backoffice", "support", "reader"] {
+            let user = t.user(org, &[role]).await;
+            let browser = Browser::of(&t, &user).await;
+            let reads = t.get("/api/alerts").bearer(&user.token).send().await;
+            let home = browser.get("/console/").await.expect(200).text();
+            let may_read = reads.status == 200;
+            assert_eq!(home.contains("href=\"/console/alerts\""), may_read, "{role}");
+            let paths =
+                ["", "/silences", "/history", "/figures"].map(|tail| format!("/console/alerts{tail}"));
+            for path in paths.iter().chain([&address]) {
+                assert_eq!(browser.get(path).await.status, reads.status, "{role} {path}");
+            }
+            // What the interface says to the same person.
+            let noting = format!("/api/alerts/notes?organization_id={}", tree.customer);
+            let body = json!({"fingerprint": "nonsense of a kind", "text": ""});
+            let status = t.post(&noting).bearer(&user.token).json(body).send().await.status;
+            let may = status == 400;
+            assert!(may || status == 403, "{role}: {status}");
+            if may_read {
+                let page = browser.get(&address).await.expect(200).text();
+                for word in ["notes", "take", "silence"] {
+                    assert_eq!(page.contains(&format!("{address}/{word}\"")), may, "{role} {word}");
+                }
+            }
+            if may {
+                browser.post(&format!("{address}/notes"), &[("text", role)]).await.expect(303);
+                continue;
+            }
+            for word in ["notes", "take", "silence"] {
+                let form = [("text", "x"), ("duration_minutes", "60"), ("confirm", "true")];
+                browser.post(&format!("{address}/{word}"), &form).await.expect(403);
+            }
+            browser.get(&format!("{address}/silence")).await.expect(403);
+        }
+    }
+});
+
+api_test!(alerts_of_others_and_alerts_that_never_were_are_the_same_page, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let (_, foreign) = fired(&t, &owner, tree.other_customer, json!([alert("Secret", "critical")])).await;
+    let own = t.system(tree.customer).await;
+    push(&t, &own, json!([alert("Mine", "info")])).await;
+    let fingerprint = foreign.rsplit('/').next().unwrap().to_owned();
+    let missing: OrgId = t.app.fresh();
+    for org in [tree.distributor, tree.reseller, tree.customer] {
+        let user = t.user(org, &["super"]).await;
+        let browser = Browser::of(&t, &user).await;
+        let addresses = [
+            foreign.clone(),
+            format!("/console/alerts/{missing}/{fingerprint}"),
+            format!("/console/alerts/nonsense/{fingerprint}"),
+        ];
+        for tail in ["", "/silence"] {
+            let mut pages = Vec::new();
+            for address in &addresses {
+                let reply = browser.get(&format!("{address}{tail}")).await;
+                assert!(matches!(reply.status.as_u16(), 403 | 404), "{}", reply.status);
+                pages.push((reply.status, reply.body, reply.headers.len()));
+            }
+            assert!(pages.windows(2).all(|pair| pair[0] == pair[1]), "{tail}");
+        }
+        for tail in ["/notes", "/take", "/silence"] {
+            let mut pages = Vec::new();
+            for address in &addresses {
+                let form = [("text", "x"), ("duration_minutes", "60"), ("confirm", "true")];
+                let reply = browser.post(&format!("{address}{tail}"), &form).await;
+                pages.push((reply.status, reply.body));
+            }
+            assert!(pages.windows(2).all(|pair| pair[0] == pair[1]), "{tail}");
+        }
+        let silences = [foreign.clone(), addresses[1].clone()]
+            .map(|address| address.replace("/alerts/", "/alerts/silences/"));
+        let mut pages = Vec::new();
+        for silence in &silences {
+            pages.push(browser.get(silence).await.body);
+        }
+        assert_eq!(pages[0], pages[1]);
+        // An own alert that never was is missing.
+        browser.get(&format!("/console/alerts/{}/0000000000000000", tree.customer)).await.expect(404);
+        for path in ["", "/silences", "/history", "/figures"] {
+            let page = browser.get(&format!("/console/alerts{path}?page_size=100")).await.expect(200).text();
+            assert!(!page.contains("Secret") && !page.contains("Beta"), "{path}");
+        }
+        let groups = browser.get("/console/alerts?group=name").await.expect(200).text();
+        assert!(groups.contains("Mine") && !groups.contains("Secret"));
+    }
+});
