@@ -4,7 +4,8 @@ use super::*;
 use bailiwick_alerting::Labels;
 use bailiwick_alerts::config::{self, Explanation};
 use bailiwick_domain::OrgId;
-use bailiwick_identity::callers;
+use bailiwick_identity::{auth::BearerRequest, callers::authenticate_bearer};
+use bailiwick_policy::Caller;
 use bailiwick_testkit::api_test;
 
 fn told(found: &Explanation) -> Vec<String> {
@@ -15,6 +16,13 @@ fn told(found: &Explanation) -> Vec<String> {
         format!("{} {}: {told}", c.name, c.why)
     };
     found.channels.iter().map(each).collect()
+}
+
+async fn caller(t: &Test, user: &Persona) -> Caller {
+    let header = format!("Bearer {}", user.token);
+    let client_ip = [127, 0, 0, 1].into();
+    let request = BearerRequest { authorization: Some(&header), client_ip, method: "GET", path: "/" };
+    authenticate_bearer(&t.app, &request).await.unwrap()
 }
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
@@ -72,9 +80,9 @@ api_test!(a_reader_sees_the_recipients_of_their_own_branch, |t| async move {
     let customer = tree.customer.to_string();
     let explain = async |org: OrgId, severity: &str| {
         let user = t.user(org, &["super"]).await;
-        let caller = callers::authenticate_bearer(&t.app, &user.token).await.unwrap();
+        let reader = caller(&t, &user).await;
         let labels = labels(&[("severity", severity)]);
-        let found = config::explain_to(&t.app, &caller, Some(&customer), labels).await.unwrap();
+        let found = config::explain_to(&t.app, &reader, Some(&customer), labels).await.unwrap();
         told(&found).remove(0)
     };
     let shown = |first: &str| {
@@ -88,11 +96,11 @@ api_test!(a_reader_sees_the_recipients_of_their_own_branch, |t| async move {
     // Of the others their own layer does, in its language.
     assert_eq!(explain(tree.customer, "info").await, shown("noc@example.org (en) < Alfa Customer"));
     let user = t.user(tree.distributor, &["super"]).await;
-    let caller = callers::authenticate_bearer(&t.app, &user.token).await.unwrap();
+    let reader = caller(&t, &user).await;
     let foreign =
-        config::explain_to(&t.app, &caller, Some(&tree.other_customer.to_string()), labels(&[])).await;
+        config::explain_to(&t.app, &reader, Some(&tree.other_customer.to_string()), labels(&[])).await;
     assert!(foreign.is_err());
     let admin = t.user(tree.customer, &["admin"]).await;
-    let caller = callers::authenticate_bearer(&t.app, &admin.token).await.unwrap();
-    assert!(config::explain_to(&t.app, &caller, None, labels(&[])).await.is_err(), "needs config:alerts");
+    let reader = caller(&t, &admin).await;
+    assert!(config::explain_to(&t.app, &reader, None, labels(&[])).await.is_err(), "needs config:alerts");
 });

@@ -202,7 +202,7 @@ api_test!(backups_are_listed_fetched_and_deleted, |t| async move {
     assert!(page.contains(&format!("{address}/{id}")) && page.contains("17 B"), "{page}");
     let away = browser.get(&format!("{address}/{id}")).await.expect(303);
     let link = away.header("location").unwrap().replace(crate::ORIGIN, "");
-    assert_eq!(t.get(&link).send().await.expect(200).body, b"bytes of a backup");
+    assert_eq!(t.get(&link).send().await.expect(200).text(), "bytes of a backup");
 
     let theirs = Browser::of(&t, &reader).await;
     let seen = theirs.get(&address).await.expect(200).text();

@@ -57,6 +57,7 @@ pub(super) fn rows() -> Vec<Route> {
             .extra()
             .needs(&[ManageAlerts])
             .answers_within(TESTS_WITHIN)
+            .may_answer(&[409])
             .takes::<AlertTestInput>()
             .gives::<AlertTestOutput>()
             .to(alert_config::test),

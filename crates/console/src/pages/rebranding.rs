@@ -2,8 +2,12 @@
 
 use super::{done, organizations::head};
 use crate::{
-    failure::Outcome, form::Form, page, pages::organizations::address as organization_address,
-    session::Guest, texts,
+    failure::Outcome,
+    form::Form,
+    page,
+    pages::organizations::{address as organization_address, readable_address},
+    session::Guest,
+    texts,
 };
 use axum::{
     Router,
@@ -13,14 +17,15 @@ use axum::{
 };
 use bailiwick_app::App;
 use bailiwick_directory::{
-    organizations::{self, Found, name_within},
+    organizations::{self, Entry, Found},
     rebranding::{self, ProductStatus, Status},
 };
 use bailiwick_domain::{
     Error, OrgId,
+    org::OrgRef,
     rebranding::{Asset, ProductType},
 };
-use bailiwick_policy::{RebrandingChange, rebranding_gate};
+use bailiwick_policy::{Action, RebrandingChange, rebranding_gate};
 use bailiwick_web::{
     Language, Params, PathId, Upload, known_version, rebranding_file, rebranding_form, status_and_text,
 };
@@ -67,8 +72,11 @@ async fn list(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     let enabled = rebranding::enabled(&app, caller, NAMED + 1).await?;
     let has_more = enabled.len() as u64 > NAMED;
     let kind = |word: &str| texts::find(guest.look.language, &format!("role_{word}")).unwrap_or_default();
-    let row =
-        |id: OrgId, name: &str, word: &str| json!({"name": name, "kind": kind(word), "href": address(id)});
+    let row = |organization: &OrgRef| {
+        let href = readable_address(caller, organization).map(|_| address(organization.id));
+        json!({"name": organization.name, "kind": kind(organization.org_type.as_str()), "href": href})
+    };
+    let entry = |o: &Entry| row(&OrgRef { id: o.id, name: o.name.clone(), org_type: o.org_type });
     let named = enabled.iter().take(usize::try_from(NAMED).unwrap_or(usize::MAX));
     let own = caller.org().filter(|_| !caller.is_owner_level());
     let search = params.text("search").unwrap_or_default();
@@ -79,11 +87,11 @@ async fn list(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     let products = app.settings.rebranding.products.iter();
     let values = json!({
         "products": products.map(|p| json!({"name": p.display_name, "kind": kind_of(p.product_type)})).collect::<Vec<_>>(),
-        "enabled": named.map(|o| row(o.id, &o.name, o.org_type.as_str())).collect::<Vec<_>>(),
+        "enabled": named.map(row).collect::<Vec<_>>(),
         "has_more": has_more,
-        "own": own.map(|own| row(own.id, &own.name, own.org_type.as_str())),
+        "own": own.map(row),
         "search": search,
-        "found": found.iter().map(|o| row(o.id, &o.name, o.org_type.as_str())).collect::<Vec<_>>(),
+        "found": found.iter().map(entry).collect::<Vec<_>>(),
         "may_enable": may(&app, &guest, RebrandingChange::Enable),
     });
     Ok(page::show(&guest.look, "rebranding/list.html", values))
@@ -119,9 +127,14 @@ async fn tab(
     // People see the values of an organization above if they may see that organization.
     let above = nearest.filter(|nearest| *nearest != id);
     let above = match above {
-        Some(above) => name_within(app, caller, above).await?.map(|name| (above, name)),
+        Some(above) => match organizations::find_for(app, caller, Action::Read, Some(above)).await {
+            Ok(found) => Some(found),
+            Err(Error::NotFound(_) | Error::Forbidden { .. }) => None,
+            Err(error) => return Err(error.into()),
+        },
         None => None,
     };
+    let above = above.map(|found| (found.organization.id, found.organization.details.name));
     let inherited: Option<(OrgId, Status)> = match &above {
         Some((above, _)) => Some((*above, rebranding::status(app, caller, Some(*above)).await?)),
         None => None,

@@ -4,7 +4,7 @@ use super::{HERE, fields, of};
 use crate::{
     components::question::{Crumb, Question},
     failure::Outcome,
-    form::{Form, problems_by_path},
+    form::{Form, problems_by},
     page,
     pages::done,
     session::Guest,
@@ -94,10 +94,12 @@ pub(crate) async fn save(State(app): State<App>, guest: Guest, form: Form) -> Ou
             let values = json!({"name": edited.name, "href": edited.address(), "warnings": saved.warnings});
             Ok(page::show(&guest.look, "notifications/saved.html", values))
         }
-        Err(error) => match problems_by_path(guest.look.language, &error, &prefix) {
-            Some(wrong) => Ok(render(&guest, &edited, &Value::Object(channels), "", Some(wrong))),
-            None => Err(error.into()),
-        },
+        Err(error) => {
+            match problems_by(guest.look.language, &error, |key| key.strip_prefix(&*prefix).unwrap_or(key)) {
+                Some(wrong) => Ok(render(&guest, &edited, &Value::Object(channels), "", Some(wrong))),
+                None => Err(error.into()),
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The top of every tab of an organization: its place, its state and the reason for it, its actions.
 
-use super::{address, kind, list::state};
+use super::{address, kind, list::state, readable_address};
 use crate::{
     components::{question::Crumb, time::When},
     failure::Outcome,
@@ -48,7 +48,9 @@ pub(crate) async fn head(app: &App, guest: &Guest, found: &Found, tab: &str) -> 
 pub(super) async fn crumbs(app: &App, guest: &Guest, found: &Found) -> Outcome<Vec<Crumb>> {
     let title = texts::find(guest.look.language, "nav_organizations").unwrap_or_default();
     let above = organizations::above(app, &guest.caller, &found.place).await?;
-    let above = above.into_iter().map(|above| Crumb::link(address(above.id), above.name));
+    let above = above
+        .into_iter()
+        .map(|above| Crumb { href: readable_address(&guest.caller, &above), text: above.name });
     Ok(std::iter::once(Crumb::link("/console/organizations", title)).chain(above).collect())
 }
 

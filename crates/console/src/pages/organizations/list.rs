@@ -18,6 +18,7 @@ use bailiwick_directory::{
     organizations::{self, Listed, name_within},
 };
 use bailiwick_domain::{OrgType, Organization};
+use bailiwick_policy::{Action, gate, resource_of};
 use bailiwick_web::{Language, Params, asked, download, organization_keys, organization_query};
 use http::Uri;
 use serde_json::{Value, json};
@@ -121,9 +122,11 @@ fn shown(guest: &Guest, listed: &Listed) -> Value {
     let family = organization.org_type;
     let is_deleted = organization.deleted.is_set();
     let here = address(organization.id);
+    let may_restore =
+        resource_of(family).is_some_and(|resource| gate(&guest.caller, Action::Restore, resource).is_ok());
     json!({
         // Deleted organizations cannot be read, only restored or removed for good.
-        "href": if is_deleted { format!("{here}/restore") } else { here },
+        "href": if is_deleted { may_restore.then(|| format!("{here}/restore")) } else { Some(here) },
         "name": organization.details.name,
         "description": organization.details.description,
         "status": state(organization),

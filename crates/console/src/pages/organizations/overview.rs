@@ -1,6 +1,6 @@
 //! The data of an organization, its numbers, its creator.
 
-use super::{address, below_address, done_word, head, kind, within};
+use super::{address, below_address, done_word, head, kind, readable_address, within};
 use crate::{components::time::When, failure::Outcome, page, session::Guest};
 use axum::extract::State;
 use bailiwick_app::App;
@@ -38,7 +38,7 @@ pub(crate) async fn show(
         "kind": kind(look.language, organization.org_type),
         "vat": organization.vat,
         "description": organization.details.description,
-        "parent": parent(&app, &guest, organization).await?,
+        "parent": parent(&app, &guest, &found).await?,
         "known": known(organization),
         "custom": further(organization),
         "notes": text_of(organization, "notes"),
@@ -47,18 +47,25 @@ pub(crate) async fn show(
         "creator": creator,
         "promoted": organization.promoted_from.as_ref().map(|from| when(from.at)),
         "counters": counters(&guest.caller, &found, &stats),
+        "id": organization.id.to_string(),
+        "sees_alerts": guest.caller.holds(Permission::ReadSystems) && !organization.deleted.is_set(),
+        "sees_layer": guest.caller.holds(Permission::ReadAlerts) && !organization.deleted.is_set(),
         "done": done_word(look, &params),
     });
     Ok(page::show(look, "organizations/overview.html", values))
 }
 
-/// The organization directly above, if the person may see it, with its address if it has a page.
-async fn parent(app: &App, guest: &Guest, organization: &Organization) -> Outcome<Option<Value>> {
-    let Some(id) = organization.parent_id else { return Ok(None) };
+/// The organization directly above, if the person may see it, with its address if the person may read it.
+async fn parent(app: &App, guest: &Guest, found: &Found) -> Outcome<Option<Value>> {
+    let Some(id) = found.organization.parent_id else { return Ok(None) };
+    let above = organizations::above(app, &guest.caller, &found.place).await?;
+    if let Some(above) = above.iter().find(|above| above.id == id) {
+        let href = readable_address(&guest.caller, above);
+        return Ok(Some(json!({"name": above.name, "href": href})));
+    }
+    // The owner organization has no page.
     let name = name_within(app, &guest.caller, id).await?;
-    let is_owner = organization.org_type == OrgType::Distributor
-        || guest.caller.org().is_some_and(|own| own.id == id && own.org_type == OrgType::Owner);
-    Ok(name.map(|name| json!({"name": name, "href": (!is_owner).then(|| address(id))})))
+    Ok(name.map(|name| json!({"name": name, "href": null})))
 }
 
 /// A value of the free data as people read it; empty where there is none.
