@@ -68,13 +68,13 @@ api_test!(statuses_come_in_the_announced_shares, |t| async move {
             statuses: Some(vec![systems::StatusFilter::Is(status)]),
             ..systems::SystemFilter::default()
         };
-        let order = (systems::SystemOrder::Name, SortDirection::Asc);
-        let page = PageRequest { page: 1, page_size: 1 };
-        let cutoff = t.app.now().minus(timeout);
-        systems::list(&t.app.db, &Scope::Everything, &filter, order, page, cutoff, systems::Known::default())
-            .await
-            .unwrap()
-            .total
+        let part = systems::Part {
+            order: (systems::SystemOrder::Name, SortDirection::Asc),
+            page: PageRequest { page: 1, page_size: 1 },
+            cutoff: t.app.now().minus(timeout),
+        };
+        let known = systems::Known::default();
+        systems::list(&t.app.db, &Scope::Everything, &filter, part, known).await.unwrap().total
     };
     let (active, inactive) = (share(SystemStatus::Active).await, share(SystemStatus::Inactive).await);
     let (unknown, suspended) = (share(SystemStatus::Unknown).await, share(SystemStatus::Suspended).await);

@@ -192,18 +192,16 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
             let label = format!("systems by {word} {} for {who}", direction.as_str());
             mark(db, &label).await;
             for _ in 0..REPEATS {
-                let page =
-                    systems::list(db, scope, &Default::default(), (order, direction), PAGE, cutoff, known)
-                        .await;
+                let part = systems::Part { order: (order, direction), page: PAGE, cutoff };
+                let page = systems::list(db, scope, &Default::default(), part, known).await;
                 assert_eq!(page.unwrap().rows.len(), 20, "{label}");
             }
             done.push((label, bounds));
             let label = format!("systems by {word} {} for {who}, far behind", direction.as_str());
             mark(db, &label).await;
             for _ in 0..REPEATS {
-                systems::list(db, scope, &Default::default(), (order, direction), FAR, cutoff, known)
-                    .await
-                    .unwrap();
+                let part = systems::Part { order: (order, direction), page: FAR, cutoff };
+                systems::list(db, scope, &Default::default(), part, known).await.unwrap();
             }
             done.push((label, PASSED_OVER));
         }

@@ -19,7 +19,7 @@ use bailiwick_domain::{Clock, Entropy, Result};
 use bailiwick_events::Events;
 use bailiwick_fleet::Fleet;
 use bailiwick_identity::Identity;
-use bailiwick_platform::{Platform, ServiceNames};
+use bailiwick_platform::{Platform, Secrets, ServiceNames};
 use bailiwick_settings::Settings;
 use bailiwick_store::Db;
 use static_files::StaticFiles;
@@ -81,9 +81,11 @@ impl App {
             issuer: settings.tokens.issuer.clone(),
             audience: settings.tokens.audience.clone(),
         };
-        let previous = settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice());
-        let platform =
-            Platform::new(names, settings.secret.reveal(), previous, db, clock, entropy, catalogue)?;
+        let secrets = Secrets {
+            present: settings.secret.reveal(),
+            previous: settings.previous_secret.as_ref().map(|secret| secret.reveal().as_slice()),
+        };
+        let platform = Platform::new(names, secrets, db, clock, entropy, catalogue)?;
         let events = Events::new(platform, Arc::new(settings));
         let fleet = Fleet::new(Directory::new(Identity::new(events)?))?;
         Ok(App(Arc::new(Parts { alerts: Alerts::new(fleet)?, static_files: OnceLock::new() })))

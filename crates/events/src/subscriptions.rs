@@ -239,8 +239,7 @@ pub async fn create(
         service,
         caller,
         ctx,
-        AuditAction::EventSubscriptionCreate,
-        id,
+        (AuditAction::EventSubscriptionCreate, id),
         [None, Some(audited(&new, Some(&url)))],
     )
     .await?;
@@ -297,8 +296,7 @@ pub async fn update(
         service,
         caller,
         ctx,
-        AuditAction::EventSubscriptionUpdate,
-        s.id,
+        (AuditAction::EventSubscriptionUpdate, s.id),
         [Some(before), Some(after)],
     )
     .await?;
@@ -318,8 +316,7 @@ pub async fn remove(service: &Events, caller: &Caller, ctx: &RequestContext, id:
         service,
         caller,
         ctx,
-        AuditAction::EventSubscriptionDelete,
-        s.id,
+        (AuditAction::EventSubscriptionDelete, s.id),
         [Some(audited(&s, None)), None],
     )
     .await?;
@@ -355,8 +352,7 @@ pub async fn rotate(
         service,
         caller,
         ctx,
-        AuditAction::EventSubscriptionRotateSecret,
-        s.id,
+        (AuditAction::EventSubscriptionRotateSecret, s.id),
         [None, Some(after)],
     )
     .await?;
@@ -472,8 +468,7 @@ pub(super) async fn record(
     service: &Events,
     caller: &Caller,
     ctx: &RequestContext,
-    action: AuditAction,
-    id: Uuid,
+    (action, id): (AuditAction, Uuid),
     [before, after]: [Option<Value>; 2],
 ) -> Result<()> {
     let event = audit::Event { action, object_type: "event_subscription", object_id: id, before, after };

@@ -57,7 +57,7 @@ pub async fn test(
     };
     let message = event.id;
     let mut tx = service.db.begin().await?;
-    record(&mut tx, service, caller, ctx, AuditAction::EventSubscriptionTest, s.id, [None, None]).await?;
+    record(&mut tx, service, caller, ctx, (AuditAction::EventSubscriptionTest, s.id), [None, None]).await?;
     tx.commit().await?;
     let started = Instant::now();
     let tried = match target {
@@ -131,7 +131,7 @@ pub async fn replay(
     s.next_at = service.now();
     subscriptions::change(&mut tx, &granted, &s).await?;
     let after = json!({"event_id": body.event_id, "since": body.since, "events": count});
-    record(&mut tx, service, caller, ctx, AuditAction::EventSubscriptionReplay, s.id, [None, Some(after)])
+    record(&mut tx, service, caller, ctx, (AuditAction::EventSubscriptionReplay, s.id), [None, Some(after)])
         .await?;
     tx.commit().await?;
     service.deliveries.hint.notify_one();

@@ -163,30 +163,49 @@ impl Mailer {
     }
 
     fn message(&self, letter: &Letter) -> Result<Message, MailError> {
-        let refused = |what: &str, e: &dyn fmt::Display| MailError::Refused(format!("{what}: {e}"));
-        let to: Address = letter.to.trim().parse().map_err(|e| refused("the address", &e))?;
-        let micros = u64::try_from(letter.date_micros).unwrap_or(0);
-        self.automatic()
-            .to(Mailbox::new(Some(one_line(&letter.to_name)), to))
-            .subject(one_line(&letter.subject))
-            .date(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
-            .message_id(Some(format!("<{}@{}>", letter.id, self.from.email.domain())))
+        let head = Head {
+            id: &letter.id,
+            to: &letter.to,
+            to_name: Some(&letter.to_name),
+            subject: &letter.subject,
+            date_micros: letter.date_micros,
+        };
+        self.begin(head)?
             .multipart(MultiPart::alternative_plain_html(letter.text.clone(), letter.html.clone()))
             .map_err(|e| refused("the message", &e))
     }
 }
 
+/// The headers that all mails have.
+struct Head<'a> {
+    id: &'a str,
+    to: &'a str,
+    to_name: Option<&'a str>,
+    subject: &'a str,
+    date_micros: i64,
+}
+
 impl Mailer {
     /// The beginning of an automatic message.
-    fn automatic(&self) -> MessageBuilder {
-        Message::builder()
+    fn begin(&self, head: Head<'_>) -> Result<MessageBuilder, MailError> {
+        let to: Address = head.to.trim().parse().map_err(|e| refused("the address", &e))?;
+        let micros = u64::try_from(head.date_micros).unwrap_or(0);
+        Ok(Message::builder()
             .from(self.from.clone())
             // No absence notices, please (RFC 3834).
             .raw_header(HeaderValue::new(
                 HeaderName::new_from_ascii_str("Auto-Submitted"),
                 "auto-generated".to_owned(),
             ))
+            .to(Mailbox::new(head.to_name.map(one_line), to))
+            .subject(one_line(head.subject))
+            .date(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
+            .message_id(Some(format!("<{}@{}>", head.id, self.from.email.domain()))))
     }
+}
+
+fn refused(what: &str, e: &dyn fmt::Display) -> MailError {
+    MailError::Refused(format!("{what}: {e}"))
 }
 
 /// Only a permanent answer about the recipient or the message is final (RFC 5321 §4.2.3, RFC 3463). The operator can
@@ -208,15 +227,15 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
     use super::*;
 
-    fn mailer() -> Mailer {
+    pub(super) fn mailer(from: &str, from_name: &str) -> Mailer {
         Mailer::new(Server {
             host: "127.0.0.1".into(),
             port: 1,
             security: Security::None,
             credentials: None,
             authority: None,
-            from: "noreply@example.org".into(),
-            from_name: Some("Fleet\r\nBcc: x@evil.example".into()),
+            from: from.into(),
+            from_name: Some(from_name.into()),
         })
         .unwrap()
     }
@@ -235,7 +254,8 @@ mod tests {
 
     #[tokio::test]
     async fn names_cannot_add_headers_or_recipients() {
-        let message = mailer().message(&letter()).unwrap();
+        let message =
+            mailer("noreply@example.org", "Fleet\r\nBcc: x@evil.example").message(&letter()).unwrap();
         let recipients: Vec<String> = message.envelope().to().iter().map(ToString::to_string).collect();
         assert_eq!(recipients, ["m@example.org"]);
         let text = String::from_utf8(message.formatted()).unwrap();
@@ -252,8 +272,14 @@ mod tests {
     #[tokio::test]
     async fn what_is_no_address_is_refused_for_good_and_an_absent_server_is_not() {
         let bad = Letter { to: "a b@example.org".into(), ..letter() };
-        assert!(matches!(mailer().send(&bad).await, Err(MailError::Refused(_))));
-        assert!(matches!(mailer().send(&letter()).await, Err(MailError::Delayed(_))));
+        assert!(matches!(
+            mailer("noreply@example.org", "Fleet\r\nBcc: x@evil.example").send(&bad).await,
+            Err(MailError::Refused(_))
+        ));
+        assert!(matches!(
+            mailer("noreply@example.org", "Fleet\r\nBcc: x@evil.example").send(&letter()).await,
+            Err(MailError::Delayed(_))
+        ));
     }
 
     #[test]

@@ -60,10 +60,20 @@ fn entry<'a>(now: Ts, caller: &Caller, ctx: &'a RequestContext, event: Event<'a>
     // While impersonating, the person is the impersonator and the rights are those of the caller's user.
     let impersonator = caller.acting_for();
     audit::Entry {
-        at: now,
         actor_user_id: impersonator.or(caller.user_id()),
         acting_for_user_id: impersonator.and(caller.user_id()),
         actor_organization_id: caller.org().map(|o| o.id),
+        ..unattended(now, ctx, event)
+    }
+}
+
+/// The row of an action that nobody is named for.
+fn unattended<'a>(now: Ts, ctx: &'a RequestContext, event: Event<'a>) -> audit::Entry<'a> {
+    audit::Entry {
+        at: now,
+        actor_user_id: None,
+        acting_for_user_id: None,
+        actor_organization_id: None,
         action: event.action,
         object_type: event.object_type,
         object_id: Some(event.object_id),
@@ -135,19 +145,7 @@ pub async fn record_impersonation(
 /// # Errors
 /// The database's.
 pub async fn record_unattended(tx: &mut Tx, now: Ts, ctx: &RequestContext, event: Event<'_>) -> Result<()> {
-    let entry = audit::Entry {
-        at: now,
-        actor_user_id: None,
-        acting_for_user_id: None,
-        actor_organization_id: None,
-        action: event.action,
-        object_type: event.object_type,
-        object_id: Some(event.object_id),
-        before: event.before,
-        after: event.after,
-        request_id: Some(&ctx.request_id),
-    };
-    Ok(audit::record(tx, entry).await?)
+    Ok(audit::record(tx, unattended(now, ctx, event)).await?)
 }
 
 /// The user that an operator names by id or by address.

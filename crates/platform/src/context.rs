@@ -48,6 +48,22 @@ pub struct ServiceNames {
     pub audience: String,
 }
 
+/// The configured secret, and the one before it while it still opens what it has sealed.
+#[derive(Clone, Copy)]
+pub struct Secrets<'a> {
+    /// The secret.
+    pub present: &'a [u8],
+    /// The one before it.
+    pub previous: Option<&'a [u8]>,
+}
+
+// Secrets do not print.
+impl fmt::Debug for Secrets<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
 /// The parts of a [`Platform`].
 pub struct Parts {
     /// Database.
@@ -89,16 +105,15 @@ impl Platform {
     /// A secret is too short (spec: guarantees#identity rule 9).
     pub fn new(
         names: ServiceNames,
-        secret: &[u8],
-        previous_secret: Option<&[u8]>,
+        secrets: Secrets<'_>,
         db: Db,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         catalogue: Catalogue,
     ) -> Result<Platform> {
         Ok(Platform(Arc::new(Parts {
-            keys: Keys::derive(secret, previous_secret)?,
-            fingerprints: SecretFingerprints::of(secret, previous_secret)?,
+            keys: Keys::derive(secrets.present, secrets.previous)?,
+            fingerprints: SecretFingerprints::of(secrets.present, secrets.previous)?,
             answers: AnswerCache::default(),
             connections: ConnectionLimit::default(),
             metrics: Metrics::default(),

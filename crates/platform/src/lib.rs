@@ -28,5 +28,5 @@ pub mod trend;
 pub mod worker;
 
 pub use bailiwick_domain::Secret;
-pub use context::{Parts, Platform, ServiceNames};
+pub use context::{Parts, Platform, Secrets, ServiceNames};
 pub use request::RequestContext;

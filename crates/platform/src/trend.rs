@@ -96,6 +96,13 @@ pub fn parse_period(sent: Option<&str>) -> Result<u16> {
 /// From `period` days ago in steps of a day, a week or a month; today is always the last.
 fn dates(today: Date, period: u16) -> Result<Vec<Date>> {
     let first = today.checked_sub(i64::from(period).days()).map_err(Error::internal)?;
+    let mut dates = steps(first, period, |next| next < today)?;
+    dates.push(today);
+    Ok(dates)
+}
+
+/// From the first date in steps of a day, a week or a month, as long as `goes_on` holds.
+fn steps(first: Date, period: u16, goes_on: impl Fn(Date) -> bool) -> Result<Vec<Date>> {
     let mut dates = Vec::new();
     for step in 0_i64.. {
         let span = match period {
@@ -105,12 +112,11 @@ fn dates(today: Date, period: u16) -> Result<Vec<Date>> {
         };
         // Counted from the first date, so that short months do not move the following ones.
         let next = first.checked_add(span).map_err(Error::internal)?;
-        if next >= today {
+        if !goes_on(next) {
             break;
         }
         dates.push(next);
     }
-    dates.push(today);
     Ok(dates)
 }
 
@@ -126,20 +132,7 @@ fn calendar(today: Date, period: u16) -> Result<Vec<Date>> {
         }
         _ => back(i64::from(period))?.first_of_month(),
     };
-    let mut dates = Vec::new();
-    for step in 0_i64.. {
-        let span = match period {
-            7 | 30 => step.days(),
-            180 => step.weeks(),
-            _ => step.months(),
-        };
-        let next = first.checked_add(span).map_err(Error::internal)?;
-        if next > today {
-            break;
-        }
-        dates.push(next);
-    }
-    Ok(dates)
+    steps(first, period, |next| next <= today)
 }
 
 /// Goes back from the total by all changes, then forward through them.

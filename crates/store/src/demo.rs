@@ -14,7 +14,7 @@ use bailiwick_domain::{
     OrgId, Organization, System, SystemId, Ts, User, UserId,
     fold::{fold, fold_start},
     org::{Creator, Mark},
-    validate::{Email, Vat, email},
+    validate::{Email, Vat},
 };
 use bailiwick_policy::Path;
 use serde_json::Value;
@@ -97,6 +97,7 @@ mod applications;
 
 pub use applications::{KindCount, PlacedApplication, add_application_counts, insert_applications};
 
+// Columns that are listed where rows are written one by one.
 macro_rules! of_details {
     ($($kind:ident $name:literal = |$details:ident| $value:expr;)+) => {
         columns! { PlacedOrganization;
@@ -104,7 +105,21 @@ macro_rules! of_details {
         }
     };
 }
+macro_rules! of_user {
+    ($($kind:ident $name:literal = |$user:ident| $value:expr;)+) => {
+        columns! { PlacedUser; $($kind $name = |row| { let $user = &row.user; $value };)+ }
+    };
+}
+macro_rules! of_system {
+    ($($kind:ident $name:literal = |$system:ident| $value:expr;)+) => {
+        columns! { PlacedSystem; $($kind $name = |row| { let $system = &row.system; $value };)+ }
+    };
+}
 const DETAILS: Columns<PlacedOrganization> = organizations::kept_details!(of_details);
+const CONTACTS: Columns<PlacedUser> = users::kept_contact!(of_user);
+const ACCOUNTS: Columns<PlacedUser> = users::kept_account!(of_user);
+const TEXTS: Columns<PlacedSystem> = systems::kept_texts!(of_system);
+const FACTS: Columns<PlacedSystem> = systems::kept_facts!(of_system);
 
 const ORGANIZATIONS: Columns<PlacedOrganization> = columns! { PlacedOrganization;
     Id "id" = |r| r.organization.id;
@@ -135,16 +150,6 @@ const USERS: Columns<PlacedUser> = columns! { PlacedUser;
     Id "organization_id" = |r| r.path.id;
     Id "p2" = |r| r.path.p2;
     Id "p3" = |r| r.path.p3;
-    Text "username" = |r| &r.user.username;
-    Text "username_key" = |r| fold(&r.user.username);
-    Text "email" = |r| &r.user.email;
-    Text "email_key" = |r| address(r)?.key();
-    Bool "email_verified" = |r| r.user.email_verified;
-    Text "name" = |r| &r.user.name;
-    Text "name_key" = |r| fold(&r.user.name);
-    TextOrNull "phone" = |r| r.user.phone.as_deref();
-    Json "role_ids" = |r| Value::from(r.user.role_ids.clone());
-    Text "search_key" = |r| users::search_key(&r.user.name, &address(r)?);
     Json "created_by" = |r| snapshot(r.user.created_by.as_ref())?;
     Id "creator_user_id" = |r| r.user.created_by.as_ref().and_then(|c| c.user_id);
     Id "creator_org_id" = |r| r.user.created_by.as_ref().and_then(|c| c.organization_id);
@@ -161,17 +166,6 @@ const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
     Id "organization_id" = |r| r.path.id;
     Id "p2" = |r| r.path.p2;
     Id "p3" = |r| r.path.p3;
-    Text "name" = |r| &r.system.name;
-    Text "name_key" = |r| fold(&r.system.name);
-    TextOrNull "type" = |r| r.system.system_type.as_deref();
-    Text "type_key" = |r| fold(r.system.system_type.as_deref().unwrap_or_default());
-    Text "fqdn" = |r| &r.system.fqdn;
-    Text "fqdn_key" = |r| fold(&r.system.fqdn);
-    Text "ipv4_address" = |r| &r.system.ipv4_address;
-    Text "ipv6_address" = |r| &r.system.ipv6_address;
-    Text "version" = |r| &r.system.version;
-    Json "custom_data" = |r| Value::Object(r.system.custom_data.clone());
-    Text "notes" = |r| &r.system.notes;
     Text "search_key" = |r| systems::search_key(&r.system);
     Text "system_key" = |r| &r.system.system_key;
     Text "secret_public" = |r| &r.secret_public;
@@ -202,10 +196,6 @@ const ACTIVITY: Columns<Activity> = columns! { Activity;
     Time "last_heartbeat" = |r| r.heartbeat;
     Time "last_inventory" = |r| r.inventory;
 };
-
-fn address(row: &PlacedUser) -> Result<Email, StoreError> {
-    email(&row.user.email).map_err(|_| StoreError::Misuse("a synthetic address is none"))
-}
 
 fn own(mark: Mark) -> Option<Ts> {
     mark.at.filter(|_| mark.by.is_none())
@@ -241,12 +231,12 @@ pub async fn insert_organizations(tx: &mut Tx, rows: &[PlacedOrganization]) -> R
 
 /// Stores users.
 pub async fn insert_users(tx: &mut Tx, rows: &[PlacedUser]) -> Result<(), StoreError> {
-    insert(tx, "users", USERS, rows).await
+    insert(tx, "users", &[USERS, CONTACTS, ACCOUNTS].concat(), rows).await
 }
 
 /// Stores systems and their activity.
 pub async fn insert_systems(tx: &mut Tx, rows: &[PlacedSystem]) -> Result<(), StoreError> {
-    insert(tx, "systems", SYSTEMS, rows).await?;
+    insert(tx, "systems", &[SYSTEMS, TEXTS, FACTS].concat(), rows).await?;
     let heard: Vec<Activity> = rows
         .iter()
         .map(|PlacedSystem { system: s, .. }| Activity {

@@ -7,9 +7,9 @@ use crate::{
     StoreError, Tx,
     sql::{On, Q},
     time::TsCodec,
+    users::ProfileRow,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef};
-use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -84,9 +84,12 @@ pub struct PasswordRecord {
 /// The columns of [`UserRow`]; `u` is the user, `o` their organization.
 macro_rules! user_columns {
     () => {
-        "u.id AS user_id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, \
-         u.suspended_at, u.deleted_at, o.id AS org_id, o.type AS org_type, o.name AS org_name, \
-         o.eff_suspended_at, o.eff_deleted_at"
+        concat!(
+            "u.id AS user_id, ",
+            $crate::users::profile!(),
+            ", u.suspended_at, u.deleted_at, o.id AS org_id, o.type AS org_type, o.name AS org_name, \
+             o.eff_suspended_at, o.eff_deleted_at"
+        )
     };
 }
 pub(crate) use user_columns;
@@ -94,12 +97,8 @@ pub(crate) use user_columns;
 #[derive(FromRow)]
 pub(crate) struct UserRow {
     user_id: Uuid,
-    username: String,
-    email: String,
-    email_verified: bool,
-    name: String,
-    phone: Option<String>,
-    role_ids: Value,
+    #[sqlx(flatten)]
+    profile: ProfileRow,
     suspended_at: Option<TsCodec>,
     deleted_at: Option<TsCodec>,
     org_id: Uuid,
@@ -113,16 +112,15 @@ impl UserRow {
     pub(crate) fn into_identified(self) -> Result<Identified, StoreError> {
         let org_type = OrgType::parse(&self.org_type)
             .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", self.org_type)))?;
-        let role_ids = serde_json::from_value(self.role_ids)
-            .map_err(|e| StoreError::Corrupt(format!("role_ids of user {}: {e}", self.user_id)))?;
+        let mut profile = self.profile;
         Ok(Identified {
             id: UserId(self.user_id),
-            username: self.username,
-            email: self.email,
-            email_verified: self.email_verified,
-            name: self.name,
-            phone: self.phone,
-            role_ids,
+            role_ids: profile.take_role_ids(self.user_id)?,
+            username: profile.username,
+            email: profile.email,
+            email_verified: profile.email_verified,
+            name: profile.name,
+            phone: profile.phone,
             organization: OrgRef { id: OrgId(self.org_id), name: self.org_name, org_type },
             standing: Standing {
                 is_suspended: self.suspended_at.is_some(),

@@ -441,12 +441,8 @@ pub async fn update(tx: &mut Tx, target: &Granted<OrgId>, change: &Change) -> Re
 
 /// A statement whose first placeholders are those of `kept_details!`.
 fn with_details(text: &str, details: &Details) -> Q {
-    let mut q = Q::new(text);
     let values: fn(&Details) -> _ = kept_details!(values);
-    for value in values(details) {
-        q.arg(value);
-    }
-    q
+    Q::new(text).bind_all(values(details))
 }
 
 /// Adds to the counter of an organization's users that are not individually deleted.

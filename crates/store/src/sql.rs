@@ -175,6 +175,13 @@ impl Q {
         self
     }
 
+    /// Binds as many of the next `?` as there are values.
+    #[must_use]
+    pub(crate) fn bind_all(mut self, values: impl IntoIterator<Item = Arg>) -> Q {
+        self.args.extend(values);
+        self
+    }
+
     /// Appends text.
     pub fn push(&mut self, sql: &str) -> &mut Q {
         self.sql.push_str(sql);

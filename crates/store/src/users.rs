@@ -13,7 +13,7 @@ pub use list::{Filter, Order, Sort, list};
 use crate::{
     StoreError, Tx,
     organizations::{add_users, creator, hold, mark, object, snapshot},
-    sql::{On, Q},
+    sql::{On, Q, assignments, names, placeholders, values},
     time::TsCodec,
     tree::parse_type,
 };
@@ -27,17 +27,58 @@ use bailiwick_policy::{Granted, Path, Standing};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+/// Columns of [`ProfileRow`], of the user `u`.
+macro_rules! profile {
+    () => {
+        "u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids"
+    };
+}
+pub(crate) use profile;
+
 /// Columns of [`Row`]; `u` is the user, `o` their organization, `c` the organization of their creator.
 macro_rules! columns {
     () => {
-        "u.id, u.username, u.email, u.email_verified, u.name, u.phone, u.role_ids, u.custom_data, u.created_by, \
-         u.created_at, u.updated_at, u.latest_login_at, u.suspended_at, u.deleted_at, \
-         o.id AS organization_id, o.type AS organization_type, o.name AS organization_name, o.p2, o.p3, \
-         o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, \
-         c.name AS creator_organization_name"
+        concat!(
+            "u.id, ",
+            $crate::users::profile!(),
+            ", u.custom_data, u.created_by, u.created_at, u.updated_at, u.latest_login_at, u.suspended_at, \
+             u.deleted_at, o.id AS organization_id, o.type AS organization_type, o.name AS organization_name, o.p2, \
+             o.p3, o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, \
+             c.name AS creator_organization_name"
+        )
     };
 }
 pub(crate) use columns;
+
+/// The columns that users may change of themselves, each with its value: with [`kept_account`] the one list of what a
+/// creation, a change and the bulk load write.
+macro_rules! kept_contact {
+    ($each:ident) => {
+        $each! {
+            Text "email" = |u| u.email.as_str();
+            Text "email_key" = |u| Email::key_of(u.email.as_str());
+            Bool "email_verified" = |u| u.email_verified;
+            Text "name" = |u| &u.name;
+            Text "name_key" = |u| fold(&u.name);
+            TextOrNull "phone" = |u| u.phone.as_deref();
+            Text "search_key" = |u| $crate::users::search_key(&u.name, u.email.as_str());
+        }
+    };
+}
+pub(crate) use kept_contact;
+
+/// The columns that only others may change.
+macro_rules! kept_account {
+    ($each:ident) => {
+        $each! {
+            Text "username" = |u| &u.username;
+            Text "username_key" = |u| fold(&u.username);
+            Json "role_ids" = |u| Value::from(u.role_ids.clone());
+            Json "custom_data" = |u| u.custom_data.clone().map(Value::Object);
+        }
+    };
+}
+pub(crate) use kept_account;
 
 macro_rules! get {
     () => {
@@ -55,27 +96,51 @@ const LOCK: &str = concat!(get!(), " [[FOR NO KEY UPDATE OF u||]]");
 const TAKEN: &str = "SELECT username_key, CASE WHEN deleted_at IS NULL THEN email_key END AS email_key, \
     CASE WHEN deleted_at IS NULL THEN phone END AS phone FROM users \
     WHERE (username_key = ? OR email_key = ? OR phone = ?) AND id <> ?";
-const INSERT: &str = "INSERT INTO users (id, organization_id, p2, p3, username, username_key, email, email_key, \
-    email_verified, name, name_key, phone, role_ids, custom_data, search_key, password_hash, password_generated_at, \
-    created_by, creator_user_id, creator_org_id, creator_key, created_at, updated_at) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username_key) DO NOTHING";
-const UPDATE: &str = "UPDATE users SET username = ?, username_key = ?, email = ?, email_key = ?, \
-    email_verified = ?, name = ?, name_key = ?, phone = ?, role_ids = ?, custom_data = ?, search_key = ?, \
-    updated_at = ? WHERE id = ?";
+const INSERT: &str = concat!(
+    "INSERT INTO users (",
+    kept_contact!(names),
+    kept_account!(names),
+    "id, organization_id, p2, p3, password_hash, password_generated_at, created_by, creator_user_id, creator_org_id, \
+     creator_key, created_at, updated_at) VALUES (",
+    kept_contact!(placeholders),
+    kept_account!(placeholders),
+    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (username_key) DO NOTHING"
+);
+const UPDATE: &str = concat!(
+    "UPDATE users SET ",
+    kept_contact!(assignments),
+    kept_account!(assignments),
+    "updated_at = ? WHERE id = ?"
+);
 const MOVE: &str = "UPDATE users SET organization_id = ?, p2 = ?, p3 = ? WHERE id = ?";
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![GET, LOCK, TAKEN, INSERT, UPDATE, MOVE];
 
+/// What people write of a user.
+#[derive(sqlx::FromRow)]
+pub(crate) struct ProfileRow {
+    pub(crate) username: String,
+    pub(crate) email: String,
+    pub(crate) email_verified: bool,
+    pub(crate) name: String,
+    pub(crate) phone: Option<String>,
+    role_ids: Value,
+}
+
+impl ProfileRow {
+    /// Takes the roles, those of the user with this id.
+    pub(crate) fn take_role_ids(&mut self, user: Uuid) -> Result<Vec<String>, StoreError> {
+        serde_json::from_value(self.role_ids.take())
+            .map_err(|e| StoreError::Corrupt(format!("role_ids of user {user}: {e}")))
+    }
+}
+
 #[derive(sqlx::FromRow)]
 pub(crate) struct Row {
     id: Uuid,
-    username: String,
-    email: String,
-    email_verified: bool,
-    name: String,
-    phone: Option<String>,
-    role_ids: Value,
+    #[sqlx(flatten)]
+    profile: ProfileRow,
     custom_data: Option<Value>,
     created_by: Option<Value>,
     created_at: TsCodec,
@@ -116,16 +181,15 @@ impl Row {
         let inherited = |at, by| mark(at, by).inherited_from(organization.id);
         let suspended_above = inherited(self.eff_suspended_at, self.eff_suspended_by);
         let deleted_above = inherited(self.eff_deleted_at, self.eff_deleted_by);
-        let role_ids = serde_json::from_value(self.role_ids)
-            .map_err(|e| StoreError::Corrupt(format!("role_ids of user {}: {e}", self.id)))?;
+        let mut profile = self.profile;
         let user = User {
             id: UserId(self.id),
-            username: self.username,
-            email: self.email,
-            email_verified: self.email_verified,
-            name: self.name,
-            phone: self.phone,
-            role_ids,
+            role_ids: profile.take_role_ids(self.id)?,
+            username: profile.username,
+            email: profile.email,
+            email_verified: profile.email_verified,
+            name: profile.name,
+            phone: profile.phone,
             custom_data: self.custom_data.map(object).transpose()?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
@@ -267,22 +331,15 @@ pub async fn insert(tx: &mut Tx, home: &Granted<OrgId>, new: &NewUser) -> Result
     };
     let creator = new.created_by.as_ref();
     tx.people_changed();
+    let contact: fn(&NewUser) -> _ = kept_contact!(values);
+    let account: fn(&NewUser) -> _ = kept_account!(values);
     let written = Q::new(INSERT)
+        .bind_all(contact(new))
+        .bind_all(account(new))
         .bind(new.id)
         .bind(path.id)
         .bind(path.p2)
         .bind(path.p3)
-        .bind(&new.username)
-        .bind(fold(&new.username))
-        .bind(new.email.as_str())
-        .bind(new.email.key())
-        .bind(new.email_verified)
-        .bind(&new.name)
-        .bind(fold(&new.name))
-        .bind(new.phone.clone())
-        .bind(Value::from(new.role_ids.clone()))
-        .bind(new.custom_data.clone().map(Value::Object))
-        .bind(search_key(&new.name, &new.email))
         .bind(new.password_hash.clone())
         .bind(new.password_generated_at)
         .bind(snapshot(creator)?)
@@ -324,22 +381,10 @@ pub struct Change {
 /// Writes the result of a PUT; roles are replaced with everything else.
 pub async fn update(tx: &mut Tx, target: &Granted<UserId>, change: &Change) -> Result<(), StoreError> {
     tx.people_changed();
-    Q::new(UPDATE)
-        .bind(&change.username)
-        .bind(fold(&change.username))
-        .bind(change.email.as_str())
-        .bind(change.email.key())
-        .bind(change.email_verified)
-        .bind(&change.name)
-        .bind(fold(&change.name))
-        .bind(change.phone.clone())
-        .bind(Value::from(change.role_ids.clone()))
-        .bind(change.custom_data.clone().map(Value::Object))
-        .bind(search_key(&change.name, &change.email))
-        .bind(change.at)
-        .bind(target.id())
-        .run(tx)
-        .await?;
+    let contact: fn(&Change) -> _ = kept_contact!(values);
+    let account: fn(&Change) -> _ = kept_account!(values);
+    let q = Q::new(UPDATE).bind_all(contact(change)).bind_all(account(change));
+    q.bind(change.at).bind(target.id()).run(tx).await?;
     Ok(())
 }
 
@@ -368,6 +413,6 @@ pub async fn relocate(
 }
 
 /// The texts that `search` compares (spec: users#operations): name or e-mail.
-pub(crate) fn search_key(name: &str, email: &Email) -> String {
-    format!("{}\u{1f}{}", fold(name), email.key())
+pub(crate) fn search_key(name: &str, email: &str) -> String {
+    format!("{}\u{1f}{}", fold(name), Email::key_of(email))
 }

@@ -2,7 +2,7 @@
 //!
 //! * [`api_test!`] runs one body on SQLite and on PostgreSQL; [`Test`] is the service under test.
 //! * [`call`] is the client that speaks to it in process; [`Test::serve`] opens a real port for outside programs.
-//! * [`published`] holds every answer to the interface document.
+//! * [`published`] holds every answer to the interface document, [`compat`] the document to the released one.
 //! * [`seed`] makes organizations, users and sessions; time stands still until [`Test::advance`].
 //! * [`eventually`] waits for a condition: no verdict depends on how fast the machine is.
 //! * Real programs that tests run against are in [`parts`].
@@ -16,6 +16,7 @@
 )]
 
 pub mod call;
+pub mod compat;
 pub mod engine;
 pub mod parts;
 pub mod patience;

@@ -5,7 +5,7 @@ use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, PageRequest, SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::systems::{
-    Known, StatusFilter, SystemFilter, SystemOrder, is_lasting, list, matches, stats::counted_totals,
+    Known, Part, StatusFilter, SystemFilter, SystemOrder, is_lasting, list, matches, stats::counted_totals,
 };
 use uuid::Uuid;
 
@@ -41,8 +41,8 @@ async fn pages(
     let (mut ids, mut page) = (Vec::new(), 1);
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
     loop {
-        let request = PageRequest { page, page_size: 90 };
-        let found = list(&t.app.db, scope, filter, order, request, cutoff, known).await.unwrap();
+        let part = Part { order, page: PageRequest { page, page_size: 90 }, cutoff };
+        let found = list(&t.app.db, scope, filter, part, known).await.unwrap();
         if found.rows.is_empty() {
             return (ids, found.total);
         }
@@ -123,9 +123,8 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
             let order = (SystemOrder::OrganizationName, direction);
             for page in (1..expected.len() as u64 / 2 + 2).step_by(7) {
                 let (request, none) = (PageRequest { page, page_size: 2 }, Known::default());
-                let found = list(&t.app.db, &Scope::Everything, &all, order, request, t.app.now(), none)
-                    .await
-                    .unwrap();
+                let part = Part { order, page: request, cutoff: t.app.now() };
+                let found = list(&t.app.db, &Scope::Everything, &all, part, none).await.unwrap();
                 let found: Vec<Uuid> = found.rows.into_iter().map(|row| row.system.id.0).collect();
                 let offset = usize::try_from(request.offset()).unwrap();
                 let wanted = expected.get(offset..).unwrap_or_default();

@@ -4,7 +4,7 @@ use super::*;
 use bailiwick_alerts::liveness_monitor;
 use bailiwick_domain::{PageRequest, SortDirection, SystemId, SystemStatus, Ts};
 use bailiwick_policy::Scope;
-use bailiwick_store::systems::{self, Known, Ranked, StatusFilter, SystemFilter, SystemOrder};
+use bailiwick_store::systems::{self, Known, Part, Ranked, StatusFilter, SystemFilter, SystemOrder};
 use bailiwick_testkit::seed::Seeded;
 
 /// Small pages, so that unsettled systems belong to several of them.
@@ -55,7 +55,8 @@ pub async fn compare(t: &Test, scope: &Scope, n: usize, cutoff: Ts, what: &str) 
     for page in 1..=4 {
         let request = PageRequest { page, page_size: SIZE };
         let order = (order, direction);
-        let rows = systems::list(db, scope, &filter, order, request, cutoff, Known::default());
+        let part = Part { order, page: request, cutoff };
+        let rows = systems::list(db, scope, &filter, part, Known::default());
         let found = systems::ranked_page(db, &ranked, unsettled.clone(), order, request).await.unwrap();
         assert_eq!(
             ids(found),
@@ -80,8 +81,8 @@ pub async fn is_told(t: &Test, owner: &Persona, what: &str) {
             let rows = reply["systems"].as_array().unwrap();
             let told: Vec<SystemId> = rows.iter().map(|row| text(row, "id").parse().unwrap()).collect();
             let (filter, request) = (filter(statuses), PageRequest { page, page_size: SIZE });
-            let (scope, order, known) = (Scope::Everything, (order(word), direction), Known::default());
-            let page = systems::list(&t.app.db, &scope, &filter, order, request, cutoff, known);
+            let part = Part { order: (order(word), direction), page: request, cutoff };
+            let page = systems::list(&t.app.db, &Scope::Everything, &filter, part, Known::default());
             let (found, total) = ids(page.await.unwrap());
             assert_eq!(told, found, "{query} after {what}");
             assert_eq!(reply["pagination"]["total_count"], total, "{query} after {what}");

@@ -8,7 +8,7 @@ use bailiwick_store::{
     Db,
     exports::{Bounds, Found},
     systems::{
-        self, Known, SystemFilter, SystemOrder,
+        self, Known, Part, SystemFilter, SystemOrder,
         stats::{counted_totals, kept_totals, totals},
         status_counts,
     },
@@ -84,8 +84,8 @@ async fn by_status(
     let (filter, order) = (SystemFilter::default(), (SystemOrder::Status, direction));
     let mut listed = Vec::new();
     for page in 1..=2 {
-        let request = PageRequest { page, page_size: 5 };
-        let page = systems::list(db, scope, &filter, order, request, cutoff, Known::default()).await.unwrap();
+        let part = Part { order, page: PageRequest { page, page_size: 5 }, cutoff };
+        let page = systems::list(db, scope, &filter, part, Known::default()).await.unwrap();
         listed.extend(page.rows.into_iter().map(|record| record.system.id));
     }
     let bounds = Bounds { rows: 1_000, bytes: 1_000_000 };

@@ -1,28 +1,11 @@
 //! Active alerts by organization, system or name.
 
-use super::{
-    ActiveAlert, AlertQuery, Named,
-    active::{all_remote, cut, live, prepared},
-    stats::catalogue,
-    within,
-};
-use crate::{AlertRouter, Alerts};
-use bailiwick_domain::{OrgId, Page, PageRequest, Result};
+use super::{Named, alert_groups::Groups, alert_query::AlertQuery, within};
+use crate::Alerts;
+use bailiwick_domain::{OrgId, Result};
 use bailiwick_policy::Caller;
-use bailiwick_store::history::active_groups::{self, Group, GroupBy, NamedSystem};
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-};
-
-/// A page of groups.
-#[derive(Clone, Debug)]
-pub struct Groups {
-    /// The page.
-    pub page: Page<Group>,
-    /// The tenants that could not be asked.
-    pub warnings: Vec<String>,
-}
+use bailiwick_store::history::active_groups::{self, GroupBy, NamedSystem};
+use std::collections::HashMap;
 
 /// The alerts that `GET /alerts` would list, counted by what they have in common; those with the most critical alerts
 /// first.
@@ -38,20 +21,7 @@ pub async fn groups(
 ) -> Result<Groups> {
     let within = within(service, caller, named).await?;
     query.check()?;
-    let request = query.page;
-    match service.alerting().for_people() {
-        AlertRouter::Embedded => {
-            let (rows, total) = match prepared(service, within, query).await? {
-                Some((asked, states)) => asked.groups(&service.db, &states, by, request).await?,
-                None => (Vec::new(), 0),
-            };
-            Ok(Groups { page: Page { rows, total, request }, warnings: Vec::new() })
-        }
-        AlertRouter::Remote(client) => {
-            let (found, warnings) = all_remote(service, client, &within, &query).await?;
-            Ok(Groups { page: cut(grouped(&found, by), request), warnings })
-        }
-    }
+    service.alerting().for_people().groups(service, within, query, by).await
 }
 
 /// The names of the active alerts, at most 100. A remote router is not asked for them; there all known names are given.
@@ -59,45 +29,7 @@ pub async fn groups(
 /// # Errors
 /// As [`super::active`].
 pub async fn active_names(service: &Alerts, caller: &Caller, named: &Named) -> Result<Vec<String>> {
-    if !service.alerting().is_embedded() {
-        return Ok(catalogue(service, caller).await?.into_iter().map(|entry| entry.name).collect());
-    }
-    let all = live(service, within(service, caller, named).await?);
-    let request = PageRequest { page: 1, page_size: PageRequest::MAX_SIZE };
-    let (groups, _) = all.groups(&service.db, &[], GroupBy::Name, request).await?;
-    let mut names: Vec<String> = groups.into_iter().map(|group| group.key).collect();
-    names.retain(|name| !name.is_empty());
-    names.sort_unstable();
-    Ok(names)
-}
-
-/// The same of alerts that are all at hand.
-fn grouped(found: &[ActiveAlert], by: GroupBy) -> Vec<Group> {
-    let mut groups: BTreeMap<(Option<OrgId>, String), Group> = BTreeMap::new();
-    for ActiveAlert { alert, .. } in found {
-        let label = |name: &str| alert.labels.value(name);
-        let organization = label("organization_id").parse().ok().filter(|_| by != GroupBy::Name);
-        let key = match by {
-            GroupBy::Organization => "",
-            GroupBy::System => label("system_key"),
-            GroupBy::Name => label("alertname"),
-        };
-        let group = groups.entry((organization, key.to_owned())).or_insert_with(|| Group {
-            organization: organization.map(|id| (id, label("organization_name").to_owned())),
-            key: key.to_owned(),
-            total: 0,
-            critical: 0,
-            warning: 0,
-            first: alert.starts_at.to_ts(),
-        });
-        group.total += 1;
-        group.critical += u64::from(label("severity") == "critical");
-        group.warning += u64::from(label("severity") == "warning");
-        group.first = group.first.min(alert.starts_at.to_ts());
-    }
-    let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by_key(|g| (Reverse((g.critical, g.warning, g.total)), g.first));
-    groups
+    service.alerting().for_people().active_names(service, caller, named).await
 }
 
 /// The systems of these keys that the organizations have, with their names. The caller has read the rows that name
@@ -110,36 +42,4 @@ pub async fn named_systems(
     systems: &[(OrgId, String)],
 ) -> Result<HashMap<(OrgId, String), NamedSystem>> {
     Ok(active_groups::named_systems(&service.db, systems).await?.into_iter().collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn alert(name: &str, severity: &str, organization: u128) -> ActiveAlert {
-        let organization = OrgId(uuid::Uuid::from_u128(organization));
-        let alert = json!({
-            "labels": {"alertname": name, "severity": severity, "system_key": "S",
-                "organization_id": organization, "organization_name": "Alfa"},
-            "annotations": {}, "receivers": [], "fingerprint": "0000000000000001",
-            "startsAt": "2026-03-04T10:00:00.000Z", "endsAt": "2026-03-04T11:00:00.000Z",
-            "updatedAt": "2026-03-04T10:00:00.000Z",
-            "status": {"state": "active", "silencedBy": [], "inhibitedBy": [], "mutedBy": []},
-        });
-        ActiveAlert { alert: serde_json::from_value(alert).unwrap(), assigned: None }
-    }
-
-    #[test]
-    fn alerts_at_hand_are_counted_like_stored_ones() {
-        let all = [alert("A", "warning", 1), alert("B", "critical", 1), alert("A", "other", 2)];
-        let shown = |by| -> Vec<(bool, String, u64, u64, u64)> {
-            let groups = grouped(&all, by).into_iter();
-            groups.map(|g| (g.organization.is_some(), g.key, g.total, g.critical, g.warning)).collect()
-        };
-        assert_eq!(shown(GroupBy::Name), [(false, "B".into(), 1, 1, 0), (false, "A".into(), 2, 0, 1)]);
-        let systems = [(true, "S".to_owned(), 2, 1, 1), (true, "S".to_owned(), 1, 0, 0)];
-        assert_eq!(shown(GroupBy::System), systems);
-        assert_eq!(shown(GroupBy::Organization).len(), 2);
-    }
 }

@@ -1,6 +1,6 @@
 //! Notes, assignments and the activity record of alerts (spec: alert-management#handling).
 
-use super::{Assignment, active::live, check_all, fingerprint, tenant, text};
+use super::{Assignment, alert_query::live, check_all, fingerprint, tenant, text};
 use crate::Alerts;
 use bailiwick_domain::{AuditAction, Error, FieldError, ObjectKind, OrgId, Result};
 use bailiwick_platform::{RequestContext, audit};

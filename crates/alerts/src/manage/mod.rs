@@ -2,23 +2,36 @@
 //! silences, notes and assignments. `config` has the alert configuration.
 //!
 //! Aggregates read an [`OrganizationsRead`], made by [`organizations_read`] from the caller and the organizations the
-//! request names. Operations of one organization take a tenant, made by [`tenant`]. To add a read, write a function in
-//! the module of its kind that serves both routers.
+//! request names. Operations of one organization take a tenant, made by [`tenant`].
+//!
+//! To add an operation that both routers answer, write a method of the alert router in `router`, one function for the
+//! embedded router (`embedded`, `embedded_changes`), one for a remote router (`remote`, `remote_changes`), and the use
+//! case that calls the method. No other module asks which router serves.
 
 mod active;
+mod alert_groups;
+mod alert_query;
+mod embedded;
+mod embedded_changes;
 mod figures;
+mod found_silences;
 mod groups;
 mod handling;
 mod remote;
+mod remote_changes;
+mod router;
 mod silence_changes;
 mod silence_lists;
-mod silence_order;
+mod silence_orders;
 mod silence_preview;
+mod silence_records;
 mod silences;
 mod stats;
 mod totals;
 
-pub use active::{ActiveAlert, ActiveAlerts, AlertQuery, STATES, active, active_alert, active_of_system};
+pub use active::{active, active_alert, active_of_system};
+pub use alert_groups::Groups;
+pub use alert_query::{ActiveAlert, ActiveAlerts, AlertQuery, STATES};
 pub use bailiwick_store::{
     alert_handling::Assignment,
     history::{
@@ -29,11 +42,12 @@ pub use bailiwick_store::{
     },
 };
 pub use figures::{Figures, figures};
-pub use groups::{Groups, active_names, groups, named_systems};
+pub use found_silences::{FoundSilence, FoundSilences};
+pub use groups::{active_names, groups, named_systems};
 pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
-pub use silence_changes::{SilenceChange, change_silence, create_silence, end_silence};
-pub use silence_lists::{FoundSilence, FoundSilences, silences, silences_of_system};
-pub use silence_order::NewSilence;
+pub use silence_changes::{change_silence, create_silence, end_silence};
+pub use silence_lists::{silences, silences_of_system};
+pub use silence_orders::{NewSilence, SilenceChange};
 pub use silence_preview::{SilencePreview, preview_silence};
 pub use silences::{By, Place, silence};
 pub use stats::{

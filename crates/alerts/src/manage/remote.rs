@@ -1,20 +1,30 @@
-//! Requests to many tenants of a remote router, side by side and within a bounded time (spec:
+//! Lists for people from a remote router: requests to many tenants, side by side and within a bounded time (spec:
 //! alert-management#active-alerts).
 
+use super::{
+    alert_groups::{Groups, grouped},
+    alert_query::{ActiveAlert, ActiveAlerts, AlertQuery, decorate},
+    found_silences::{FoundSilences, of_their_systems},
+    told,
+};
 use crate::{Alerts, Fault};
 use bailiwick_alerting::{
     AlertState, ListedAlert, ListedSilence, SilencesQuery,
     answer::{complete_status, decode_alerts, decode_silences},
     router::active_silences,
 };
-use bailiwick_domain::{Error, OrgId, Result};
+use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, fold::fold};
 use bailiwick_outbound::{RouterClient, router_client::Caller};
-use bailiwick_store::history::{
-    OrganizationsRead,
-    active::{self, ActiveFilter},
+use bailiwick_store::{
+    alert_handling,
+    history::{
+        OrganizationsRead,
+        active::{self, ActiveFilter, ActiveOrder},
+        active_groups::GroupBy,
+    },
 };
 use futures_util::{StreamExt, stream};
-use std::{future::Future, time::Duration};
+use std::{cmp::Ordering, future::Future, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 /// Tenants asked at the same time.
@@ -30,13 +40,79 @@ const WARNINGS: usize = 20;
 
 /// The combined answers of several tenants.
 #[derive(Debug)]
-pub(super) struct TenantAnswers<T> {
-    pub(super) found: Vec<(OrgId, T)>,
-    pub(super) warnings: Vec<String>,
+struct TenantAnswers<T> {
+    found: Vec<(OrgId, T)>,
+    warnings: Vec<String>,
+}
+
+/// A page of the active alerts of these organizations.
+pub(super) async fn active(
+    service: &Alerts,
+    client: &RouterClient,
+    within: &OrganizationsRead,
+    query: &AlertQuery,
+) -> Result<ActiveAlerts> {
+    let (found, warnings) = all(service, client, within, query).await?;
+    Ok(ActiveAlerts { page: sorted_page(found, query), warnings })
+}
+
+/// A page of groups of the active alerts of these organizations.
+pub(super) async fn groups(
+    service: &Alerts,
+    client: &RouterClient,
+    within: &OrganizationsRead,
+    query: &AlertQuery,
+    by: GroupBy,
+) -> Result<Groups> {
+    let (found, warnings) = all(service, client, within, query).await?;
+    Ok(Groups { page: cut(grouped(&found, by), query.page), warnings })
+}
+
+/// All alerts that the query selects, in no order, and the tenants that could not be asked.
+async fn all(
+    service: &Alerts,
+    client: &RouterClient,
+    within: &OrganizationsRead,
+    query: &AlertQuery,
+) -> Result<(Vec<ActiveAlert>, Vec<String>)> {
+    if !query.wants(false) && !query.wants(true) {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let read = alerts(service, client, within, &query.filter).await?;
+    let wanted = read.found.into_iter().filter(|(_, alert)| query.selects(alert));
+    Ok((selected(decorate(service, wanted.collect()).await?, query), read.warnings))
+}
+
+/// One active alert of a tenant.
+pub(super) async fn active_alert(
+    service: &Alerts,
+    client: &RouterClient,
+    tenant: OrgId,
+    fingerprint: &str,
+) -> Result<Option<ActiveAlert>> {
+    let key = alert_handling::firing(&service.db, tenant, fingerprint).await?;
+    let mut alerts = alerts_of(service, client, tenant, key.as_deref()).await.map_err(told)?;
+    alerts.retain(|a| a.fingerprint.to_string() == fingerprint);
+    let found = decorate(service, alerts.into_iter().map(|alert| (tenant, alert)).collect()).await?;
+    Ok(found.into_iter().next())
+}
+
+/// A page of the active alerts of one system.
+pub(super) async fn active_of_system(
+    service: &Alerts,
+    client: &RouterClient,
+    (tenant, system_key): (OrgId, &str),
+    query: &AlertQuery,
+) -> Result<Page<ActiveAlert>> {
+    let alerts = alerts_of(service, client, tenant, Some(system_key)).await.map_err(told)?;
+    let of_it = |a: &ListedAlert| a.labels.value("system_key") == system_key && query.selects(a);
+    let alerts = alerts.into_iter().filter(of_it);
+    let found = decorate(service, alerts.map(|alert| (tenant, alert)).collect()).await?;
+    Ok(sorted_page(selected(found, query), query))
 }
 
 /// The alerts of all tenants that may have matching ones; alerts that do not match are among them.
-pub(super) async fn alerts(
+async fn alerts(
     service: &Alerts,
     client: &RouterClient,
     within: &OrganizationsRead,
@@ -49,20 +125,22 @@ pub(super) async fn alerts(
         .await
 }
 
-/// Silences of all tenants with systems; `system_keys`: with one of these.
+/// The silences of the systems of these organizations; `system_keys`: only of these.
 pub(super) async fn silences(
     service: &Alerts,
     client: &RouterClient,
     within: &OrganizationsRead,
     system_keys: Option<&[String]>,
-) -> Result<TenantAnswers<ListedSilence>> {
+) -> Result<FoundSilences> {
     let tenants = active::tenants_with_systems(&service.db, within, system_keys, TENANTS).await?;
     let key = only(system_keys);
     let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
-    ask(service, tenants, weight, "alerting backend is unavailable", |tenant| {
-        silences_of(service, client, tenant, key)
-    })
-    .await
+    let TenantAnswers { found, warnings } =
+        ask(service, tenants, weight, "alerting backend is unavailable", |tenant| {
+            silences_of(service, client, tenant, key)
+        })
+        .await?;
+    Ok(FoundSilences { silences: of_their_systems(service, found, system_keys).await?, warnings })
 }
 
 /// The system that the filter names, if it names exactly one: the router can then leave out all others.
@@ -173,4 +251,62 @@ pub(crate) async fn silences_of(
         Err(Fault::UnknownTenant) => Ok(Vec::new()),
         body => Ok(decode_silences(&body?)?),
     }
+}
+
+/// The alerts of a remote router that match in what the router does not know: the assignee and the names of systems and
+/// organizations.
+fn selected(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Vec<ActiveAlert> {
+    let f = &query.filter;
+    let searched = f.search.as_deref().map(fold);
+    found.retain(|ActiveAlert { alert, assigned }| {
+        let is_theirs = f.assignees.as_ref().is_none_or(|users| match assigned {
+            Some(a) => users.contains(&a.user_id),
+            None => f.or_unassigned,
+        });
+        let texts = [
+            alert.labels.value("alertname"),
+            alert.annotations.value("summary"),
+            alert.labels.value("system_name"),
+            alert.labels.value("organization_name"),
+        ];
+        let has = |text: &String| texts.iter().any(|t| fold(t).contains(text.as_str()));
+        is_theirs && searched.as_ref().is_none_or(has)
+    });
+    found
+}
+
+/// Sorts the alerts of a remote router and cuts the page.
+fn sorted_page(mut found: Vec<ActiveAlert>, query: &AlertQuery) -> Page<ActiveAlert> {
+    found.sort_by(|a, b| order(query.order, query.direction, a, b));
+    cut(found, query.page)
+}
+
+/// A page of rows that are all at hand.
+fn cut<T>(all: Vec<T>, request: PageRequest) -> Page<T> {
+    let total = all.len() as u64;
+    let from = usize::try_from(request.offset()).unwrap_or(usize::MAX);
+    let size = usize::try_from(request.page_size).unwrap_or(usize::MAX);
+    Page { rows: all.into_iter().skip(from).take(size).collect(), total, request }
+}
+
+fn order(by: ActiveOrder, direction: SortDirection, a: &ActiveAlert, b: &ActiveAlert) -> Ordering {
+    let (x, y) = (&a.alert, &b.alert);
+    let rank = |alert: &ListedAlert| match alert.labels.value("severity") {
+        "critical" => 3,
+        "warning" => 2,
+        "info" => 1,
+        _ => 0,
+    };
+    let is_suppressed = |alert: &ListedAlert| alert.status.state == AlertState::Suppressed;
+    let who = |a: &ActiveAlert| a.assigned.as_ref().map(|a| fold(&a.user_name)).unwrap_or_default();
+    let ordering = match by {
+        ActiveOrder::StartsAt => x.starts_at.cmp(&y.starts_at),
+        ActiveOrder::Severity => rank(x).cmp(&rank(y)),
+        ActiveOrder::Alertname => x.labels.value("alertname").cmp(y.labels.value("alertname")),
+        ActiveOrder::Status => is_suppressed(x).cmp(&is_suppressed(y)),
+        ActiveOrder::AssignedUserName => who(a).cmp(&who(b)),
+    };
+    let ordering = if direction == SortDirection::Desc { ordering.reverse() } else { ordering };
+    let tenant = |alert: &ListedAlert| alert.labels.value("organization_id").to_owned();
+    ordering.then_with(|| x.fingerprint.cmp(&y.fingerprint)).then_with(|| tenant(x).cmp(&tenant(y)))
 }

@@ -1,13 +1,12 @@
 //! What a new silence would silence, without making it.
 
 use super::{
-    ActiveAlert,
-    active::decorate,
-    silence_order::{NewSilence, Order, stored_alert, told_alert},
+    alert_query::{ActiveAlert, decorate},
+    silence_orders::{NewSilence, Order},
     silences::{By, Place, find, sender},
     told,
 };
-use crate::{AlertRouter, Alerts};
+use crate::Alerts;
 use bailiwick_alerting::{AlertsQuery, Matcher, router::ActiveSilence};
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_policy::Action;
@@ -47,20 +46,14 @@ pub async fn preview_silence(
     }
     let new = body()?;
     new.check(service)?;
-    let labels = match service.alerting().for_people() {
-        AlertRouter::Embedded => {
-            // Nothing is written.
-            let mut tx = service.db.begin().await?;
-            stored_alert(&mut tx, service, &found, &new.fingerprint).await?.1
-        }
-        AlertRouter::Remote(client) => told_alert(service, client, &found, &new.fingerprint).await?.labels,
-    };
+    let router = service.alerting().for_people();
+    let labels = router.unsilenced_alert(service, &found, &new.fingerprint).await?;
     let order = Order::new(service, by.caller, &new, &labels)?;
     let posted = order.posted;
     let mut others = AlertsQuery::default();
     others.silenced = false;
     let who = sender(found.tenant, labels.value("system_key"), &by.ctx.request_id);
-    let listed = crate::list_alerts(service, service.alerting().for_people(), &who, &others);
+    let listed = crate::list_alerts(service, router, &who, &others);
     let mut alerts = listed.await.map_err(told)?;
     let silence = ActiveSilence::new(Uuid::nil(), &posted.matchers);
     // Before the alerts get the present names of their system: the silence has those of its alert.

@@ -2,10 +2,10 @@
 //! creates and changes silences.
 
 use super::{
-    silence_lists::{key_of, of_their_systems},
+    found_silences::{key_of, of_their_systems},
     tenant, told,
 };
-use crate::{Alerts, Sender};
+use crate::{Alerts, Fault, Sender};
 use bailiwick_alerting::{Identity, ListedSilence, silence::is_owned};
 use bailiwick_domain::{Error, ObjectKind, OrgId, Result, SystemId};
 use bailiwick_platform::RequestContext;
@@ -81,7 +81,7 @@ pub(super) async fn look_up(
     let id = Uuid::try_parse(id).ok().filter(|_| id.len() == 36).ok_or_else(missing)?;
     let who = sender(found.tenant, found.system_key.as_deref().unwrap_or_default(), &ctx.request_id);
     let silence = match service.alerting().for_people().silence(service, &who, id).await {
-        Err(crate::Fault::UnknownTenant) => None,
+        Err(Fault::UnknownTenant) => None,
         read => read.map_err(told)?,
     };
     let silence = silence.filter(|s| s.id == id).ok_or_else(missing)?;
@@ -91,6 +91,14 @@ pub(super) async fn look_up(
     let key = key_of(&silence.matchers).ok_or_else(missing)?.to_owned();
     let own = of_their_systems(service, vec![(found.tenant, silence)], None).await?.pop();
     own.map(|f| (key, f.silence)).ok_or_else(missing)
+}
+
+/// A silence that has vanished since it was looked up is reported as missing.
+pub(super) fn gone(fault: Fault) -> Error {
+    match fault {
+        Fault::Rejected(reject) if reject.status == 404 => Error::NotFound(ObjectKind::Silence),
+        fault => told(fault),
+    }
 }
 
 /// `GET …/silences/{silence_id}`.

@@ -1,11 +1,7 @@
 //! Numbers of active alerts (spec: alert-management#figures): counted on request with the embedded router; with a
 //! remote router taken from figures that a background task keeps.
 
-use super::{
-    Named,
-    active::{live, suppressed_rows},
-    remote, within,
-};
+use super::{Named, alert_query::live, embedded::suppressed_rows, remote, within};
 use crate::Alerts;
 use bailiwick_alerting::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};

@@ -80,6 +80,7 @@ impl GroupSend {
     }
 }
 
+/// Notifies one recipient, with as many tries as it needs.
 async fn tell(
     service: &Alerts,
     flush: &Arc<GroupSend>,
@@ -89,8 +90,7 @@ async fn tell(
     lost: &CancellationToken,
 ) -> End {
     let delivery = of(service);
-    let ways = delivery.ways.get_or_init(|| Senders::new(service));
-    let (address, concurrency) = ways.place(to);
+    let (address, concurrency) = delivery.ways.get_or_init(|| Senders::new(service)).place(to);
     let system = flush.group_labels.value("system_key").into();
     let destination =
         Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
@@ -98,39 +98,16 @@ async fn tell(
     let id = service.fresh::<uuid::Uuid>().to_string();
     let mut tries = 0;
     loop {
-        let turn = async {
-            let own = delivery.destinations.acquire_own(&destination).await;
-            loop {
-                // The tenant's rate is not spent while waiting for the destination, and no place of the destination is
-                // held while waiting for the tenant's next second.
-                let turn = delivery.destinations.acquire_shared(&destination).await;
-                let connection = match connects(to.transport()) {
-                    true => Some(service.connections.acquire(flush.key.0).await),
-                    false => None,
-                };
-                match delivery.rates.take(flush.key.0, Instant::now()) {
-                    Ok(()) => return (own, turn, connection),
-                    Err(at) => {
-                        drop((turn, connection));
-                        sleep_until(at).await;
-                    }
-                }
-            }
-        };
         let turns = tokio::select! {
             biased;
             () = service.stop.cancelled() => return End::Stopped,
             () = lost.cancelled() => return End::Stopped,
-            turns = turn => turns,
+            turns = turn(service, to, &destination) => turns,
             () = sleep_until(deadline) => {
                 return fail(service, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
             }
         };
-        let about = AttemptContext { now: service.now(), tenant: flush.key.0, id: &id, group: &flush.key.1 };
-        let sent = match said(service, flush, to.variant(reason)).await {
-            Ok((_others, said)) => ways.send(to, &said.text, about).await,
-            Err(e) => Err(Failure::passing("it cannot be written", e)),
-        };
+        let sent = attempt(service, flush, to, reason, &id).await;
         drop(turns);
         let failure = match sent {
             Ok(()) => return succeed(service, flush, to).await,
@@ -149,6 +126,47 @@ async fn tell(
             () = lost.cancelled() => return End::Stopped,
             () = sleep_until(next) => {}
         }
+    }
+}
+
+/// Waits until the recipient, its destination and the rate of its tenant allow one more try. The places are free again
+/// when the result is dropped.
+async fn turn(service: &Alerts, to: &AnyRecipient, destination: &Destination) -> impl Sized {
+    let delivery = of(service);
+    let tenant = destination.tenant;
+    let own = delivery.destinations.acquire_own(destination).await;
+    loop {
+        // The tenant's rate is not spent while waiting for the destination, and no place of the destination is held
+        // while waiting for the tenant's next second.
+        let shared = delivery.destinations.acquire_shared(destination).await;
+        let connection = match connects(to.transport()) {
+            true => Some(service.connections.acquire(tenant).await),
+            false => None,
+        };
+        match delivery.rates.take(tenant, Instant::now()) {
+            Ok(()) => return (own, shared, connection),
+            Err(at) => {
+                drop((shared, connection));
+                sleep_until(at).await;
+            }
+        }
+    }
+}
+
+/// One try.
+async fn attempt(
+    service: &Alerts,
+    flush: &Arc<GroupSend>,
+    to: &AnyRecipient,
+    reason: Reason,
+    id: &str,
+) -> Result<(), Failure> {
+    let about = AttemptContext { now: service.now(), tenant: flush.key.0, id, group: &flush.key.1 };
+    match said(service, flush, to.variant(reason)).await {
+        Ok((_others, said)) => {
+            of(service).ways.get_or_init(|| Senders::new(service)).send(to, &said.text, about).await
+        }
+        Err(e) => Err(Failure::passing("it cannot be written", e)),
     }
 }
 

@@ -3,17 +3,14 @@
 use super::{
     authorize::see_other,
     cookies,
-    form::Form,
+    page_form::PageForm,
     pages::{self, Notice},
 };
 use crate::extract::{Ctx, PathId, Service};
 use axum::response::Response;
 use bailiwick_identity::{
     Identity,
-    oidc::{
-        consent, login,
-        sign_in::{self, Denied},
-    },
+    oidc::{consent, login, sign_in::Denied},
 };
 use http::HeaderMap;
 use uuid::Uuid;
@@ -38,36 +35,23 @@ pub async fn submit(
     Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(id): PathId<Uuid>,
-    headers: HeaderMap,
-    Form(parameters): Form,
+    form: PageForm,
 ) -> Response {
-    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
-    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    let Some(id) = id.filter(|id| sign_in::is_form_token(&identity, &browser, *id, sent("form_token")))
-    else {
-        return pages::notice(language, Notice::Expired, None);
-    };
-    match consent::answer(&identity, &context, id, &browser, sent("answer") == "allow").await {
-        Ok(address) => see_other(language, &address),
-        Err(Denied::Fault(error)) => pages::fault(language, &error),
-        Err(_) => pages::notice(language, Notice::Expired, None),
+    let Some(id) = form.waiting(&identity, id) else { return form.expired() };
+    match consent::answer(&identity, &context, id, &form.browser, form.sent("answer") == "allow").await {
+        Ok(address) => see_other(form.language, &address),
+        Err(Denied::Fault(error)) => pages::fault(form.language, &error),
+        Err(_) => form.expired(),
     }
 }
 
 /// The form for an application on the page of the signed-in user.
-pub async fn withdraw(
-    Service(identity): Service<Identity>,
-    Ctx(context): Ctx,
-    headers: HeaderMap,
-    Form(parameters): Form,
-) -> Response {
-    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
-    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    if !login::is_form_token(&identity, &browser, sent("form_token")) {
-        return pages::notice(language, Notice::Expired, None);
+pub async fn withdraw(Service(identity): Service<Identity>, Ctx(context): Ctx, form: PageForm) -> Response {
+    if !login::is_form_token(&identity, &form.browser, form.token()) {
+        return form.expired();
     }
-    match consent::withdraw(&identity, &context, &browser, sent("client_id")).await {
-        Ok(()) => see_other(language, &login::address(&identity)),
-        Err(error) => pages::fault(language, &error),
+    match consent::withdraw(&identity, &context, &form.browser, form.sent("client_id")).await {
+        Ok(()) => see_other(form.language, &login::address(&identity)),
+        Err(error) => pages::fault(form.language, &error),
     }
 }

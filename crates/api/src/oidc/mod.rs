@@ -13,6 +13,7 @@ mod error;
 mod form;
 mod interaction;
 mod login;
+mod page_form;
 mod pages;
 mod recovery;
 mod session_end;

@@ -2,8 +2,8 @@
 
 use super::{
     cookies,
-    form::Form,
-    pages::{self, Notice, RecoveryPage},
+    page_form::PageForm,
+    pages::{self, Language, Notice, RecoveryPage},
 };
 use crate::{
     error::whole_seconds,
@@ -14,6 +14,7 @@ use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
     oidc::{
+        authorize::Browser,
         recovery::{self, Form as Which},
         sign_in::Denied,
     },
@@ -30,23 +31,16 @@ pub async fn show_forgotten(Service(identity): Service<Identity>, headers: Heade
 }
 
 /// The form of that page; the answer is the same for every name.
-pub async fn ask(
-    Service(identity): Service<Identity>,
-    Ctx(context): Ctx,
-    headers: HeaderMap,
-    Form(sent): Form,
-) -> Response {
-    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
-    let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
+pub async fn ask(Service(identity): Service<Identity>, Ctx(context): Ctx, form: PageForm) -> Response {
     if !mail::is_on(&identity) {
-        return pages::notice(language, Notice::NoMail, None);
+        return pages::notice(form.language, Notice::NoMail, None);
     }
-    if !recovery::is_form_token(&identity, &browser, Which::Forgotten, value("form_token")) {
-        return pages::notice(language, Notice::Expired, None);
+    if !recovery::is_form_token(&identity, &form.browser, Which::Forgotten, form.token()) {
+        return form.expired();
     }
-    match recovery::ask(&identity, &context, value("name")).await {
-        Ok(()) => pages::notice(language, Notice::MailAsked, None),
-        Err(error) => pages::fault(language, &error),
+    match recovery::ask(&identity, &context, form.sent("name")).await {
+        Ok(()) => pages::notice(form.language, Notice::MailAsked, None),
+        Err(error) => pages::fault(form.language, &error),
     }
 }
 
@@ -69,24 +63,22 @@ pub async fn new_password(
     Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(token): PathId<String>,
-    headers: HeaderMap,
-    Form(sent): Form,
+    form: PageForm,
 ) -> Response {
-    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
-    let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
-    if !recovery::is_form_token(&identity, &browser, Which::NewPassword, value("form_token")) {
-        return pages::notice(language, Notice::Expired, None);
+    let language = form.language;
+    if !recovery::is_form_token(&identity, &form.browser, Which::NewPassword, form.token()) {
+        return form.expired();
     }
     // Each costs a hash, so they are limited like the token endpoint.
     if let Err(error) = identity.token_requests.check(context.client_ip) {
         return pages::fault(language, &error);
     }
-    let (new, again) = (value("new_password"), value("new_password_again"));
+    let (new, again) = (form.sent("new_password"), form.sent("new_password_again"));
     match recovery::reset(&identity, &context, &token.unwrap_or_default(), new, again).await {
         Ok(()) => pages::notice_with_way_on(language, Notice::PasswordChanged, &identity.settings.app_url),
         Err(denied) => {
             let page = RecoveryPage::new("new_password.html");
-            deny(&identity, &headers, Which::NewPassword, page, denied)
+            deny(&identity, &form, Which::NewPassword, page, denied)
         }
     }
 }
@@ -118,33 +110,41 @@ pub async fn confirm(
     Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(token): PathId<String>,
-    headers: HeaderMap,
-    Form(sent): Form,
+    form: PageForm,
 ) -> Response {
-    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
-    let value = |name| sent.one(name).ok().flatten().unwrap_or_default();
+    let (language, browser) = (form.language, &form.browser);
     let token = token.unwrap_or_default();
-    if !recovery::is_form_token(&identity, &browser, Which::ConfirmAddress, value("form_token")) {
-        return pages::notice(language, Notice::Expired, None);
+    if !recovery::is_form_token(&identity, browser, Which::ConfirmAddress, form.token()) {
+        return form.expired();
     }
-    match recovery::confirm(&identity, &context, &token, &browser, value("password")).await {
+    match recovery::confirm(&identity, &context, &token, browser, form.sent("password")).await {
         Ok(()) => pages::notice_with_way_on(language, Notice::AddressConfirmed, &identity.settings.app_url),
         Err(denied) => {
-            let shown = recovery::confirmation(&identity, &token, &browser).await.ok().flatten();
+            let shown = recovery::confirmation(&identity, &token, browser).await.ok().flatten();
             let page = RecoveryPage {
                 address: shown.as_ref().map(|shown| shown.address.as_str()),
                 needs_password: true,
                 ..RecoveryPage::new("confirm_address.html")
             };
-            deny(&identity, &headers, Which::ConfirmAddress, page, denied)
+            deny(&identity, &form, Which::ConfirmAddress, page, denied)
         }
     }
 }
 
 fn open(identity: &Identity, headers: &HeaderMap, which: Which, page: RecoveryPage<'_>) -> Response {
-    let opened = recovery::open(identity, &cookies::read(identity, headers), which);
+    open_for(identity, pages::language_of(headers), &cookies::read(identity, headers), which, page)
+}
+
+fn open_for(
+    identity: &Identity,
+    language: Language,
+    browser: &Browser,
+    which: Which,
+    page: RecoveryPage<'_>,
+) -> Response {
+    let opened = recovery::open(identity, browser, which);
     let page = RecoveryPage { form_token: &opened.form_token, ..page };
-    let mut response = pages::recovery(pages::language_of(headers), &page);
+    let mut response = pages::recovery(language, &page);
     if let Some(cookie) = opened.fresh_cookie {
         cookies::set_browser(identity, response.headers_mut(), &cookie);
     }
@@ -153,12 +153,12 @@ fn open(identity: &Identity, headers: &HeaderMap, which: Which, page: RecoveryPa
 
 fn deny(
     identity: &Identity,
-    headers: &HeaderMap,
+    form: &PageForm,
     which: Which,
     page: RecoveryPage<'_>,
     denied: Denied,
 ) -> Response {
-    let language = pages::language_of(headers);
+    let language = form.language;
     let (status, problem) = match &denied {
         Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code),
         Denied::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_password"),
@@ -166,8 +166,8 @@ fn deny(
         Denied::Fault(error) => return pages::fault(language, error),
         _ => return pages::notice(language, Notice::LinkOver, None),
     };
-    let mut response =
-        open(identity, headers, which, RecoveryPage { status, problem: Some(problem), ..page });
+    let page = RecoveryPage { status, problem: Some(problem), ..page };
+    let mut response = open_for(identity, language, &form.browser, which, page);
     if let Denied::TooMany { retry_after } = denied {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
     }

@@ -3,7 +3,7 @@
 use super::{
     authorize::{see_other, sign_in_page, signed_in},
     cookies,
-    form::Form,
+    page_form::PageForm,
     pages::{self, FormPage, Language, Notice},
 };
 use crate::{
@@ -13,10 +13,7 @@ use crate::{
 use axum::response::Response;
 use bailiwick_identity::{
     Identity,
-    oidc::{
-        authorize::{Browser, Parameters},
-        sign_in::{self, Denied, Identifier, Page, Progress},
-    },
+    oidc::sign_in::{self, Denied, Identifier, Page, Progress},
 };
 use bailiwick_platform::RequestContext;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -31,7 +28,7 @@ pub async fn show(
     let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
     match sign_in::page(&identity, id, &browser).await {
-        Ok(Some(page)) => form(language, &page, None),
+        Ok(Some(page)) => render(language, &page, None),
         Ok(None) => pages::notice(language, Notice::Expired, None),
         Err(error) => pages::fault(language, &error),
     }
@@ -42,23 +39,17 @@ pub async fn submit(
     Service(identity): Service<Identity>,
     Ctx(context): Ctx,
     PathId(id): PathId<Uuid>,
-    headers: HeaderMap,
-    Form(parameters): Form,
+    form: PageForm,
 ) -> Response {
-    let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
-    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    let Some(id) = id.filter(|id| sign_in::is_form_token(&identity, &browser, *id, sent("form_token")))
-    else {
-        return pages::notice(language, Notice::Expired, None);
-    };
-    match run(&identity, &context, id, &browser, &parameters).await {
-        Ok(Progress::Done(done)) => signed_in(&identity, language, &done),
+    let Some(id) = form.waiting(&identity, id) else { return form.expired() };
+    match run(&identity, &context, id, &form).await {
+        Ok(Progress::Done(done)) => signed_in(&identity, form.language, &done),
         Ok(Progress::ReplacePassword { browser }) => {
-            let mut response = see_other(language, &sign_in_page(&identity, id));
+            let mut response = see_other(form.language, &sign_in_page(&identity, id));
             cookies::set_browser(&identity, response.headers_mut(), &browser);
             response
         }
-        Err(denied) => deny(&identity, language, id, &browser, sent("name"), denied).await,
+        Err(denied) => deny(&identity, id, &form, denied).await,
     }
 }
 
@@ -67,30 +58,21 @@ async fn run(
     identity: &Identity,
     context: &RequestContext,
     id: Uuid,
-    browser: &Browser,
-    parameters: &Parameters,
+    form: &PageForm,
 ) -> Result<Progress, Denied> {
-    // A value that the service's own form cannot send is treated as any other wrong value.
-    let sent = |name| parameters.one(name).ok().flatten().unwrap_or_default();
-    let is_new_password = sent("form") == "new_password";
-    if is_new_password {
-        let (new, again) = (sent("new_password"), sent("new_password_again"));
+    let browser = &form.browser;
+    if form.sent("form") == "new_password" {
+        let (new, again) = (form.sent("new_password"), form.sent("new_password_again"));
         return sign_in::replace_password(identity, context, id, browser, new, again)
             .await
             .map(Progress::Done);
     }
-    let who = Identifier::guess(sent("name"));
-    sign_in::sign_in(identity, context, id, browser, &who, sent("password")).await
+    let who = Identifier::guess(form.sent("name"));
+    sign_in::sign_in(identity, context, id, browser, &who, form.sent("password")).await
 }
 
-async fn deny(
-    identity: &Identity,
-    language: Language,
-    id: Uuid,
-    browser: &Browser,
-    name: &str,
-    denied: Denied,
-) -> Response {
+async fn deny(identity: &Identity, id: Uuid, form: &PageForm, denied: Denied) -> Response {
+    let language = form.language;
     let (status, problem, detail) = match &denied {
         Denied::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_credentials", None),
         Denied::AccountSuspended => {
@@ -100,15 +82,16 @@ async fn deny(
         Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code, None),
         Denied::Fault(error) => return pages::fault(language, error),
         Denied::Gone | Denied::NotIdentified | Denied::MustReplacePassword => {
-            return pages::notice(language, Notice::Expired, None);
+            return form.expired();
         }
     };
-    let page = match sign_in::page(identity, id, browser).await {
+    let page = match sign_in::page(identity, id, &form.browser).await {
         Ok(Some(page)) => page,
-        Ok(None) => return pages::notice(language, Notice::Expired, None),
+        Ok(None) => return form.expired(),
         Err(error) => return pages::fault(language, &error),
     };
-    let mut response = form(language, &page, Some(Problem { status, problem, detail, name }));
+    let problem = Problem { status, problem, detail, name: form.sent("name") };
+    let mut response = render(language, &page, Some(problem));
     if let Denied::TooMany { retry_after } = denied {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
     }
@@ -122,7 +105,7 @@ struct Problem<'a> {
     name: &'a str,
 }
 
-fn form(language: Language, page: &Page, problem: Option<Problem<'_>>) -> Response {
+fn render(language: Language, page: &Page, problem: Option<Problem<'_>>) -> Response {
     let hint = page.login_hint.as_deref();
     let rendered = FormPage {
         status: problem.as_ref().map_or(StatusCode::OK, |p| p.status),

@@ -1,8 +1,6 @@
 //! The OpenAPI 3.1 document, made from the route table and the wire types. `bailiwick openapi` prints it.
 
 mod answers;
-#[cfg(test)]
-mod compat;
 mod conditions;
 mod deprecated;
 mod enums;

@@ -45,12 +45,21 @@ pub struct InventoryRecordOutput {
 impl InventoryRecordOutput {
     /// Of a system's record.
     pub fn of(system: SystemId, latest: Latest) -> Result<InventoryRecordOutput, Error> {
-        let r = latest.record;
+        InventoryRecordOutput::new(system, latest.record, Some(latest.document))
+    }
+
+    /// A record of the history as JSON, with its text or without.
+    pub fn line(system: SystemId, record: &RecordMeta, text: Option<String>) -> Result<String, Error> {
+        let record = InventoryRecordOutput::new(system, record.clone(), text)?;
+        serde_json::to_string(&record).map_err(Error::internal)
+    }
+
+    fn new(system: SystemId, r: RecordMeta, text: Option<String>) -> Result<InventoryRecordOutput, Error> {
         Ok(InventoryRecordOutput {
             id: r.id,
             system_id: system.to_string(),
             timestamp: r.timestamp,
-            data: Some(raw(latest.document)?),
+            data: text.map(raw).transpose()?,
             data_hash: r.data_hash,
             data_size: r.data_size,
             processed_at: r.processed_at,
@@ -59,24 +68,6 @@ impl InventoryRecordOutput {
             created_at: r.created_at,
             updated_at: r.updated_at,
         })
-    }
-
-    /// A record of the history as JSON, with its text or without.
-    pub fn line(system: SystemId, r: &RecordMeta, text: Option<String>) -> Result<String, Error> {
-        let record = InventoryRecordOutput {
-            id: r.id,
-            system_id: system.to_string(),
-            timestamp: r.timestamp,
-            data: text.map(raw).transpose()?,
-            data_hash: r.data_hash.clone(),
-            data_size: r.data_size,
-            processed_at: r.processed_at,
-            has_changes: r.has_changes,
-            change_count: r.change_count,
-            created_at: r.created_at,
-            updated_at: r.updated_at,
-        };
-        serde_json::to_string(&record).map_err(Error::internal)
     }
 }
 

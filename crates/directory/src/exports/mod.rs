@@ -178,6 +178,18 @@ fn too_large(kind: Kind) -> Error {
     }
 }
 
+/// A file that was asked for and admitted.
+pub struct Job {
+    /// Of what.
+    pub kind: Kind,
+    /// Its format.
+    pub format: Format,
+    /// The filters, for the cover.
+    pub filters: Vec<(String, String)>,
+    /// The place it takes.
+    pub admission: Admission,
+}
+
 /// Makes the file of the rows: `table` writes CSV, `report` PDF.
 ///
 /// # Errors
@@ -185,16 +197,15 @@ fn too_large(kind: Kind) -> Error {
 pub async fn render<R: Send + 'static>(
     service: &Directory,
     caller: &Caller,
-    (kind, format, filters): (Kind, Format, Vec<(String, String)>),
-    admission: Admission,
+    job: Job,
     rows: Vec<R>,
     table: impl FnOnce(Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
     report: impl FnOnce(&Faces, &Cover, Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
 ) -> Result<File> {
+    let Job { kind, format, filters, admission: Admission { place, turn } } = job;
     let now = service.now();
     let by = caller.identity().map(|i| (i.name.clone(), i.email.clone())).unwrap_or_default();
     let cover = Cover { noun: kind.noun, generated: now, total: rows.len(), filters, exported_by: by };
-    let Admission { place, turn } = admission;
     let made = tokio::task::spawn_blocking(move || {
         let made = match format {
             Format::Csv => table(rows),

@@ -1,6 +1,6 @@
 //! The rows that each export reads, and their conversion to rows of a file.
 
-use super::{Asked, BOUNDS, File, Format, Kind, bounded, render};
+use super::{Asked, BOUNDS, File, Format, Job, Kind, bounded, render};
 use crate::{
     Directory,
     organizations::{self as families, ListQuery},
@@ -10,7 +10,10 @@ use bailiwick_domain::{OrgType, Result, org::shown_custom_data};
 use bailiwick_export as export;
 use bailiwick_policy::Caller;
 use bailiwick_store::{
-    organizations::export::{Extra, Line, export as lines},
+    organizations::{
+        export::{Extra, Line, export as lines},
+        list::Selected,
+    },
     users as store_users,
 };
 use serde_json::{Map, Value};
@@ -41,13 +44,13 @@ pub async fn organizations(
         custom_data: format == Format::Csv,
         logto: service.settings.identity.logto().map(|logto| logto.issuer.url.as_str()),
     };
-    let found = lines(&service.db, family, &scope, &filter, order, BOUNDS, extra).await?;
+    let selected = Selected { family, scope: &scope, filter: &filter };
+    let found = lines(&service.db, selected, order, BOUNDS, extra).await?;
     let rows = bounded(found, kind)?;
     render(
         service,
         caller,
-        (kind, format, asked.filters),
-        admission,
+        Job { kind, format, filters: asked.filters, admission },
         rows,
         |rows| export::organizations::table(rows.into_iter().map(organization)),
         |faces, cover, rows| export::organizations::report(faces, cover, rows.into_iter().map(organization)),
@@ -93,8 +96,7 @@ pub async fn users(
     render(
         service,
         caller,
-        (kind, format, asked.filters),
-        admission,
+        Job { kind, format, filters: asked.filters, admission },
         rows,
         move |rows| export::users::table(rows.into_iter().map(|line| user(&service_too, line))),
         move |faces, cover, rows| {

@@ -143,7 +143,7 @@ pub async fn change_state(
     // From the commit on, systems below are refused, or accepted again.
     tx.bump_auth_epoch().await?;
     let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
-    record(&mut tx, now, caller, ctx, to, &before, &after).await?;
+    record(&mut tx, now, caller, ctx, to, [&before, &after]).await?;
     tx.commit().await?;
     logto_sync::wake(service);
     Ok(Moved { organization: logto_sync::marked(service, after).await?, affected })
@@ -155,8 +155,7 @@ async fn record(
     caller: &Caller,
     ctx: &RequestContext,
     to: Move,
-    before: &Organization,
-    after: &Organization,
+    [before, after]: [&Organization; 2],
 ) -> Result<()> {
     let mark = |o: &Organization| match to.kind() {
         Kind::Suspended => json!({ "suspended_at": o.suspended.at }),

@@ -8,7 +8,10 @@ use bailiwick_platform::{
     list_filters,
 };
 use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
-use bailiwick_store::organizations::{self, Counts, Filter, Order, Sort, Within, list::States};
+use bailiwick_store::organizations::{
+    self, Counts, Filter, Order, Sort, Within,
+    list::{Selected, States},
+};
 use bytes::Bytes;
 
 /// The words of `sort_by`.
@@ -71,9 +74,8 @@ pub async fn list(
     let make = async {
         let (scope, filter, order) = prepare(service, caller, family, &query).await?;
         let total = total(service, family, scope, &filter).await?;
-        let page =
-            organizations::list::page_of(&service.db, family, &scope, &filter, order, query.page, total)
-                .await?;
+        let selected = Selected { family, scope: &scope, filter: &filter };
+        let page = organizations::list::page_of(&service.db, selected, order, query.page, total).await?;
         let mut stats = organizations::stats_of(&service.db, family, page.rows.iter().map(|o| o.id)).await?;
         let mut marks = logto_sync::marks_of_organizations(service, page.rows.iter().map(|o| o.id)).await?;
         write(page.map(|organization| Listed {
@@ -94,7 +96,7 @@ pub(super) async fn total(
     scope: Scope,
     filter: &Filter,
 ) -> Result<u64> {
-    let count = organizations::list::count(&service.db, family, &scope, filter);
+    let count = organizations::list::count(&service.db, Selected { family, scope: &scope, filter });
     answer_cache::number(
         service,
         DependsOn::People,

@@ -15,7 +15,7 @@ use bailiwick_store::{
     organizations::{
         self, Counts, Stats, Totals,
         destroy::{self, Extent},
-        list::page_of,
+        list::{Selected, page_of},
     },
 };
 use std::collections::HashMap;
@@ -85,7 +85,8 @@ pub async fn page(
 ) -> Result<Page<Listed>> {
     let (scope, filter, order) = prepare(service, caller, family, query).await?;
     let total = total(service, family, scope, &filter).await?;
-    let page = page_of(&service.db, family, &scope, &filter, order, query.page, total).await?;
+    let selected = Selected { family, scope: &scope, filter: &filter };
+    let page = page_of(&service.db, selected, order, query.page, total).await?;
     let ids = page.rows.iter().map(|o| o.id).collect();
     let mut stats = numbers(service, family, ids).await?;
     Ok(page.map(|organization| Listed {

@@ -22,6 +22,11 @@ impl Email {
         &self.key
     }
 
+    /// The key of an address that was checked before.
+    pub fn key_of(address: &str) -> String {
+        fold(address)
+    }
+
     /// The part before the `@`.
     pub fn local_part(&self) -> &str {
         self.text.split_once('@').map_or("", |(local, _)| local)
@@ -51,7 +56,7 @@ pub fn email(value: &str) -> Rule<Email> {
     if !well_formed || trimmed.contains(char::is_control) {
         return Err("invalid");
     }
-    Ok(Email { text: trimmed.to_owned(), key: fold(trimmed) })
+    Ok(Email { text: trimmed.to_owned(), key: Email::key_of(trimmed) })
 }
 
 /// Longest address that mail can carry, in bytes.

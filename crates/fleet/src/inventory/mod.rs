@@ -16,9 +16,9 @@ use bailiwick_store::inventory;
 
 pub use bailiwick_inventory::{Category, Kind, Rules, Severity};
 pub use inventory::{
-    Quarantined, Record,
+    Quarantined, RecordMeta,
     alerts::CriticalChange,
-    reads::{DiffFilter, DiffRow, RecordMeta, TimeRange},
+    reads::{DiffFilter, DiffRow, TimeRange},
 };
 pub use reads::{
     Day, Summary, Timeline, changes, diff_rows, diffs, history, latest_changes, latest_diffs,
@@ -29,7 +29,7 @@ pub use reads::{
 #[derive(Clone, Debug)]
 pub struct Latest {
     /// Everything but the document.
-    pub record: Record,
+    pub record: RecordMeta,
     /// Canonical text: equal in value to the received document.
     pub document: String,
 }
@@ -39,7 +39,7 @@ pub async fn latest(service: &Fleet, caller: &Caller, id: Option<SystemId>) -> R
     let found = systems::load(service, caller, id).await?;
     let Some(record) = inventory::latest(&service.db, found.system.id).await? else { return Ok(None) };
     let document = pack::unpack(&record.text)?;
-    Ok(Some(Latest { record, document }))
+    Ok(Some(Latest { record: record.meta, document }))
 }
 
 /// Entries put aside at one time.

@@ -8,9 +8,9 @@ use bailiwick_inventory::Severity;
 use bailiwick_platform::list_filters;
 use bailiwick_policy::{Caller, Resource, list_scope};
 use bailiwick_store::inventory::{
-    self,
+    self, RecordMeta,
     alerts::CriticalChange,
-    reads::{self, Chosen, DiffCount, DiffFilter, DiffRow, RecordMeta, TimeRange},
+    reads::{self, Chosen, DiffCount, DiffFilter, DiffRow, TimeRange},
 };
 use std::{collections::BTreeMap, collections::HashMap, time::Duration};
 
@@ -98,7 +98,7 @@ pub async fn record(
         .await?
         .ok_or(Error::NotFound(ObjectKind::InventoryRecord))?;
     let document = pack::unpack(&record.text)?;
-    Ok((system, Latest { record, document }))
+    Ok((system, Latest { record: record.meta, document }))
 }
 
 /// How much has changed.

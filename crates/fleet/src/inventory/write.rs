@@ -105,7 +105,27 @@ struct Planned {
 
 /// Writes bases, records and the facts of the systems' latest ones. Returns the records with the one before each.
 async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i64>, Made, Ts)>, Failure> {
-    // The steps of all plans in one list: a record to make, or none for a repeated text.
+    let mut line = planned(tx, plans, now).await?;
+    let new = line.iter_mut().filter_map(|planned| planned.pending.as_mut()).map(|pending| {
+        let body = std::mem::take(&mut pending.record.body);
+        NewRecord { body, ..pending.record.clone() }
+    });
+    let new: Vec<NewRecord> = new.collect();
+    let ids = inventory::add_records(tx, new).await?;
+    let Chain { made, again, latest } = Chain::of(line, ids)?;
+    // All writers lock these rows in the same order, so that no deadlock arises.
+    let mut again: Vec<(i64, Ts)> = again.into_iter().collect();
+    again.sort_unstable();
+    inventory::touch(tx, &again, now).await?;
+    let mut notes: Vec<(SystemId, Ts, i64)> =
+        latest.into_iter().map(|(id, (at, record))| (id, at, record)).collect();
+    notes.sort_unstable();
+    heartbeats::note_inventory(tx, &notes).await?;
+    Ok(made)
+}
+
+/// Writes the bases of the plans. Returns the steps of all plans in one list.
+async fn planned(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<Planned>, Failure> {
     let mut line: Vec<Planned> = Vec::new();
     for plan in plans {
         let mut bases = Vec::with_capacity(plan.bases.len());
@@ -141,41 +161,45 @@ async fn records(tx: &mut Tx, plans: Vec<Plan>, now: Ts) -> Result<Vec<(Option<i
             });
         }
     }
-    let new = line.iter_mut().filter_map(|planned| planned.pending.as_mut()).map(|pending| {
-        let body = std::mem::take(&mut pending.record.body);
-        NewRecord { body, ..pending.record.clone() }
-    });
-    let new: Vec<NewRecord> = new.collect();
-    let mut ids = inventory::add_records(tx, new).await?.into_iter();
-    let (mut latest, mut again): (HashMap<SystemId, (Ts, i64)>, HashMap<i64, Ts>) = Default::default();
-    let mut made = Vec::new();
-    for Planned { system, before, received_at, pending } in line {
-        let previous = latest.get(&system).map(|known| known.1).or(before);
-        let id = match (pending, previous) {
-            (Some(pending), _) => {
-                let id = ids.next().ok_or_else(|| Failure::Failed("a record has no id".into()))?;
-                made.push((previous, Made { system, id, changes: pending.changes }, received_at));
-                id
-            }
-            (None, Some(id)) => {
-                let newest = again.entry(id).or_insert(received_at);
-                *newest = received_at.max(*newest);
-                id
-            }
-            (None, None) => return Err(Failure::Failed("nothing is there again".into())),
-        };
-        let known = latest.entry(system).or_insert((received_at, id));
-        *known = (received_at.max(known.0), id);
+    Ok(line)
+}
+
+/// The records that follow from the steps.
+#[derive(Default)]
+struct Chain {
+    /// New records, each with the one before it and its receipt.
+    made: Vec<(Option<i64>, Made, Ts)>,
+    /// Records whose text came again, with its newest receipt.
+    again: HashMap<i64, Ts>,
+    /// The newest receipt and the latest record of each system.
+    latest: HashMap<SystemId, (Ts, i64)>,
+}
+
+impl Chain {
+    /// `ids` are those of the new records, in the order of the steps.
+    fn of(line: Vec<Planned>, ids: Vec<i64>) -> Result<Chain, Failure> {
+        let mut ids = ids.into_iter();
+        let mut chain = Chain::default();
+        for Planned { system, before, received_at, pending } in line {
+            let previous = chain.latest.get(&system).map(|known| known.1).or(before);
+            let id = match (pending, previous) {
+                (Some(pending), _) => {
+                    let id = ids.next().ok_or_else(|| Failure::Failed("a record has no id".into()))?;
+                    chain.made.push((previous, Made { system, id, changes: pending.changes }, received_at));
+                    id
+                }
+                (None, Some(id)) => {
+                    let newest = chain.again.entry(id).or_insert(received_at);
+                    *newest = received_at.max(*newest);
+                    id
+                }
+                (None, None) => return Err(Failure::Failed("nothing is there again".into())),
+            };
+            let known = chain.latest.entry(system).or_insert((received_at, id));
+            *known = (received_at.max(known.0), id);
+        }
+        Ok(chain)
     }
-    // All writers lock these rows in the same order, so that no deadlock arises.
-    let mut again: Vec<(i64, Ts)> = again.into_iter().collect();
-    again.sort_unstable();
-    inventory::touch(tx, &again, now).await?;
-    let mut notes: Vec<(SystemId, Ts, i64)> =
-        latest.into_iter().map(|(id, (at, record))| (id, at, record)).collect();
-    notes.sort_unstable();
-    heartbeats::note_inventory(tx, &notes).await?;
-    Ok(made)
 }
 
 /// An event for each record that differs from the one before it.

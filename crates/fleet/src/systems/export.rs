@@ -2,7 +2,7 @@
 
 use super::{SystemQuery, prepare};
 use crate::Fleet;
-use bailiwick_directory::exports::{Asked, BOUNDS, File, Format, Kind, bounded, render};
+use bailiwick_directory::exports::{Asked, BOUNDS, File, Format, Job, Kind, bounded, render};
 use bailiwick_domain::Result;
 use bailiwick_export::systems::{Row, report, table};
 use bailiwick_policy::Caller;
@@ -27,8 +27,7 @@ pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked:
     render(
         service,
         caller,
-        (kind, format, asked.filters),
-        admission,
+        Job { kind, format, filters: asked.filters, admission },
         rows,
         move |rows| table(rows.into_iter().map(row)),
         move |faces, cover, rows| report(faces, cover, rows.into_iter().map(row)),

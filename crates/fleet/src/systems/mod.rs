@@ -34,7 +34,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::{
     organizations,
-    systems::{self, Known, Matches},
+    systems::{self, Known, Matches, Part},
 };
 use bytes::Bytes;
 
@@ -68,7 +68,8 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
         },
         matches: matches.as_ref(),
     };
-    let page = systems::list(&service.db, &scope, &query.filter, order, query.page, cutoff, known).await?;
+    let part = Part { order, page: query.page, cutoff };
+    let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
     Ok(page.map(|record| record.system))
 }
 

@@ -100,7 +100,7 @@ pub async fn create(
     check_limit(api_keys::count_active(&mut tx, user, now).await?)?;
     let token = ApiKeyToken::generate(&*service.entropy);
     let key = insert(service, &mut tx, &held, accepted, &token, now).await?;
-    record(service, &mut tx, caller, ctx, &key, Event::Created, now).await?;
+    record(service, &mut tx, caller, ctx, &key, (Event::Created, now)).await?;
     tx.commit().await?;
     let is_owner = held.organization.org_type == OrgType::Owner;
     Ok((key, token.reveal(is_owner)))
@@ -182,8 +182,7 @@ async fn record(
     caller: &Caller,
     ctx: &RequestContext,
     key: &ApiKey,
-    what: Event,
-    now: Ts,
+    (what, now): (Event, Ts),
 ) -> Result<()> {
     let (action, method, path) = match what {
         Event::Created => (AuditAction::ApiKeyCreate, "POST", PATH.to_owned()),
@@ -237,7 +236,7 @@ pub async fn revoke(
     }
     let now = service.now();
     api_keys::revoke(&mut tx, id, now).await?;
-    record(service, &mut tx, caller, ctx, &key, Event::Revoked, now).await?;
+    record(service, &mut tx, caller, ctx, &key, (Event::Revoked, now)).await?;
     Ok(tx.commit().await?)
 }
 

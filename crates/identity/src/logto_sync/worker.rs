@@ -13,7 +13,7 @@ use bailiwick_store::{
     identities,
     logto::{
         self,
-        outbox::{self, Due, Kind},
+        outbox::{self, Due, Kind, NextUsers},
     },
     organizations,
 };
@@ -238,8 +238,8 @@ async fn next_users(service: &Identity, logto: &LogtoSync, due: &Due) -> std::re
     let below = (due.kind == Kind::Tree).then_some(place.org_type);
     let mut tx = service.db.begin().await?;
     let (issuer, now) = (logto.issuer(), service.now());
-    let last =
-        outbox::put_next_users(&mut tx, issuer, (id, below), due.aspects, due.after, TREE_USERS, now).await?;
+    let next = NextUsers { organization: id, below, after: due.after, limit: TREE_USERS };
+    let last = outbox::put_next_users(&mut tx, issuer, next, due.aspects, now).await?;
     tx.commit().await?;
     Ok(last.map_or(Outcome::Done, Outcome::OnTo))
 }

@@ -64,16 +64,27 @@ fn of_user(user: &Identified, scope: &str) -> Map<String, Value> {
     claims
 }
 
+/// What tokens are issued for.
+pub(super) struct Issuance<'a> {
+    /// Signs them.
+    pub(super) key: &'a SigningKey,
+    /// The grant they belong to.
+    pub(super) grant: &'a Grant,
+    /// Its user.
+    pub(super) user: &'a Identified,
+    /// The scopes, perhaps fewer than granted.
+    pub(super) scope: &'a str,
+    /// The present time.
+    pub(super) now: Ts,
+}
+
 /// The ID token issued together with an access token.
 pub(super) fn id_token(
     service: &Identity,
-    key: &SigningKey,
-    grant: &Grant,
-    user: &Identified,
-    scope: &str,
+    issuance: &Issuance<'_>,
     access_token: &str,
-    now: Ts,
 ) -> Result<String, Refusal> {
+    let Issuance { key, grant, user, scope, now } = *issuance;
     let mut claims = of_user(user, scope);
     let life = i64::try_from(service.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
     let mut insert = |name: &str, value: Value| claims.insert(name.to_owned(), value);
@@ -100,12 +111,10 @@ fn at_hash(access_token: &str) -> String {
 /// An access token for a resource (RFC 9068). It is stored like any other, so it can be revoked like any other.
 pub(super) fn access_jwt(
     service: &Identity,
-    key: &SigningKey,
-    grant: &Grant,
+    issuance: &Issuance<'_>,
     resource: &str,
-    scope: &str,
-    now: Ts,
 ) -> Result<String, Refusal> {
+    let Issuance { key, grant, scope, now, .. } = *issuance;
     let life = i64::try_from(service.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
     let claims = json!({
         "iss": service.settings.provider_issuer(),

@@ -4,10 +4,9 @@
 use super::{
     Code, Refusal, Refused,
     authorize::{Parameters, SCOPES, resource},
-    claims::{self, has_scope},
+    claims::{self, Issuance, has_scope},
     clients::Client,
-    consent, find_token,
-    keys::{self, SigningKey},
+    consent, find_token, keys,
 };
 use crate::{
     Identity,
@@ -126,7 +125,8 @@ async fn exchange_code(
         return Err(Refusal::Fault(Error::internal("a code moved under its lock")));
     }
     let scope = grant.scope.clone();
-    let issued = issue(service, &mut tx, &key, &grant, &user, &scope, now).await?;
+    let issuance = Issuance { key: &key, grant: &grant, user: &user, scope: &scope, now };
+    let issued = issue(service, &mut tx, &issuance).await?;
     let refresh_token = if has_scope(&grant.scope, "offline_access") {
         Some(issue_refresh(service, &mut tx, &grant, now).await?)
     } else {
@@ -185,17 +185,10 @@ fn within(wanted: Option<&str>, grant: &Grant) -> Result<(), Refused> {
     }
 }
 
-async fn issue(
-    service: &Identity,
-    tx: &mut Tx,
-    key: &SigningKey,
-    grant: &Grant,
-    user: &Identified,
-    scope: &str,
-    now: Ts,
-) -> Result<TokenAnswer, Refusal> {
+async fn issue(service: &Identity, tx: &mut Tx, issuance: &Issuance<'_>) -> Result<TokenAnswer, Refusal> {
+    let Issuance { grant, scope, now, .. } = *issuance;
     let access_token = match &grant.resource {
-        Some(resource) => claims::access_jwt(service, key, grant, resource, scope, now)?,
+        Some(resource) => claims::access_jwt(service, issuance, resource)?,
         None => fresh_secret(&*service.entropy),
     };
     let life = service.settings.provider.access;
@@ -212,7 +205,7 @@ async fn issue(
     tokens::insert(tx, &token).await?;
     grants::extend(tx, grant.id, expires_at).await?;
     let id_token = if has_scope(scope, "openid") {
-        Some(claims::id_token(service, key, grant, user, scope, &access_token, now)?)
+        Some(claims::id_token(service, issuance, &access_token)?)
     } else {
         None
     };
@@ -282,7 +275,8 @@ async fn refresh(
             return Err(Refusal::invalid_grant());
         }
     };
-    let issued = issue(service, &mut tx, &key, &grant, &user, &scope, now).await?;
+    let issuance = Issuance { key: &key, grant: &grant, user: &user, scope: &scope, now };
+    let issued = issue(service, &mut tx, &issuance).await?;
     tx.commit().await?;
     Ok(TokenAnswer { refresh_token: Some(refresh_token), ..issued })
 }

@@ -87,7 +87,7 @@ async fn link(
     if let Some(deleted) = deleted {
         let was = account_links::remove(&mut tx, issuer, deleted).await.map_err(unreadable)?;
         if was.is_some_and(|was| was == subject) {
-            record(&mut tx, now, actor, deleted, AuditAction::UserUnlink, issuer, subject).await?;
+            record(&mut tx, now, actor, deleted, AuditAction::UserUnlink, (issuer, subject)).await?;
         } else {
             // Another request was faster.
             drop(tx);
@@ -102,7 +102,7 @@ async fn link(
     if let Some(reason) = user.standing.suspension() {
         return Err(suspended(reason));
     }
-    record(&mut tx, now, actor, user.id, AuditAction::UserLink, issuer, subject).await?;
+    record(&mut tx, now, actor, user.id, AuditAction::UserLink, (issuer, subject)).await?;
     logto_sync::user_linked(service, &mut tx, user.id).await?;
     tx.commit().await.map_err(unreadable)?;
     logto_sync::wake(service);
@@ -132,8 +132,7 @@ async fn record(
     (actor_user_id, actor_organization_id): (Option<UserId>, Option<bailiwick_domain::OrgId>),
     user: UserId,
     action: AuditAction,
-    issuer: &str,
-    subject: &str,
+    (issuer, subject): (&str, &str),
 ) -> Result<()> {
     let said = json!({"issuer": issuer, "subject": subject});
     let (before, after) =
@@ -168,7 +167,7 @@ pub async fn unlink(service: &Identity, email: &str) -> Result<bool> {
     identities::get_for_login(&mut tx, user.id).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     let (issuer, now) = (&external.settings.url, service.now());
     let Some(subject) = account_links::remove(&mut tx, issuer, user.id).await? else { return Ok(false) };
-    record(&mut tx, now, (None, None), user.id, AuditAction::UserUnlink, issuer, &subject).await?;
+    record(&mut tx, now, (None, None), user.id, AuditAction::UserUnlink, (issuer, &subject)).await?;
     revoke_user(&mut tx, now, user.id, None, Reason::Logout).await?;
     tx.commit().await?;
     Ok(true)

@@ -1,17 +1,13 @@
 //! A notification of alerts as a mail (spec: alert-delivery#mail-and-telegram): the mails of one group form one thread.
 
-use super::{MailError, Mailer, WHOLE, one_line};
+use super::{Head, MailError, Mailer, WHOLE, refused};
 use crate::delivery::Failure;
 use lettre::{
-    Address, AsyncTransport, Message,
+    AsyncTransport, Message,
     message::{
-        Body, Mailbox, MessageBuilder, MultiPart, SinglePart,
+        Body, MessageBuilder, MultiPart, SinglePart,
         header::{ContentTransferEncoding, ContentType},
     },
-};
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
 };
 
 /// A notification to one address.
@@ -51,19 +47,15 @@ impl Mailer {
     }
 
     fn notification(&self, notice: &Notice) -> Result<Message, MailError> {
-        let refused = |what: &str, e: &dyn fmt::Display| MailError::Refused(format!("{what}: {e}"));
-        let to: Address = notice.to.trim().parse().map_err(|e| refused("the address", &e))?;
-        let host = self.from.email.domain();
-        let thread = format!("<alert-{}@{host}>", notice.thread);
-        let micros = u64::try_from(notice.date_micros).unwrap_or(0);
-        let builder = self
-            .automatic()
-            .to(Mailbox::new(None, to))
-            .subject(one_line(&notice.subject))
-            .date(SystemTime::UNIX_EPOCH + Duration::from_micros(micros))
-            .message_id(Some(format!("<{}@{host}>", notice.id)))
-            .in_reply_to(thread.clone())
-            .references(thread);
+        let head = Head {
+            id: &notice.id,
+            to: &notice.to,
+            to_name: None,
+            subject: &notice.subject,
+            date_micros: notice.date_micros,
+        };
+        let thread = format!("<alert-{}@{}>", notice.thread, self.from.email.domain());
+        let builder = self.begin(head)?.in_reply_to(thread.clone()).references(thread);
         content(builder, notice).map_err(|e| refused("the message", &e))
     }
 }
@@ -99,21 +91,7 @@ fn judge(error: &lettre::transport::smtp::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-    use super::super::{Security, Server};
-    use super::*;
-
-    fn mailer() -> Mailer {
-        Mailer::new(Server {
-            host: "127.0.0.1".into(),
-            port: 1,
-            security: Security::None,
-            credentials: None,
-            authority: None,
-            from: "alerts@example.org".into(),
-            from_name: Some("Fleet".into()),
-        })
-        .unwrap()
-    }
+    use super::{super::tests::mailer, *};
 
     fn notice() -> Notice {
         Notice {
@@ -128,7 +106,8 @@ mod tests {
     }
 
     fn written(notice: &Notice) -> String {
-        String::from_utf8(mailer().notification(notice).unwrap().formatted()).unwrap()
+        String::from_utf8(mailer("alerts@example.org", "Fleet").notification(notice).unwrap().formatted())
+            .unwrap()
     }
 
     #[tokio::test]
@@ -169,8 +148,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_absent_server_may_come_and_a_wrong_address_stays_wrong() {
-        assert!(mailer().notify(&notice()).await.unwrap_err().may_pass);
+        assert!(mailer("alerts@example.org", "Fleet").notify(&notice()).await.unwrap_err().may_pass);
         let bad = Notice { to: "a b@example.org".into(), ..notice() };
-        assert!(!mailer().notify(&bad).await.unwrap_err().may_pass);
+        assert!(!mailer("alerts@example.org", "Fleet").notify(&bad).await.unwrap_err().may_pass);
     }
 }

@@ -26,11 +26,33 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(path, config.origin(path), message));
         }
     };
+    secrets(config, &mut refuse);
+    http(config, &mut refuse);
+    observation(config, &mut refuse);
+    refuse(!is_address(&config.owner.email), &["owner.email"], "is not an address like owner@portal.example");
+    tokens(config, &mut refuse);
+    retention(config, &mut refuse);
+    alerting(config, &mut refuse);
+    systems(config, &mut refuse);
+    assets(config, &mut refuse);
+    rebranding(config, &mut refuse);
+    smtp(config, &mut refuse);
+    identity(config, &mut refuse);
+    logto(config, &mut refuse);
+    generated_passwords(config, &mut refuse);
+    problems.extend(clients::problems(&config.clients));
+}
+
+/// The secrets of the service.
+fn secrets(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let short =
         |secret: &Option<super::Secret>| secret.as_ref().is_some_and(|s| s.reveal().len() < SECRET_BYTES);
     refuse(short(&config.general.secret), &["secret"], "is shorter than 32 bytes");
     refuse(short(&config.general.previous_secret), &["previous_secret"], "is shorter than 32 bytes");
+}
 
+/// The listener.
+fn http(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     refuse(config.http.base_paths.is_empty(), &["http.base_paths"], "names no path");
     refuse(config.http.workers > 1024, &["http.workers"], "is above 1024");
 
@@ -47,6 +69,10 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     refuse(has == (false, true), &[certificate, key], "must be set with http.tls_key");
     let most = Duration::from_secs(300);
     refuse(config.http.drain_delay > Some(most), &["http.drain_delay"], "is longer than 5 minutes");
+}
+
+/// Metrics and traces.
+fn observation(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let metrics = &config.metrics;
     let is_open = metrics.listen.is_some_and(|address| !address.ip().to_canonical().is_loopback());
     let both = ["metrics.token", "metrics.listen"];
@@ -69,9 +95,10 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let is_plain = |secret: &super::Secret| secret.reveal().bytes().all(|b| (b' '..=b'~').contains(&b));
     refuse(!authorization.is_none_or(is_plain), &[path], "has characters that a header cannot have");
     refuse(telemetry.service_name.len() > 255, &["telemetry.service_name"], "is longer than 255 bytes");
+}
 
-    refuse(!is_address(&config.owner.email), &["owner.email"], "is not an address like owner@portal.example");
-
+/// Lives of tokens.
+fn tokens(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let tokens = &config.tokens;
     for (path, life) in [
         ("tokens.access_lifetime", tokens.access_lifetime),
@@ -83,14 +110,20 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let inverted = tokens.refresh_lifetime < tokens.access_lifetime;
     let both = ["tokens.refresh_lifetime", "tokens.access_lifetime"];
     refuse(inverted, &both, "is shorter than tokens.access_lifetime");
+}
 
+/// How long records are kept.
+fn retention(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let (path, kept) = ("impersonation.audit_retention", config.impersonation.audit_retention);
     // The longest consent: the record of a session must last as long as its token.
     refuse(kept < LONGEST_CONSENT, &[path], "is shorter than 8 days");
 
     let (path, kept) = ("events.retention", config.events.retention);
     refuse(kept < Duration::from_secs(3600), &[path], "is shorter than one hour");
+}
 
+/// The alert router, its history and its times.
+fn alerting(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let remote = matches!(config.alerting.mode, Router::Remote(_));
     let address = config.alerting_remote.url.is_some();
     let both = ["alerting.remote.url", "alerting.mode"];
@@ -124,14 +157,20 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
 
     let names = config.alerting.catalogue.len();
     refuse(names > 1000, &["alerting.catalogue"], "has more than 1000 names");
+}
 
+/// Systems and their inventory.
+fn systems(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let prefix = config.systems.key_prefix.as_str();
     let plain = prefix.len() <= 32 && prefix.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     refuse(!plain, &["systems.key_prefix"], "is not made of at most 32 letters A to Z and digits");
 
     let unusable = config.systems.inventory_rules.as_deref().and_then(|path| inventory_rules(path).err());
     refuse(unusable.is_some(), &["systems.inventory_rules"], unusable.as_deref().unwrap_or_default());
+}
 
+/// Images and the bucket.
+fn assets(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let assets = &config.assets;
     let has_bucket = assets.bucket.is_some();
     for (path, is_set) in [
@@ -155,12 +194,18 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let (path, life) = (["assets.download_lifetime"], assets.download_lifetime);
     refuse(life < Duration::from_secs(1), &path, "is shorter than one second");
     refuse(life > Duration::from_secs(900), &path, "is longer than 15 minutes");
+}
 
+/// Products that can be rebranded.
+fn rebranding(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let products = &config.rebranding.products;
     let ids: HashSet<&str> = products.iter().map(|product| product.id.as_str()).collect();
     refuse(ids.len() < products.len(), &["rebranding.products"], "has an id twice");
     refuse(products.len() > 100, &["rebranding.products"], "has more than 100 products");
+}
 
+/// The mail server.
+fn smtp(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let smtp = &config.smtp;
     let has_host = smtp.host.is_some();
     refuse(smtp.port.get() > 65_535, &["smtp.port"], "is above 65535");
@@ -176,16 +221,6 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     let unreadable = smtp.ca_file.as_ref().and_then(|path| std::fs::read(path).err());
     let why = unreadable.map(|why| format!("cannot be read: {why}"));
     refuse(why.is_some(), &["smtp.ca_file"], why.as_deref().unwrap_or_default());
-
-    identity(config, &mut refuse);
-    logto(config, &mut refuse);
-
-    let life = config.identity.generated_password_lifetime;
-    let path = ["identity.generated_password_lifetime"];
-    refuse(life < Duration::from_secs(3600), &path, "is shorter than one hour");
-    refuse(life > LONGEST_LIFETIME, &path, "is longer than 90 days");
-
-    problems.extend(clients::problems(&config.clients));
 }
 
 /// The settings that mode `oidc` needs, and those that have no effect without it.
@@ -247,6 +282,14 @@ fn logto(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let resource = &logto.management_resource;
     let wrong = resource.as_ref().is_some_and(|uri| url::Url::parse(uri).is_err());
     refuse(wrong, &["identity.logto.management_resource"], "is not an absolute URI");
+}
+
+/// Passwords that the service makes.
+fn generated_passwords(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
+    let life = config.identity.generated_password_lifetime;
+    let path = ["identity.generated_password_lifetime"];
+    refuse(life < Duration::from_secs(3600), &path, "is shorter than one hour");
+    refuse(life > LONGEST_LIFETIME, &path, "is longer than 90 days");
 }
 
 /// The rules in a file, or the problem with them.

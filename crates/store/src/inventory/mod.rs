@@ -18,6 +18,6 @@ pub use queue::{
     quarantined, release, remove, replay, retry, state,
 };
 pub use records::{
-    NewRecord, Packed, Record, Stored, add_base, add_records, latest, latest_of, stored, touch,
+    NewRecord, Packed, Record, RecordMeta, Stored, add_base, add_records, latest, latest_of, stored, touch,
 };
 pub use senders::{Sender, hold_senders};

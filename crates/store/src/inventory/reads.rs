@@ -1,7 +1,7 @@
 //! Reads for management: history, differences, summaries (spec: inventory#reads). Each read is of one system and
 //! limited: rows are counted and chosen first, with the size of their contents, and then loaded by their ids.
 
-use super::records::{Record, RecordRow, record_columns};
+use super::records::{MetaRow, Record, RecordMeta, RecordRow, meta_columns, record_columns};
 use crate::{
     Db, StoreError,
     filters::push_in,
@@ -108,42 +108,6 @@ impl DiffFilter {
     }
 }
 
-/// A record without its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordMeta {
-    /// Record.
-    pub id: i64,
-    /// Newest receipt of this very document.
-    pub timestamp: Ts,
-    /// Hash of the canonical text.
-    pub data_hash: String,
-    /// Bytes of the canonical text.
-    pub data_size: i64,
-    /// When it was compared with the one before it.
-    pub processed_at: Option<Ts>,
-    /// Whether the comparison found changes.
-    pub has_changes: bool,
-    /// How many.
-    pub change_count: i64,
-    /// First receipt processed.
-    pub created_at: Ts,
-    /// Last touched.
-    pub updated_at: Ts,
-}
-
-#[derive(FromRow)]
-struct MetaRow {
-    id: i64,
-    timestamp: TsCodec,
-    data_hash: String,
-    data_size: i64,
-    processed_at: Option<TsCodec>,
-    has_changes: bool,
-    change_count: i64,
-    created_at: TsCodec,
-    updated_at: TsCodec,
-}
-
 /// A page of a system's records without their texts, newest first.
 pub async fn history(
     db: &Db,
@@ -155,26 +119,12 @@ pub async fn history(
         Q::new("SELECT CAST(COUNT(*) AS bigint) FROM inventory_records WHERE system_id = ?").bind(system);
     range.push(&mut count, "timestamp");
     let total = count.count(db).await?;
-    let mut q = Q::new(
-        "SELECT id, timestamp, data_hash, data_size, processed_at, has_changes, change_count, created_at, updated_at \
-         FROM inventory_records WHERE system_id = ?",
-    )
-    .bind(system);
+    let mut q = Q::new(concat!("SELECT ", meta_columns!(), " FROM inventory_records r WHERE system_id = ?"))
+        .bind(system);
     range.push(&mut q, "timestamp");
     q.push(" ORDER BY timestamp DESC, id DESC LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
     let rows: Vec<MetaRow> = if page.offset() < total { q.all(db).await? } else { Vec::new() };
-    let of_row = |r: MetaRow| RecordMeta {
-        id: r.id,
-        timestamp: r.timestamp.0,
-        data_hash: r.data_hash,
-        data_size: r.data_size,
-        processed_at: r.processed_at.map(|t| t.0),
-        has_changes: r.has_changes,
-        change_count: r.change_count,
-        created_at: r.created_at.0,
-        updated_at: r.updated_at.0,
-    };
-    Ok(Page { rows: rows.into_iter().map(of_row).collect(), total, request: page })
+    Ok(Page { rows: rows.into_iter().map(RecordMeta::from).collect(), total, request: page })
 }
 
 /// A record of that system.

@@ -23,11 +23,21 @@ const TOUCH: &str = "UPDATE inventory_records SET timestamp = CASE WHEN timestam
      THEN timestamp ELSE v.received_at END, updated_at = v.now FROM \
      [[unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[]) AS v (id, received_at, now)\
      ||(SELECT ? AS id, ? AS received_at, ? AS now) v]] WHERE inventory_records.id = v.id";
+/// Columns of [`MetaRow`], from records `r`.
+macro_rules! meta_columns {
+    () => {
+        "r.id, r.timestamp, r.data_hash, r.data_size, r.processed_at, r.has_changes, r.change_count, r.created_at, \
+         r.updated_at"
+    };
+}
+pub(super) use meta_columns;
 /// Columns of [`RecordRow`], from records `r` and their bases `b`.
 macro_rules! record_columns {
     () => {
-        "r.id, r.timestamp, r.body, r.data_hash, r.data_size, r.processed_at, r.has_changes, r.change_count, \
-         r.created_at, r.updated_at, b.id AS base_id, b.data_size AS base_size, b.body AS base_body"
+        concat!(
+            $crate::inventory::records::meta_columns!(),
+            ", r.body, b.id AS base_id, b.data_size AS base_size, b.body AS base_body"
+        )
     };
 }
 pub(super) use record_columns;
@@ -51,15 +61,13 @@ pub struct Packed {
     pub base: Option<(i64, i64, Vec<u8>)>,
 }
 
-/// A stored document (spec: inventory#shapes).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+/// A record without its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordMeta {
     /// Ascending in order of creation.
     pub id: i64,
     /// Newest receipt of this very document.
     pub timestamp: Ts,
-    /// The canonical text.
-    pub text: Packed,
     /// Lower-case hex SHA-256 of the canonical text.
     pub data_hash: String,
     /// Bytes of the canonical text.
@@ -76,11 +84,19 @@ pub struct Record {
     pub updated_at: Ts,
 }
 
+/// A stored document (spec: inventory#shapes).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Everything but the document.
+    pub meta: RecordMeta,
+    /// The canonical text.
+    pub text: Packed,
+}
+
 #[derive(FromRow)]
-pub(super) struct RecordRow {
+pub(super) struct MetaRow {
     id: i64,
     timestamp: TsCodec,
-    body: Vec<u8>,
     data_hash: String,
     data_size: i64,
     processed_at: Option<TsCodec>,
@@ -88,17 +104,23 @@ pub(super) struct RecordRow {
     change_count: i64,
     created_at: TsCodec,
     updated_at: TsCodec,
+}
+
+#[derive(FromRow)]
+pub(super) struct RecordRow {
+    #[sqlx(flatten)]
+    meta: MetaRow,
+    body: Vec<u8>,
     base_id: Option<i64>,
     base_size: Option<i64>,
     base_body: Option<Vec<u8>>,
 }
 
-impl From<RecordRow> for Record {
-    fn from(r: RecordRow) -> Record {
-        Record {
+impl From<MetaRow> for RecordMeta {
+    fn from(r: MetaRow) -> RecordMeta {
+        RecordMeta {
             id: r.id,
             timestamp: r.timestamp.0,
-            text: packed(r.body, r.data_size, r.base_id, r.base_size, r.base_body),
             data_hash: r.data_hash,
             data_size: r.data_size,
             processed_at: r.processed_at.map(|t| t.0),
@@ -107,6 +129,13 @@ impl From<RecordRow> for Record {
             created_at: r.created_at.0,
             updated_at: r.updated_at.0,
         }
+    }
+}
+
+impl From<RecordRow> for Record {
+    fn from(r: RecordRow) -> Record {
+        let text = packed(r.body, r.meta.data_size, r.base_id, r.base_size, r.base_body);
+        Record { meta: r.meta.into(), text }
     }
 }
 

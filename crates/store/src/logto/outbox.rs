@@ -298,20 +298,32 @@ pub async fn put_gone_tree(
     Ok(())
 }
 
+/// Users whose change is to be queued: the next ones of an organization.
+#[derive(Clone, Copy, Debug)]
+pub struct NextUsers {
+    /// The organization.
+    pub organization: OrgId,
+    /// Its type, where everything below it counts too.
+    pub below: Option<OrgType>,
+    /// The last one of the call before.
+    pub after: Option<Uuid>,
+    /// Most of them.
+    pub limit: i64,
+}
+
 /// Queues a change for the next users of an organization, or of everything below it too, who have an account or are to
 /// get one. Returns the last of them; none when no user was left.
 pub async fn put_next_users(
     tx: &mut Tx,
     issuer: &str,
-    (organization, org_type): (OrgId, Option<OrgType>),
+    next: NextUsers,
     aspects: i64,
-    after: Option<Uuid>,
-    limit: i64,
     at: Ts,
 ) -> Result<Option<Uuid>, StoreError> {
+    let NextUsers { organization, below: org_type, after, limit } = next;
     let column = org_type.map_or("organization_id", below);
-    let next = format!("SELECT id FROM users WHERE {column} = ? AND id > ? ORDER BY id LIMIT ?");
-    let q = Q::new(&next).bind(organization).bind(after.unwrap_or(Uuid::nil())).bind(limit);
+    let ids = format!("SELECT id FROM users WHERE {column} = ? AND id > ? ORDER BY id LIMIT ?");
+    let q = Q::new(&ids).bind(organization).bind(after.unwrap_or(Uuid::nil())).bind(limit);
     let ids: Vec<(Uuid,)> = q.all(&mut *tx).await?;
     let Some((last,)) = ids.last().copied() else { return Ok(None) };
     let mut q = Q::new(

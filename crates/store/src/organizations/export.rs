@@ -1,8 +1,8 @@
 //! The rows of an export of a family (spec: organizations#stats).
 
 use super::{
-    DetailsRow, Filter, Order, details,
-    list::{count, push_where},
+    DetailsRow, Order, details,
+    list::{Selected, count, push_where},
 };
 use crate::{
     Db, StoreError,
@@ -12,7 +12,6 @@ use crate::{
     tree::parse_type,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, org::Details};
-use bailiwick_policy::Scope;
 use uuid::Uuid;
 
 /// The data of an organization that an export needs.
@@ -85,17 +84,15 @@ pub struct Extra<'a> {
     pub logto: Option<&'a str>,
 }
 
-/// All rows of a family inside the scope that match, as the list has them.
+/// All selected rows, as the list has them.
 pub async fn export(
     db: &Db,
-    family: OrgType,
-    scope: &Scope,
-    filter: &Filter,
+    selected: Selected<'_>,
     order: Order,
     bounds: Bounds,
     extra: Extra<'_>,
 ) -> Result<Found<Line>, StoreError> {
-    let total = count(db, family, scope, filter).await?;
+    let total = count(db, selected).await?;
     if total > bounds.rows {
         return Ok(Found::TooMany(total));
     }
@@ -107,7 +104,7 @@ pub async fn export(
          FROM organizations o",
     )
     .arg(extra.logto);
-    push_where(&mut q, family, scope, filter);
+    push_where(&mut q, selected);
     order.push(&mut q);
     q.push(" LIMIT ?").arg(bounds.rows + 1);
     let rows = q.all_within(db, bounds.bytes, Row::weight).await;

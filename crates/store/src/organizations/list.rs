@@ -182,7 +182,18 @@ fn push_within(q: &mut Q, within: Option<&Vec<Within>>) {
     q.push(")");
 }
 
-pub(super) fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Filter) {
+/// The rows of a family inside a scope that match a filter.
+#[derive(Clone, Copy, Debug)]
+pub struct Selected<'a> {
+    /// The family.
+    pub family: OrgType,
+    /// The scope.
+    pub scope: &'a Scope,
+    /// The filter.
+    pub filter: &'a Filter,
+}
+
+pub(super) fn push_where(q: &mut Q, Selected { family, scope, filter }: Selected<'_>) {
     q.push(" WHERE o.type = ?").arg(family.as_str());
     push_scope(q, "o", "id", scope);
     match filter.states {
@@ -198,10 +209,10 @@ pub(super) fn push_where(q: &mut Q, family: OrgType, scope: &Scope, filter: &Fil
     push_within(q, filter.within.as_ref());
 }
 
-/// How many rows of a family inside the scope match.
-pub async fn count(db: &Db, family: OrgType, scope: &Scope, filter: &Filter) -> Result<u64, StoreError> {
+/// How many rows are selected.
+pub async fn count(db: &Db, selected: Selected<'_>) -> Result<u64, StoreError> {
     let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o");
-    push_where(&mut count, family, scope, filter);
+    push_where(&mut count, selected);
     count.count(db).await
 }
 
@@ -214,16 +225,15 @@ pub async fn list(
     order: Order,
     page: PageRequest,
 ) -> Result<Page<Organization>, StoreError> {
-    let total = count(db, family, scope, filter).await?;
-    page_of(db, family, scope, filter, order, page, total).await
+    let selected = Selected { family, scope, filter };
+    let total = count(db, selected).await?;
+    page_of(db, selected, order, page, total).await
 }
 
 /// The same where it is known how many match.
 pub async fn page_of(
     db: &Db,
-    family: OrgType,
-    scope: &Scope,
-    filter: &Filter,
+    selected: Selected<'_>,
     order: Order,
     page: PageRequest,
     total: u64,
@@ -232,12 +242,12 @@ pub async fn page_of(
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
     let rows = if order.by == Sort::SuspendedAt {
-        by_suspension(db, family, scope, filter, order.direction, page).await?
+        by_suspension(db, selected, order.direction, page).await?
     } else {
         // Finds the ids of the page first, so that no row before it is read whole. Then reads the rows by their ids,
         // which PostgreSQL plans once instead of once for each order and page.
         let mut q = Q::new("SELECT o.id FROM organizations o");
-        push_where(&mut q, family, scope, filter);
+        push_where(&mut q, selected);
         order.push(&mut q);
         q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
         let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
@@ -253,11 +263,11 @@ pub async fn page_of(
     Ok(Page { rows, total, request: page })
 }
 
-fn select(family: OrgType, scope: &Scope, filter: &Filter) -> Q {
+fn select(selected: Selected<'_>) -> Q {
     let mut q = Q::new(&format!(
         "SELECT {COLUMNS} FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id"
     ));
-    push_where(&mut q, family, scope, filter);
+    push_where(&mut q, selected);
     q
 }
 
@@ -265,33 +275,32 @@ fn select(family: OrgType, scope: &Scope, filter: &Filter) -> Q {
 /// others are walked by id. Ascending, the suspended come first; a run is counted only when the page begins after it.
 async fn by_suspension(
     db: &Db,
-    family: OrgType,
-    scope: &Scope,
-    filter: &Filter,
+    selected: Selected<'_>,
     direction: SortDirection,
     page: PageRequest,
 ) -> Result<Vec<Row>, StoreError> {
+    let states = selected.filter.states;
     let mut rows = Vec::new();
     let mut skip = page.offset();
     let runs = match direction {
         SortDirection::Asc => [true, false],
         SortDirection::Desc => [false, true],
     };
-    for is_suspended in runs.into_iter().filter(|run| filter.states.show(*run)) {
+    for is_suspended in runs.into_iter().filter(|run| states.show(*run)) {
         let missing = page.page_size.saturating_sub(rows.len() as u64);
         if missing == 0 {
             break;
         }
-        let mut q = select(family, scope, filter);
-        push_run(&mut q, filter.states, is_suspended);
+        let mut q = select(selected);
+        push_run(&mut q, states, is_suspended);
         let column = if is_suspended { "o.eff_suspended_at" } else { "o.id" };
         push_order(&mut q, column, false, direction, "o.id");
         q.push(" LIMIT ? OFFSET ?").arg(missing).arg(skip);
         let found: Vec<Row> = q.all(db).await?;
         if found.is_empty() && skip > 0 {
             let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o");
-            push_where(&mut q, family, scope, filter);
-            push_run(&mut q, filter.states, is_suspended);
+            push_where(&mut q, selected);
+            push_run(&mut q, states, is_suspended);
             skip = skip.saturating_sub(q.count(db).await?);
         } else {
             skip = 0;

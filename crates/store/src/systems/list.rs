@@ -80,16 +80,26 @@ pub struct Known<'a> {
     pub matches: Option<&'a Matches>,
 }
 
-/// A page of the systems in scope with the true total. `cutoff` is now minus the liveness timeout.
+/// Which part of a list is asked for, in which order.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Order and direction.
+    pub order: (SystemOrder, SortDirection),
+    /// Page.
+    pub page: PageRequest,
+    /// Now minus the liveness timeout: a heartbeat at or before it is too old.
+    pub cutoff: Ts,
+}
+
+/// A page of the systems in scope with the true total.
 pub async fn list(
     db: &Db,
     scope: &Scope,
     filter: &SystemFilter,
-    (order, direction): (SystemOrder, SortDirection),
-    request: PageRequest,
-    cutoff: Ts,
+    part: Part,
     known: Known<'_>,
 ) -> Result<Page<SystemRecord>, StoreError> {
+    let Part { order: (order, direction), page: request, cutoff } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, budget: None, known };
     let (rows, total) = if request.offset() == 0 && filter.search.is_none() {

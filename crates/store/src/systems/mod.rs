@@ -15,15 +15,15 @@ pub mod status_counts;
 pub use crate::filters::VersionFilter;
 pub use filter::{StatusFilter, SystemFilter, SystemOrder};
 pub use list::{
-    Known, Matches, Ranked, Unsettled, export, is_lasting, is_ranked, list, matches, ranked, ranked_page,
-    unsettled,
+    Known, Matches, Part, Ranked, Unsettled, export, is_lasting, is_ranked, list, matches, ranked,
+    ranked_page, unsettled,
 };
 pub use row::SystemRecord;
 
 use crate::{
     StoreError, Tx,
     filters::SEPARATOR,
-    sql::{On, Q},
+    sql::{On, Q, assignments, names, placeholders, values},
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, OrgType, System, SystemId, Ts, fold::fold, org::Creator};
@@ -33,6 +33,36 @@ use serde_json::{Map, Value};
 use sqlx::FromRow;
 use std::collections::HashSet;
 use uuid::Uuid;
+
+/// The columns that people write of a system, each with its value: the one list of what a creation, a change and the
+/// bulk load write.
+macro_rules! kept_texts {
+    ($each:ident) => {
+        $each! {
+            Text "name" = |s| &s.name;
+            Text "name_key" = |s| fold(&s.name);
+            Text "notes" = |s| &s.notes;
+            Json "custom_data" = |s| Value::Object(s.custom_data.clone());
+        }
+    };
+}
+pub(crate) use kept_texts;
+
+/// The columns that come from inventory: what a new document and the bulk load write.
+macro_rules! kept_facts {
+    ($each:ident) => {
+        $each! {
+            TextOrNull "type" = |s| s.system_type.as_deref();
+            Text "type_key" = |s| fold(s.system_type.as_deref().unwrap_or_default());
+            Text "fqdn" = |s| &s.fqdn;
+            Text "fqdn_key" = |s| fold(&s.fqdn);
+            Text "ipv4_address" = |s| &s.ipv4_address;
+            Text "ipv6_address" = |s| &s.ipv6_address;
+            Text "version" = |s| &s.version;
+        }
+    };
+}
+pub(crate) use kept_facts;
 
 const GET: &str = concat!(
     "SELECT ",
@@ -44,16 +74,21 @@ const GET: &str = concat!(
 const LOCK: &str = "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
 const HOME: &str = "SELECT id, type, p2, p3, eff_suspended_at, eff_deleted_at, name FROM organizations \
      WHERE id = ? [[FOR SHARE||]]";
-const INSERT: &str = "INSERT INTO systems (id, organization_id, p2, p3, name, name_key, custom_data, notes, \
-     search_key, system_key, secret_public, secret_hash, created_by, creator_user_id, creator_org_id, creator_key, \
-     created_at, updated_at, registered_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const INSERT: &str = concat!(
+    "INSERT INTO systems (",
+    kept_texts!(names),
+    "id, organization_id, p2, p3, search_key, system_key, secret_public, secret_hash, created_by, creator_user_id, \
+     creator_org_id, creator_key, created_at, updated_at, registered_at) VALUES (",
+    kept_texts!(placeholders),
+    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+);
 const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems, systems_unheard) \
      VALUES (?, 1, 1) ON CONFLICT (organization_id) DO UPDATE SET systems = organization_counts.systems + 1, \
      systems_unheard = organization_counts.systems_unheard + 1";
-const UPDATE: &str = "UPDATE systems SET name = ?, name_key = ?, notes = ?, custom_data = ?, \
-     search_key = ?, updated_at = ? WHERE id = ?";
-const SET_FACTS: &str = "UPDATE systems SET type = ?, type_key = ?, fqdn = ?, fqdn_key = ?, \
-     ipv4_address = ?, ipv6_address = ?, version = ?, search_key = ?, updated_at = ? WHERE id = ?";
+const UPDATE: &str =
+    concat!("UPDATE systems SET ", kept_texts!(assignments), "search_key = ?, updated_at = ? WHERE id = ?");
+const SET_FACTS: &str =
+    concat!("UPDATE systems SET ", kept_facts!(assignments), "search_key = ?, updated_at = ? WHERE id = ?");
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![GET, LOCK, HOME, INSERT, ONE_MORE, UPDATE, SET_FACTS];
@@ -151,15 +186,13 @@ pub async fn insert(
     let creator = &new.created_by;
     let (user, org) = (creator.user_id.map(|u| u.0), creator.organization_id.map(|o| o.0));
     let created_by = serde_json::to_value(creator).map_err(|e| StoreError::Encode(e.into()))?;
+    let texts: fn(&NewSystem) -> _ = kept_texts!(values);
     Q::new(INSERT)
+        .bind_all(texts(&new))
         .bind(new.id)
         .bind(path.id)
         .bind(path.p2)
         .bind(path.p3)
-        .bind(&new.name)
-        .bind(fold(&new.name))
-        .bind(Value::Object(new.custom_data))
-        .bind(new.notes)
         .bind(search_text([&new.name, "", "", "", &creator.name, &creator.email, &new.system_key, "", ""]))
         .bind(new.system_key)
         .bind(new.secret_public)
@@ -182,11 +215,9 @@ pub async fn insert(
 /// Stores name, notes and custom data of `system` as they are in it, with `updated_at`.
 pub async fn update(tx: &mut Tx, granted: &Granted<SystemId>, system: &System) -> Result<(), StoreError> {
     tx.systems_changed();
+    let texts: fn(&System) -> _ = kept_texts!(values);
     Q::new(UPDATE)
-        .bind(&system.name)
-        .bind(fold(&system.name))
-        .bind(&system.notes)
-        .bind(Value::Object(system.custom_data.clone()))
+        .bind_all(texts(system))
         .bind(search_key(system))
         .bind(system.updated_at)
         .bind(granted.id())
@@ -198,14 +229,9 @@ pub async fn update(tx: &mut Tx, granted: &Granted<SystemId>, system: &System) -
 /// Stores the columns that come from inventory as they are in `system`, with `updated_at`.
 pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     tx.systems_changed();
+    let facts: fn(&System) -> _ = kept_facts!(values);
     Q::new(SET_FACTS)
-        .bind(system.system_type.as_deref())
-        .bind(fold(system.system_type.as_deref().unwrap_or_default()))
-        .bind(&system.fqdn)
-        .bind(fold(&system.fqdn))
-        .bind(&system.ipv4_address)
-        .bind(&system.ipv6_address)
-        .bind(&system.version)
+        .bind_all(facts(system))
         .bind(search_key(system))
         .bind(system.updated_at)
         .bind(system.id)

@@ -1,7 +1,11 @@
 //! The marks of a user, their removal, and changes users may make to themselves. `organization_counts.users` follows.
 
-use super::search_key;
-use crate::{StoreError, Tx, organizations::add_users, sql::Q};
+use super::kept_contact;
+use crate::{
+    StoreError, Tx,
+    organizations::add_users,
+    sql::{Q, assignments, values},
+};
 use bailiwick_domain::{OrgId, Ts, UserId, fold::fold, validate::Email};
 use bailiwick_policy::Granted;
 
@@ -9,8 +13,8 @@ const SET_SUSPENDED: &str = "UPDATE users SET suspended_at = ?, updated_at = ? W
 const SET_DELETED: &str = "UPDATE users SET deleted_at = ?, updated_at = ? WHERE id = ?";
 /// Chains, provider logins, grants and tokens are removed with the row.
 const DESTROY: &str = "DELETE FROM users WHERE id = ?";
-const UPDATE_OWN: &str = "UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, \
-    name_key = ?, phone = ?, search_key = ?, updated_at = ? WHERE id = ?";
+const UPDATE_OWN: &str =
+    concat!("UPDATE users SET ", kept_contact!(assignments), "updated_at = ? WHERE id = ?");
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![SET_SUSPENDED, SET_DELETED, DESTROY, UPDATE_OWN];
@@ -74,17 +78,7 @@ pub struct OwnChange {
 /// Writes changes users make to themselves; the caller must pass their own id only.
 pub async fn update_own(tx: &mut Tx, own: UserId, change: &OwnChange) -> Result<(), StoreError> {
     tx.people_changed();
-    Q::new(UPDATE_OWN)
-        .bind(change.email.as_str())
-        .bind(change.email.key())
-        .bind(change.email_verified)
-        .bind(&change.name)
-        .bind(fold(&change.name))
-        .bind(change.phone.clone())
-        .bind(search_key(&change.name, &change.email))
-        .bind(change.at)
-        .bind(own)
-        .run(tx)
-        .await?;
+    let contact: fn(&OwnChange) -> _ = kept_contact!(values);
+    Q::new(UPDATE_OWN).bind_all(contact(change)).bind(change.at).bind(own).run(tx).await?;
     Ok(())
 }

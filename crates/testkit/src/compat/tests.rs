@@ -211,5 +211,5 @@ fn the_interface_keeps_what_its_label_has_promised() {
     let path =
         format!("{}/../../docs/openapi-{}.json", env!("CARGO_MANIFEST_DIR"), bailiwick_domain::API_VERSION);
     let released: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(breaking_changes(&released, &crate::openapi::document()), [""; 0]);
+    assert_eq!(breaking_changes(&released, &bailiwick_api::openapi::document()), [""; 0]);
 }

@@ -1,15 +1,16 @@
-//! What a new silence for an alert says, and the alert it is for (spec: silences#create-for-users), in both routers.
+//! What people ask of silences: the bodies, their checks, and the silences to be posted (spec:
+//! silences#create-for-users, alert-management#handling). The same for both routers.
 
-use super::{check_all, fingerprint, remote, silences::Found, text, told};
-use crate::{Alerts, embedded};
-use bailiwick_alerting::{
-    Labels, ListedAlert, ListedSilence, Matcher, Nanos, PostedSilence, StoredAlert, StoredSilence,
-    router::active_silences,
+use super::{
+    check_all, fingerprint,
+    silence_records::{Edit, as_it_was},
+    silences::Found,
+    text,
 };
+use crate::Alerts;
+use bailiwick_alerting::{Labels, ListedSilence, Matcher, Nanos, PostedSilence};
 use bailiwick_domain::{Error, FieldError, ObjectKind, Result, Ts};
-use bailiwick_outbound::RouterClient;
 use bailiwick_policy::Caller;
-use bailiwick_store::{Tx, alert_handling, history::active, router as rows};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -32,9 +33,9 @@ pub struct NewSilence {
 }
 
 impl NewSilence {
-    /// Checks its fields, except the end.
+    /// Checks every field but the end.
     pub(super) fn check(&self, service: &Alerts) -> Result<()> {
-        let minutes = self.duration_minutes.unwrap_or(MINUTES);
+        let minutes = self.minutes();
         let duration = match &self.end_at {
             None if !(1..=MINUTES_MOST).contains(&minutes) => {
                 Err(FieldError::new("duration_minutes", "out_of_range").with_value(minutes.to_string()))
@@ -43,10 +44,23 @@ impl NewSilence {
         };
         check_all([fingerprint(&self.fingerprint), comment(service, &self.comment), duration])
     }
+
+    fn minutes(&self) -> i64 {
+        self.duration_minutes.unwrap_or(MINUTES)
+    }
+}
+
+/// A silence to be changed.
+#[derive(Clone, Debug, Default)]
+pub struct SilenceChange {
+    /// New end as sent.
+    pub end_at: Option<String>,
+    /// New comment; none keeps it.
+    pub comment: Option<String>,
 }
 
 /// The end as sent: after `now`, and within the longest silence counted from the start.
-pub(super) fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
+fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::result::Result<Ts, FieldError> {
     let now = service.now();
     let wrong = |code: &str| FieldError::new("end_at", code).with_value(sent);
     let is_time = sent.contains(['T', 't']) && sent.as_bytes().get(4) == Some(&b'-');
@@ -60,7 +74,7 @@ pub(super) fn end(service: &Alerts, sent: &str, start: Option<Ts>) -> std::resul
     Ok(end)
 }
 
-pub(super) fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> {
+fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> {
     text("comment", sent, service.settings.alerting.limits.content.silence_bytes / 4)
 }
 
@@ -77,10 +91,7 @@ impl Order {
         let now = Ts::from_secs(service.now().secs());
         let ends_at = match &new.end_at {
             Some(sent) => end(service, sent, Some(now)).map_err(|wrong| Error::Invalid(vec![wrong]))?,
-            None => {
-                let minutes = new.duration_minutes.unwrap_or(MINUTES).unsigned_abs();
-                now.plus(Duration::from_secs(minutes * 60))
-            }
+            None => now.plus(Duration::from_secs(new.minutes().unsigned_abs() * 60)),
         };
         let words = Some(new.comment.trim()).filter(|c| !c.is_empty()).unwrap_or(COMMENT).to_owned();
         let details = json!({"comment": words, "duration_minutes": ends_at.since(now).as_secs() / 60,
@@ -112,57 +123,8 @@ fn matchers(labels: &Labels) -> Vec<Matcher> {
     told.map(|(name, value)| Matcher::equal(name, value)).collect()
 }
 
-/// The active alert in the embedded router that is not silenced yet: the key of its system and its labels.
-pub(super) async fn stored_alert(
-    tx: &mut Tx,
-    service: &Alerts,
-    found: &Found,
-    fingerprint: &str,
-) -> Result<(String, Labels)> {
-    let keys = [(found.tenant, fingerprint.to_owned())];
-    let payload = rows::alerts_by_key(tx, &keys).await?.pop();
-    let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
-    let at = service.now();
-    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
-    let labels = stored.filter(is_listed).ok_or(Error::NotFound(ObjectKind::Alert))?.labels;
-    let key = owner(found, &labels)?;
-    if !active::has_system(tx, found.tenant, &key).await? {
-        return Err(Error::NotFound(ObjectKind::Alert));
-    }
-    let silences = rows::silences_of_system(&mut *tx, found.tenant, &key, at).await?;
-    let read = silences.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
-    let listed: Vec<ListedSilence> = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
-    if active_silences(&listed).iter().any(|s| s.silences(&labels)) {
-        return Err(Error::bad_request("alert is already silenced"));
-    }
-    Ok((key, labels))
-}
-
-/// The same at a remote router.
-pub(super) async fn told_alert(
-    service: &Alerts,
-    client: &RouterClient,
-    found: &Found,
-    fingerprint: &str,
-) -> Result<ListedAlert> {
-    let known = alert_handling::firing(&service.db, found.tenant, fingerprint).await?;
-    let key = found.system_key.as_deref().or(known.as_deref());
-    let alerts = remote::alerts_of(service, client, found.tenant, key).await.map_err(told)?;
-    let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
-    let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
-    let key = owner(found, &alert.labels)?;
-    let shown = active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
-    if shown.iter().all(|(_, shown)| shown.system.is_none()) {
-        return Err(Error::NotFound(ObjectKind::Alert));
-    }
-    if !alert.status.silenced_by.is_empty() {
-        return Err(Error::bad_request("alert is already silenced"));
-    }
-    Ok(alert)
-}
-
 /// The key of the alert's system; if a system is named, it must be that one.
-fn owner(found: &Found, labels: &Labels) -> Result<String> {
+pub(super) fn owner(found: &Found, labels: &Labels) -> Result<String> {
     let key = labels.value("system_key");
     if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
         return Err(Error::NotFound(ObjectKind::Alert));
@@ -171,4 +133,39 @@ fn owner(found: &Found, labels: &Labels) -> Result<String> {
         return Err(Error::bad_request("alert is not system-scoped (missing system_key label)"));
     }
     Ok(key.to_owned())
+}
+
+/// A silence as it is to be, and as it was.
+pub(super) struct Change {
+    pub(super) posted: PostedSilence,
+    pub(super) edit: Edit,
+}
+
+impl Change {
+    /// What was asked for, checked, applied to the stored silence.
+    pub(super) fn new(service: &Alerts, asked: &SilenceChange, stored: ListedSilence) -> Result<Change> {
+        let ends_at = match asked.end_at.as_deref() {
+            None | Some("") => Err(FieldError::new("end_at", "required")),
+            Some(sent) => end(service, sent, Some(stored.starts_at.to_ts())),
+        };
+        let words = asked.comment.as_deref().unwrap_or_default();
+        check_all([ends_at.clone().map(drop), comment(service, words)])?;
+        let Ok(ends_at) = ends_at else { return Err(Error::field("end_at", "required")) };
+        if Nanos::from_ts(ends_at) <= stored.starts_at {
+            return Err(Error::field("end_at", "must_be_after_start"));
+        }
+        let words = Some(words.trim()).filter(|c| !c.is_empty()).unwrap_or(&stored.comment).to_owned();
+        let details = json!({"comment": words, "end_at": ends_at.rfc3339(0)});
+        let edit = Edit { old: stored.id, before: as_it_was(&stored), details };
+        let posted = PostedSilence {
+            id: Some(stored.id),
+            matchers: stored.matchers,
+            starts_at: stored.starts_at,
+            ends_at: Nanos::from_ts(ends_at),
+            created_by: stored.created_by,
+            comment: words,
+            annotations: stored.annotations,
+        };
+        Ok(Change { posted, edit })
+    }
 }

@@ -1,0 +1,232 @@
+//! Lists for people from the embedded router: alerts and silences are rows of the database.
+
+use super::{
+    alert_query::{ActiveAlert, AlertQuery, decorate, live},
+    found_silences::{FoundSilence, FoundSilences, SHOWN},
+};
+use crate::{Alerts, config, embedded};
+use bailiwick_alerting::{
+    Labels, ListedSilence, Nanos, StoredAlert, StoredSilence,
+    config::{BLACKHOLE, Tree},
+    router::{self, ActiveSilence},
+};
+use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection};
+use bailiwick_policy::Scope;
+use bailiwick_store::{
+    StoreError,
+    history::{
+        OrganizationsRead,
+        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, JUDGED},
+        active_groups::{Group, GroupBy},
+    },
+    router as rows,
+};
+use std::collections::{BTreeSet, HashMap};
+
+/// Number of systems whose silences are read at once.
+const SYSTEMS: usize = 500;
+
+/// The read of the alerts that the query selects, with the rows that silences suppress if it asks for them; none =
+/// nothing can match.
+async fn prepared(
+    service: &Alerts,
+    within: OrganizationsRead,
+    query: AlertQuery,
+) -> Result<Option<(ActiveQuery, Vec<i64>)>> {
+    let (active, suppressed) = (query.wants(false), query.wants(true));
+    if !active && !suppressed {
+        return Ok(None);
+    }
+    let asked = ActiveQuery {
+        filter: query.filter,
+        is_suppressed: (active != suppressed).then_some(suppressed),
+        order: query.order,
+        direction: query.direction,
+        ..live(service, within)
+    };
+    let needs_states = asked.is_suppressed.is_some() || asked.order == ActiveOrder::Status;
+    let states = if needs_states { suppressed_rows(service, &asked).await? } else { Vec::new() };
+    Ok(Some((asked, states)))
+}
+
+/// A page of the active alerts of these organizations.
+pub(super) async fn active(
+    service: &Alerts,
+    within: OrganizationsRead,
+    query: AlertQuery,
+) -> Result<Page<ActiveAlert>> {
+    let request = query.page;
+    let Some((asked, states)) = prepared(service, within, query).await? else {
+        return Ok(Page { rows: Vec::new(), total: 0, request });
+    };
+    let (rows, total) = asked.page(&service.db, &states, request).await?;
+    let systems: BTreeSet<(OrgId, String)> =
+        rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
+    let silences = silences_of(service, systems.into_iter().collect()).await?;
+    let trees = trees_of(service, rows.iter().map(|row| row.key.0).collect()).await?;
+    let (now, outage) = (Nanos::from_ts(asked.now), service.alerting().outage.get());
+    let mut alerts = Vec::with_capacity(rows.len());
+    for row in rows {
+        let Some(stored) = embedded::read::<StoredAlert>(&row.payload) else { continue };
+        let key = (row.key.0, row.system_key);
+        let own = silences.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let receivers = |labels: &Labels| match trees.get(&key.0) {
+            Some(tree) => tree.route(labels).into_iter().map(|to| to.receiver.clone()).collect(),
+            None => vec![BLACKHOLE.to_owned()],
+        };
+        let listed = router::list_alerts([&stored], own, now, outage, receivers);
+        alerts.extend(listed.into_iter().map(|alert| (key.0, alert)));
+    }
+    Ok(Page { rows: decorate(service, alerts).await?, total, request })
+}
+
+/// One active alert of a tenant.
+pub(super) async fn active_alert(
+    service: &Alerts,
+    tenant: OrgId,
+    fingerprint: &str,
+) -> Result<Option<ActiveAlert>> {
+    let query = AlertQuery {
+        statuses: None,
+        filter: ActiveFilter { fingerprint: Some(fingerprint.to_owned()), ..ActiveFilter::default() },
+        order: ActiveOrder::default(),
+        direction: SortDirection::Desc,
+        page: PageRequest { page: 1, page_size: 1 },
+    };
+    let within = OrganizationsRead::all(Scope::Organization(tenant));
+    Ok(active(service, within, query).await?.rows.into_iter().next())
+}
+
+/// A page of groups of the active alerts of these organizations.
+pub(super) async fn groups(
+    service: &Alerts,
+    within: OrganizationsRead,
+    query: AlertQuery,
+    by: GroupBy,
+) -> Result<Page<Group>> {
+    let request = query.page;
+    let (rows, total) = match prepared(service, within, query).await? {
+        Some((asked, states)) => asked.groups(&service.db, &states, by, request).await?,
+        None => (Vec::new(), 0),
+    };
+    Ok(Page { rows, total, request })
+}
+
+/// The names of the active alerts of these organizations, at most 100.
+pub(super) async fn active_names(service: &Alerts, within: OrganizationsRead) -> Result<Vec<String>> {
+    let request = PageRequest { page: 1, page_size: PageRequest::MAX_SIZE };
+    let (groups, _) = live(service, within).groups(&service.db, &[], GroupBy::Name, request).await?;
+    let mut names: Vec<String> = groups.into_iter().map(|group| group.key).collect();
+    names.retain(|name| !name.is_empty());
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The routing of these tenants. A tenant whose routing cannot be read has none: none of its recipients is notified or
+/// shown.
+async fn trees_of(service: &Alerts, tenants: BTreeSet<OrgId>) -> Result<HashMap<OrgId, Tree>> {
+    let tenants: Vec<OrgId> = tenants.into_iter().collect();
+    let plans = match config::plans(service, &tenants).await {
+        Err(Error::Internal(e)) => {
+            tracing::error!(error = %e, "the receivers of alerts cannot be shown");
+            HashMap::new()
+        }
+        plans => plans?,
+    };
+    Ok(plans.iter().filter_map(|(id, plan)| Some((*id, Tree::new(&plan.route).ok()?))).collect())
+}
+
+/// The rows that silences suppress.
+pub(super) async fn suppressed_rows(service: &Alerts, query: &ActiveQuery) -> Result<Vec<i64>> {
+    let query = ActiveQuery { is_suppressed: None, ..query.clone() };
+    let (mut suppressed, mut after) = (Vec::new(), i64::MIN);
+    loop {
+        let rows = query.of_silenced_systems(&service.db, after).await?;
+        let Some(last) = rows.last().map(|row| row.0) else { return Ok(suppressed) };
+        let is_end = rows.len() < JUDGED;
+        suppressed.extend(suppressed_of(service, rows).await?);
+        if is_end {
+            return Ok(suppressed);
+        }
+        after = last;
+    }
+}
+
+async fn suppressed_of(service: &Alerts, rows: Vec<(i64, uuid::Uuid, String, String)>) -> Result<Vec<i64>> {
+    let systems: BTreeSet<(OrgId, String)> =
+        rows.iter().map(|(_, organization, key, _)| (OrgId(*organization), key.clone())).collect();
+    let silences = silences_of(service, systems.into_iter().collect()).await?;
+    let judge = move || {
+        let is_suppressed = |(_, organization, key, labels): &(i64, uuid::Uuid, String, String)| {
+            let own = silences.get(&(OrgId(*organization), key.clone()));
+            let labels = embedded::read::<Labels>(labels).unwrap_or_default();
+            own.is_some_and(|own| own.iter().any(|s| s.silences(&labels)))
+        };
+        rows.iter().filter(|row| is_suppressed(row)).map(|row| row.0).collect::<Vec<_>>()
+    };
+    service.tasks.spawn_blocking(judge).await.map_err(Error::internal)
+}
+
+/// The silences in force of these systems, ready to be applied.
+async fn silences_of(
+    service: &Alerts,
+    systems: Vec<(OrgId, String)>,
+) -> Result<HashMap<(OrgId, String), Vec<ActiveSilence>>> {
+    let at = service.now();
+    let now = Nanos::from_ts(at);
+    let mut found: HashMap<(OrgId, String), Vec<ActiveSilence>> = HashMap::new();
+    // Even if some systems have very large silences, those of the others are read.
+    let mut waiting: Vec<&[(OrgId, String)]> = systems.chunks(SYSTEMS).collect();
+    while let Some(some) = waiting.pop() {
+        let read = match active::silences_of(&service.db, some, at).await {
+            Err(StoreError::TooHeavy) if some.len() > 1 => {
+                waiting.extend(<[_; 2]>::from(some.split_at(some.len() / 2)));
+                continue;
+            }
+            read => read?,
+        };
+        for (organization, key, payload) in read {
+            let stored = embedded::read::<StoredSilence>(&payload).map(|s| s.listed(now));
+            let in_force = router::active_silences(stored.as_ref());
+            found.entry((organization, key)).or_default().extend(in_force);
+        }
+    }
+    Ok(found)
+}
+
+/// The silences of a system.
+pub(super) async fn silences_of_system(
+    service: &Alerts,
+    tenant: OrgId,
+    system_key: &str,
+) -> Result<Vec<ListedSilence>> {
+    let at = service.now();
+    let stored = rows::silences_of_system(&service.db, tenant, system_key, at).await?;
+    let read = stored.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
+    Ok(read.map(|s| s.listed(Nanos::from_ts(at))).collect())
+}
+
+/// The silences of the systems of these organizations; `system_keys`: only of these.
+pub(super) async fn silences(
+    service: &Alerts,
+    within: &OrganizationsRead,
+    system_keys: Option<&[String]>,
+) -> Result<FoundSilences> {
+    let at = service.now();
+    let mut limit = SHOWN as u64 + 1;
+    let rows = loop {
+        match active::silences(&service.db, within, system_keys, at, limit).await {
+            // Shorter pages, rather than an error because a few systems have written large silences.
+            Err(StoreError::TooHeavy) if limit > 1 => limit = limit.div_ceil(4),
+            rows => break rows?,
+        }
+    };
+    let is_cut = limit <= SHOWN as u64 && rows.len() as u64 == limit;
+    let read = rows.into_iter().filter_map(|(organization_id, system_key, payload)| {
+        let silence = embedded::read::<StoredSilence>(&payload)?.listed(Nanos::from_ts(at));
+        Some(FoundSilence { organization_id, system_key, silence })
+    });
+    let silences: Vec<FoundSilence> = read.collect();
+    let cut = is_cut.then(|| format!("only the first {} silences are shown", silences.len()));
+    Ok(FoundSilences { warnings: cut.into_iter().collect(), silences })
+}

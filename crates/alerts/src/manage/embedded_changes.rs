@@ -1,0 +1,96 @@
+//! Creates, changes and expires silences in the embedded router. A change, its activity record and its audit row are one
+//! transaction.
+
+use super::{
+    silence_orders::{Change, NewSilence, Order, owner},
+    silence_records::{created, ended},
+    silences::{By, Found, gone, sender},
+    told,
+};
+use crate::{Alerts, embedded};
+use bailiwick_alerting::{Labels, ListedSilence, Nanos, StoredAlert, StoredSilence, router::active_silences};
+use bailiwick_domain::{Error, ObjectKind, OrgId, Result};
+use bailiwick_store::{
+    Tx,
+    history::{self, active},
+    router as rows,
+};
+use uuid::Uuid;
+
+/// Silences an alert; returns the id of the silence.
+pub(super) async fn create(service: &Alerts, by: By<'_>, found: &Found, new: &NewSilence) -> Result<Uuid> {
+    let mut tx = service.db.begin().await?;
+    history::hold(&mut tx, [found.tenant]).await?;
+    let (key, labels) = stored_alert(&mut tx, service, found, &new.fingerprint).await?;
+    let order = Order::new(service, by.caller, new, &labels)?;
+    let who = sender(found.tenant, &key, &by.ctx.request_id);
+    let at = order.posted.starts_at;
+    let id = embedded::set_silence_in(&mut tx, service, &who, at, order.posted).await.map_err(told)?;
+    let alert = (found.tenant, new.fingerprint.clone());
+    created(tx, service, by, alert, (id, order.details)).await?;
+    Ok(id)
+}
+
+/// The labels of an active alert that is not silenced yet.
+pub(super) async fn unsilenced_alert(service: &Alerts, found: &Found, fingerprint: &str) -> Result<Labels> {
+    // Nothing is written.
+    let mut tx = service.db.begin().await?;
+    Ok(stored_alert(&mut tx, service, found, fingerprint).await?.1)
+}
+
+/// The active alert that is not silenced yet: the key of its system and its labels.
+async fn stored_alert(
+    tx: &mut Tx,
+    service: &Alerts,
+    found: &Found,
+    fingerprint: &str,
+) -> Result<(String, Labels)> {
+    let keys = [(found.tenant, fingerprint.to_owned())];
+    let payload = rows::alerts_by_key(tx, &keys).await?.pop();
+    let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
+    let at = service.now();
+    let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
+    let labels = stored.filter(is_listed).ok_or(Error::NotFound(ObjectKind::Alert))?.labels;
+    let key = owner(found, &labels)?;
+    if !active::has_system(tx, found.tenant, &key).await? {
+        return Err(Error::NotFound(ObjectKind::Alert));
+    }
+    let silences = rows::silences_of_system(&mut *tx, found.tenant, &key, at).await?;
+    let read = silences.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
+    let listed: Vec<ListedSilence> = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
+    if active_silences(&listed).iter().any(|s| s.silences(&labels)) {
+        return Err(Error::bad_request("alert is already silenced"));
+    }
+    Ok((key, labels))
+}
+
+/// Changes a silence; returns its id, which may be a new one.
+pub(super) async fn change(
+    service: &Alerts,
+    by: By<'_>,
+    (tenant, system_key): (OrgId, &str),
+    change: Change,
+) -> Result<Uuid> {
+    let who = sender(tenant, system_key, &by.ctx.request_id);
+    let mut tx = service.db.begin().await?;
+    history::hold(&mut tx, [tenant]).await?;
+    let now = Nanos::from_ts(service.now());
+    let set = embedded::set_silence_in(&mut tx, service, &who, now, change.posted).await.map_err(gone)?;
+    change.edit.recorded(tx, service, by, tenant, set).await
+}
+
+/// Ends a silence.
+pub(super) async fn end(
+    service: &Alerts,
+    by: By<'_>,
+    (tenant, system_key): (OrgId, &str),
+    stored: &ListedSilence,
+) -> Result<()> {
+    let who = sender(tenant, system_key, &by.ctx.request_id);
+    let mut tx = service.db.begin().await?;
+    history::hold(&mut tx, [tenant]).await?;
+    if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(told)? {
+        return Err(Error::NotFound(ObjectKind::Silence));
+    }
+    ended(tx, service, by, tenant, stored).await
+}

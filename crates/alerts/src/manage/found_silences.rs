@@ -1,0 +1,63 @@
+//! Silences with their places (spec: alert-management#handling), in both routers.
+
+use crate::Alerts;
+use bailiwick_alerting::{ListedSilence, Matcher, Op};
+use bailiwick_domain::{OrgId, Result};
+use bailiwick_store::history::active;
+use std::collections::{BTreeSet, HashMap};
+
+/// Silences of one list.
+pub(super) const SHOWN: usize = 5000;
+
+/// One silence with its place.
+#[derive(Clone, Debug)]
+pub struct FoundSilence {
+    /// Tenant.
+    pub organization_id: OrgId,
+    /// Its system.
+    pub system_key: String,
+    /// The silence.
+    pub silence: ListedSilence,
+}
+
+/// Silences of several organizations.
+#[derive(Clone, Debug)]
+pub struct FoundSilences {
+    /// In order.
+    pub silences: Vec<FoundSilence>,
+    /// Tenants that could not be asked, and silences that could not be shown.
+    pub warnings: Vec<String>,
+}
+
+/// The silences of systems that the organizations have.
+pub(super) async fn of_their_systems(
+    service: &Alerts,
+    silences: Vec<(OrgId, ListedSilence)>,
+    system_keys: Option<&[String]>,
+) -> Result<Vec<FoundSilence>> {
+    let mut found = Vec::with_capacity(silences.len());
+    let mut asked: BTreeSet<(OrgId, String)> = BTreeSet::new();
+    for (organization_id, silence) in silences {
+        let Some(system_key) = key_of(&silence.matchers).map(str::to_owned) else { continue };
+        if system_keys.is_none_or(|keys| keys.contains(&system_key)) {
+            asked.insert((organization_id, system_key.clone()));
+            found.push(FoundSilence { organization_id, system_key, silence });
+        }
+    }
+    let asked: Vec<((OrgId, String), String)> =
+        asked.into_iter().map(|(tenant, key)| ((tenant, key.clone()), key)).collect();
+    let shown: HashMap<(OrgId, String), active::Shown> =
+        active::shown(&service.db, &asked).await?.into_iter().collect();
+    let has = |f: &FoundSilence| {
+        let shown = shown.get(&(f.organization_id, f.system_key.clone()));
+        shown.is_some_and(|s| s.system.is_some())
+    };
+    found.retain(has);
+    Ok(found)
+}
+
+/// The system that a silence is bound to: a literal, positive matcher.
+pub(super) fn key_of(matchers: &[Matcher]) -> Option<&str> {
+    let own = matchers.iter().find(|m| m.op == Op::Equal && m.name == "system_key");
+    own.map(|m| m.value.as_str()).filter(|key| !key.is_empty())
+}

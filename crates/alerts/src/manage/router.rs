@@ -1,0 +1,198 @@
+//! The alert router: every operation for people, wherever alerts are. Those for systems are in `crate::router`.
+
+use super::{
+    Named,
+    alert_groups::Groups,
+    alert_query::{ActiveAlert, ActiveAlerts, AlertQuery},
+    embedded, embedded_changes,
+    found_silences::FoundSilences,
+    remote, remote_changes,
+    silence_orders::{Change, NewSilence},
+    silences::{By, Found},
+    stats::catalogue,
+    told, within,
+};
+use crate::{AlertRouter, Alerts};
+use bailiwick_alerting::{Labels, ListedSilence};
+use bailiwick_domain::{OrgId, Page, Result};
+use bailiwick_policy::{Caller, Scope};
+use bailiwick_store::history::{OrganizationsRead, active_groups::GroupBy};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+impl AlertRouter {
+    /// The active alerts of these organizations.
+    pub(super) async fn active(
+        &self,
+        service: &Alerts,
+        within: OrganizationsRead,
+        query: AlertQuery,
+    ) -> Result<ActiveAlerts> {
+        match self {
+            AlertRouter::Embedded => {
+                let page = embedded::active(service, within, query).await?;
+                Ok(ActiveAlerts { page, warnings: Vec::new() })
+            }
+            AlertRouter::Remote(client) => remote::active(service, client, &within, &query).await,
+        }
+    }
+
+    /// Groups of the active alerts of these organizations.
+    pub(super) async fn groups(
+        &self,
+        service: &Alerts,
+        within: OrganizationsRead,
+        query: AlertQuery,
+        by: GroupBy,
+    ) -> Result<Groups> {
+        match self {
+            AlertRouter::Embedded => {
+                let page = embedded::groups(service, within, query, by).await?;
+                Ok(Groups { page, warnings: Vec::new() })
+            }
+            AlertRouter::Remote(client) => remote::groups(service, client, &within, &query, by).await,
+        }
+    }
+
+    /// The names of the active alerts. A remote router is not asked for them; there all known names are given.
+    pub(super) async fn active_names(
+        &self,
+        service: &Alerts,
+        caller: &Caller,
+        named: &Named,
+    ) -> Result<Vec<String>> {
+        match self {
+            AlertRouter::Embedded => {
+                embedded::active_names(service, within(service, caller, named).await?).await
+            }
+            AlertRouter::Remote(_) => {
+                Ok(catalogue(service, caller).await?.into_iter().map(|entry| entry.name).collect())
+            }
+        }
+    }
+
+    /// One active alert of a tenant, by its fingerprint.
+    pub(super) async fn active_alert(
+        &self,
+        service: &Alerts,
+        tenant: OrgId,
+        fingerprint: &str,
+    ) -> Result<Option<ActiveAlert>> {
+        match self {
+            AlertRouter::Embedded => embedded::active_alert(service, tenant, fingerprint).await,
+            AlertRouter::Remote(client) => remote::active_alert(service, client, tenant, fingerprint).await,
+        }
+    }
+
+    /// The active alerts of one system; the query names no system.
+    pub(super) async fn active_of_system(
+        &self,
+        service: &Alerts,
+        tenant: OrgId,
+        system_key: String,
+        mut query: AlertQuery,
+    ) -> Result<Page<ActiveAlert>> {
+        match self {
+            AlertRouter::Embedded => {
+                query.filter.system_keys = Some(vec![system_key]);
+                let within = OrganizationsRead::all(Scope::Organization(tenant));
+                embedded::active(service, within, query).await
+            }
+            AlertRouter::Remote(client) => {
+                remote::active_of_system(service, client, (tenant, &system_key), &query).await
+            }
+        }
+    }
+
+    /// The silences of one system, others of its tenant perhaps among them.
+    pub(super) async fn silences_of_system(
+        &self,
+        service: &Alerts,
+        tenant: OrgId,
+        system_key: &str,
+    ) -> Result<Vec<ListedSilence>> {
+        match self {
+            AlertRouter::Embedded => embedded::silences_of_system(service, tenant, system_key).await,
+            AlertRouter::Remote(client) => {
+                remote::silences_of(service, client, tenant, Some(system_key)).await.map_err(told)
+            }
+        }
+    }
+
+    /// The silences of the systems of these organizations; `system_keys`: only of these.
+    pub(super) async fn silences_within(
+        &self,
+        service: &Alerts,
+        within: &OrganizationsRead,
+        system_keys: Option<&[String]>,
+    ) -> Result<FoundSilences> {
+        match self {
+            AlertRouter::Embedded => embedded::silences(service, within, system_keys).await,
+            AlertRouter::Remote(client) => remote::silences(service, client, within, system_keys).await,
+        }
+    }
+
+    /// The labels of an active alert that is not silenced yet.
+    pub(super) async fn unsilenced_alert(
+        &self,
+        service: &Alerts,
+        found: &Found,
+        fingerprint: &str,
+    ) -> Result<Labels> {
+        match self {
+            AlertRouter::Embedded => embedded_changes::unsilenced_alert(service, found, fingerprint).await,
+            AlertRouter::Remote(client) => {
+                remote_changes::unsilenced_alert(service, client, found, fingerprint).await
+            }
+        }
+    }
+
+    /// Silences an alert; returns the id of the silence.
+    pub(super) async fn create_silence(
+        &self,
+        service: &Alerts,
+        by: By<'_>,
+        found: &Found,
+        new: &NewSilence,
+    ) -> Result<Uuid> {
+        match self {
+            AlertRouter::Embedded => embedded_changes::create(service, by, found, new).await,
+            AlertRouter::Remote(client) => remote_changes::create(service, client, by, found, new).await,
+        }
+    }
+
+    /// Changes a silence of a system; returns its id, which may be a new one. A remote router must have answered by
+    /// `until`.
+    pub(super) async fn change_silence(
+        &self,
+        service: &Alerts,
+        by: By<'_>,
+        place: (OrgId, &str),
+        change: Change,
+        until: Instant,
+    ) -> Result<Uuid> {
+        match self {
+            AlertRouter::Embedded => embedded_changes::change(service, by, place, change).await,
+            AlertRouter::Remote(client) => {
+                remote_changes::change(service, client, by, place, (change, until)).await
+            }
+        }
+    }
+
+    /// Ends a silence of a system. A remote router must have answered by `until`.
+    pub(super) async fn end_silence(
+        &self,
+        service: &Alerts,
+        by: By<'_>,
+        place: (OrgId, &str),
+        stored: ListedSilence,
+        until: Instant,
+    ) -> Result<()> {
+        match self {
+            AlertRouter::Embedded => embedded_changes::end(service, by, place, &stored).await,
+            AlertRouter::Remote(client) => {
+                remote_changes::end(service, client, by, place, (stored, until)).await
+            }
+        }
+    }
+}
