@@ -163,7 +163,7 @@ fn drawn(bar: &StackedBar, most: u64) -> DrawnBar {
             number,
             x: format!("{:.3}", at(before)),
             width: format!("{:.3}", at(number)),
-            opacity: *opacity,
+            opacity,
         };
         before += number;
         piece
@@ -194,20 +194,21 @@ mod tests {
         assert!(Chart::of(rows(&[1])).is_none() && Chart::of(Vec::new()).is_none());
         assert_eq!((Delta::of(3, 9).way, Delta::of(9, 3).by), ("up", 6));
     }
+
     #[test]
     fn the_small_parts_of_a_bar_are_one_piece() {
-        let part = |number| (number.to_string(), None, number);
-        let bar = |parts: &[u64]| Bar {
+        let part = |number: u64| (number.to_string(), None, number);
+        let bar = |parts: &[u64]| StackedBar {
             label: String::new(),
             href: String::new(),
             number: parts.iter().sum(),
             parts: parts.iter().map(|n| part(*n)).collect(),
         };
-        let drawn = bars([bar(&[10, 5, 2, 1, 1, 1]), bar(&[5])].iter());
+        let drawn = stacked_bars([bar(&[10, 5, 2, 1, 1, 1]), bar(&[5])].iter());
         let pieces: Vec<_> = drawn[0].pieces.iter().map(|p| (p.label.as_deref(), p.number, &*p.x)).collect();
         assert_eq!(pieces[0], (Some("10"), 10, "0.000"));
         assert_eq!((pieces.len(), pieces[4]), (5, (None, 2, "90.000")));
         assert_eq!(drawn[1].pieces[0].width, "25.000");
-        assert!(bars([].iter()).is_empty());
+        assert!(stacked_bars([].iter()).is_empty());
     }
 }

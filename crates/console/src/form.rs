@@ -93,17 +93,6 @@ pub(crate) fn is_outdated(error: &Error) -> bool {
     matches!(error, Error::PreconditionFailed(_))
 }
 
-/// The same for a form whose fields are named by their whole paths, each without the prefix.
-pub(crate) fn problems_by_path(language: Language, error: &Error, prefix: &str) -> Option<Value> {
-    let Error::Invalid(fields) = error else { return None };
-    let text = |code: &str| texts::find(language, &format!("problem_{code}")).unwrap_or(code).to_owned();
-    let problem = |field: &bailiwick_domain::FieldError| {
-        let key = field.key.strip_prefix(prefix).unwrap_or(&field.key);
-        (key.to_owned(), json!(text(&field.message)))
-    };
-    Some(fields.iter().map(problem).collect::<Map<_, _>>().into())
-}
-
 /// What is wrong with the fields of a form, beside each; none where the error is not about fields.
 pub(crate) fn problems(language: Language, error: &Error) -> Option<Value> {
     problems_by(language, error, |key| key.split('.').next().unwrap_or(key))
