@@ -163,7 +163,7 @@ fn drawn(bar: &StackedBar, most: u64) -> DrawnBar {
             number,
             x: format!("{:.3}", at(before)),
             width: format!("{:.3}", at(number)),
-            opacity: *opacity,
+            opacity,
         };
         before += number;
         piece

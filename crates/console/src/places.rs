@@ -13,6 +13,11 @@ pub(crate) fn application(id: impl Display) -> String {
     format!("/console/applications/{id}")
 }
 
+/// A user.
+pub(crate) fn user(id: impl Display) -> String {
+    format!("/console/users/{id}")
+}
+
 /// An organization.
 pub(crate) fn organization(id: impl Display) -> String {
     format!("/console/organizations/{id}")
@@ -29,6 +34,7 @@ pub(crate) fn of_kind(caller: &Caller, kind: &str, id: &str) -> Option<String> {
     let (permission, address) = match kind {
         "system" => (Permission::ReadSystems, system(id)),
         "application" => (Permission::ReadApplications, application(id)),
+        "user" => (Permission::ReadUsers, user(id)),
         "distributor" => (Permission::ReadDistributors, organization(id)),
         "reseller" => (Permission::ReadResellers, organization(id)),
         "customer" => (Permission::ReadCustomers, organization(id)),
@@ -48,6 +54,7 @@ pub(crate) fn of_subject(caller: &Caller, subject: &str) -> Option<String> {
         }
         "systems" => of_kind(caller, "system", id),
         "applications" => of_kind(caller, "application", id),
+        "users" => of_kind(caller, "user", id),
         "distributors" => of_kind(caller, "distributor", id),
         "resellers" => of_kind(caller, "reseller", id),
         "customers" => of_kind(caller, "customer", id),

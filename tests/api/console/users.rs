@@ -74,7 +74,7 @@ api_test!(a_user_is_made_edited_moved_suspended_deleted_and_destroyed, |t| async
     );
     assert!(page.contains("The user is created.") && page.contains("390115550100"), "{page}");
     let taken = browser.post("/console/users/new", &fields).await.expect(422).text();
-    assert!(taken.contains("Somebody has this already."));
+    assert!(taken.contains("This is taken already."));
 
     let form = browser.get(&format!("{address}/edit")).await.expect(200).text();
     assert!(form.contains("value=\"support\" checked") && form.contains("value=\"Milano\""), "{form}");

@@ -4,7 +4,7 @@ use crate::{
     envelope::Answer,
     error::Outcome,
     extract::{Params, Service, Who},
-    wire::audit::AuditList,
+    wire::audit::AuditPage,
 };
 use bailiwick_directory::{Directory, audit};
 use bailiwick_web::audit_query;
@@ -16,7 +16,7 @@ pub async fn list(
     Service(directory): Service<Directory>,
     Who(caller): Who,
     params: Params,
-) -> Outcome<Answer<AuditList>> {
+) -> Outcome<Answer<AuditPage>> {
     let found = audit::list(&directory, &caller, audit_query(&params, PAGE_SIZE)).await?;
     Ok(Answer::ok("audit retrieved successfully", found.into()))
 }

@@ -3,13 +3,13 @@
 use super::{Route, get};
 use crate::{
     manage::{audit, search},
-    wire::{audit::AuditList, search::SearchOutput},
+    wire::{audit::AuditPage, search::SearchOutput},
 };
 use bailiwick_policy::Permission::ReadUsers;
 
 pub(super) fn rows() -> Vec<Route> {
     vec![
         get("/search", "search").extra().gives::<SearchOutput>().to(search::show),
-        get("/audit", "listAudit").extra().needs(&[ReadUsers]).gives::<AuditList>().to(audit::list),
+        get("/audit", "listAudit").extra().needs(&[ReadUsers]).gives::<AuditPage>().to(audit::list),
     ]
 }

@@ -66,7 +66,7 @@ pub struct AuditEntry {
 
 /// `GET /audit`.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct AuditList {
+pub struct AuditPage {
     /// Changes, the newest first.
     pub audit: Vec<AuditEntry>,
     /// `cursor` of the next page; null at the end.
@@ -100,8 +100,8 @@ impl From<audit::Entry> for AuditEntry {
     }
 }
 
-impl From<audit::Found> for AuditList {
-    fn from(found: audit::Found) -> AuditList {
-        AuditList { audit: found.entries.into_iter().map(Into::into).collect(), next_cursor: found.next }
+impl From<audit::Found> for AuditPage {
+    fn from(found: audit::Found) -> AuditPage {
+        AuditPage { audit: found.entries.into_iter().map(Into::into).collect(), next_cursor: found.next }
     }
 }

@@ -76,6 +76,6 @@ fn organization(entry: Entry) -> Value {
 
 fn user(user: User) -> Value {
     json!({
-        "href": null, "name": user.name, "detail": user.email.to_string(), "organization": user.organization.name,
+        "href": places::user(user.id), "name": user.name, "detail": user.email.to_string(), "organization": user.organization.name,
     })
 }

@@ -70,7 +70,11 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
 
 /// The pages of the organization in other areas.
 fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
-    let areas = [("notifications", "/console/notifications"), ("events", "/console/timeline")];
+    let areas = [
+        ("alerts", "/console/alerts"),
+        ("notifications", "/console/notifications"),
+        ("events", "/console/timeline"),
+    ];
     let open = areas.into_iter().filter(|(area, _)| guest.look.has_area(area));
     open.map(
         |(area, path)| json!({"text": format!("nav_{area}"), "href": format!("{path}?organization_id={id}")}),

@@ -60,10 +60,7 @@ pub(crate) fn router() -> Router<App> {
     router
 }
 
-/// Where an organization is.
-pub(crate) fn address(id: impl std::fmt::Display) -> String {
-    format!("/console/organizations/{id}")
-}
+pub(crate) use crate::places::organization as address;
 
 /// Where an organization is, if the person may read it.
 pub(crate) fn readable_address(caller: &Caller, organization: &OrgRef) -> Option<String> {

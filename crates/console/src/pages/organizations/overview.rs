@@ -47,9 +47,6 @@ pub(crate) async fn show(
         "creator": creator,
         "promoted": organization.promoted_from.as_ref().map(|from| when(from.at)),
         "counters": counters(&guest.caller, &found, &stats),
-        "id": organization.id.to_string(),
-        "sees_alerts": guest.caller.holds(Permission::ReadSystems) && !organization.deleted.is_set(),
-        "sees_layer": guest.caller.holds(Permission::ReadAlerts) && !organization.deleted.is_set(),
         "done": done_word(look, &params),
     });
     Ok(page::show(look, "organizations/overview.html", values))

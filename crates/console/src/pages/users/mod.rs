@@ -51,7 +51,4 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/users/{id}/{step}", get(step::ask).post(step::take))
 }
 
-/// Where a user is.
-fn address(id: impl std::fmt::Display) -> String {
-    format!("/console/users/{id}")
-}
+use crate::places::user as address;
