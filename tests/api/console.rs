@@ -44,12 +44,14 @@ use bailiwick_store::console_sessions;
 use bailiwick_testkit::{Call, Persona, Reply, Test};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Where the console is, for the forms of its own pages.
 pub const ORIGIN: &str = "http://127.0.0.1:8080";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A browser with a session.
 pub struct Browser<'t> {
     t: &'t Test,
+    /// What its cookie holds.
     pub cookie: String,
 }
 
@@ -65,10 +67,12 @@ impl<'t> Browser<'t> {
         Browser { t, cookie }
     }
 
+    /// A request with the cookie.
     pub fn call(&self, method: Method, path: &str) -> Call {
         self.t.call(method, path).header("cookie", &format!("bailiwick-console={}", self.cookie))
     }
 
+    /// Opens a page.
     pub async fn get(&self, path: &str) -> Reply {
         self.call(Method::GET, path).send().await
     }

@@ -11,6 +11,7 @@ use bailiwick_testkit::{
     parts::recorder::{Answer, Recorder},
 };
 use fantoccini::Locator;
+use serde_json::json;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -24,6 +25,20 @@ const ON_A_DESK: &[(&str, &str)] = &[
     ("systems", "/console/systems?sort_by=name"),
     ("system", "/console/systems?status=active&sort_by=created_at {first}"),
     ("changes", "/console/systems?status=active&sort_by=created_at {first}/changes"),
+    ("organizations", "/console/organizations"),
+    ("users", "/console/users?sort_by=name"),
+    ("applications", "/console/applications/summary"),
+    ("alerts", "/console/alerts"),
+    ("notifications", "/console/notifications"),
+    ("account", "/console/account/sessions"),
+];
+/// Name and severity of alerts of one system, with what they say.
+const ALERTS: &[(&str, &str, &str)] = &[
+    ("DiskFull", "critical", "The disk of node 1 is 96 % full"),
+    ("BackupFailed", "critical", "The backup of last night has failed"),
+    ("CertificateEnds", "warning", "The certificate ends in nine days"),
+    ("QueueGrows", "warning", "4,210 mails wait for delivery"),
+    ("UpdateReady", "info", "Version 8.8 can be installed"),
 ];
 const IN_THE_DARK: &[(&str, &str)] = &[("home-dark", "/console/")];
 const ON_A_PHONE: &[(&str, &str)] =
@@ -38,6 +53,7 @@ async fn stage(kind: Kind) -> Stage {
     let (test, service) = Test::on_port(Engine::Sqlite, |_| {}).await;
     let plan = Plan { organizations: 120, systems: 2_400, users: None, applications: true, seed: 7 };
     demo::fill(&test.app, &plan, &mut |_| {}).await.unwrap();
+    raise_alerts(&test).await;
     let stage = Stage::of(test, service, site, kind).await;
     stage.browser.goto(&format!("{}/console/", stage.service.url)).await.unwrap();
     stage.type_into("name", "owner@example.org").await;
@@ -45,6 +61,22 @@ async fn stage(kind: Kind) -> Stage {
     stage.press().await;
     stage.text_of("main h1").await;
     stage
+}
+
+/// A system of the owner with alerts: demo data has none.
+async fn raise_alerts(t: &Test) {
+    let owner = t.owner().await;
+    let body = json!({"name": "Headquarters", "organization_id": owner.org});
+    let made = t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
+    let (key, secret) = (made["system_key"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
+    t.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
+    t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
+    let alert = |(name, severity, summary): &(&str, &str, &str)| {
+        json!({"labels": {"alertname": name, "severity": severity}, "annotations": {"summary": summary}})
+    };
+    let alerts: Vec<_> = ALERTS.iter().map(alert).collect();
+    let path = "/api/services/mimir/alertmanager/api/v2/alerts";
+    t.post(path).basic(key, secret).json(json!(alerts)).send().await.expect(200);
 }
 
 /// Goes to a page of the lists above.
