@@ -3,9 +3,14 @@
 
 # Every page that only reads; {S} {D} {C} stand for a system, a distributor and a customer.
 console_paths() {
-    printf '%s\n' / /systems '/systems?search=milano' '/systems?status=inactive&sort_by=name' '/systems?page=90' /systems/new \
+    printf '%s\n' / /organizations /organizations/distributors '/organizations/customers?sort_by=name' \
+        '/organizations/customers?search=srl' /organizations/{D} /organizations/{C} /organizations/{D}/users /organizations/{D}/systems \
+        /organizations/{D}/rebranding /organizations/{C}/destroy /users '/users?search=rossi' '/users?page=50' /users/new \
+        /systems '/systems?search=milano' '/systems?status=inactive&sort_by=name' '/systems?page=90' /systems/new \
         /systems/{S} /systems/{S}/changes /systems/{S}/applications /systems/{S}/alerts /systems/{S}/backups \
-        /systems/{S}/access /systems/{S}/edit
+        /systems/{S}/access /systems/{S}/edit /applications /applications/summary /alerts /alerts/history /alerts/figures \
+        /notifications /notifications/who /timeline /timeline/webhooks /timeline/audit /rebranding '/search?q=milano' /account \
+        /account/sessions
 }
 
 # console_part ENGINE: the slowest pages by their p99, 8 connections, the processor of one page on average, and weights.
