@@ -24,8 +24,8 @@ api_test!(a_branch_reads_what_was_done_with_its_own_rights, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let distributor = t.user(tree.distributor, &["super"]).await;
-    let reseller = t.user(tree.reseller, &["super"]).await;
-    let customer = t.user(tree.customer, &["super"]).await;
+    let reseller = t.user(tree.reseller, &["admin"]).await;
+    let customer = t.user(tree.customer, &["admin"]).await;
     let other = t.user(tree.other_distributor, &["super"]).await;
     let mut made = Vec::new();
     for (who, organization) in [
@@ -134,7 +134,7 @@ api_test!(the_rows_of_a_promoted_reseller_go_with_it, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;
     let before = t.user(tree.distributor, &["super"]).await;
-    let reseller = t.user(tree.reseller, &["super"]).await;
+    let reseller = t.user(tree.reseller, &["admin"]).await;
     let made = system(&t, &reseller, tree.customer).await;
     let of = format!("object_id={made}");
     assert_eq!(actions(&page(&t, &before, &of).await).len(), 1);
@@ -151,7 +151,7 @@ api_test!(the_rows_of_a_promoted_reseller_go_with_it, |t| async move {
 api_test!(an_impersonator_from_elsewhere_is_not_named, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
-    let target = t.user(tree.customer, &["super"]).await;
+    let target = t.user(tree.customer, &["admin"]).await;
     let consent = t.post("/api/impersonate/consent").bearer(&target.token);
     consent.json(json!({"duration_hours": 2})).send().await.expect(200);
     let started = t.post("/api/impersonate").bearer(&by.token).json(json!({"user_id": target.id}));
