@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
 
 /// Keys with words that are known beforehand, wherever the keys stand.
-const LISTED: [&str; 12] = [
+const LISTED: [&str; 13] = [
     "sort_by",
     "sort_direction",
     "status",
@@ -24,6 +24,7 @@ const LISTED: [&str; 12] = [
     "include",
     "fields",
     "format",
+    "kinds",
 ];
 
 /// A parameter of an operation, with the words that the document lists.

@@ -91,7 +91,8 @@ const refresh = async () => {
 
 let stream;
 const listen = () => {
-  if (stream || document.hidden || !parts().length) return;
+  // While somebody acts as another person, every request is recorded: the page is fetched again only when they ask.
+  if (stream || document.hidden || !parts().length || document.querySelector('.band.acting')) return;
   stream = new EventSource('/console/events');
   const news = (isHidden) => { for (const link of document.querySelectorAll('.news')) link.hidden = isHidden; };
   stream.addEventListener('open', () => news(true));

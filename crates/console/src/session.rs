@@ -32,10 +32,8 @@ const SESSION: &str = "bailiwick-console";
 const ENTRY: &str = "bailiwick-console-entry";
 /// Longest time for a page.
 const PAGE_TIME: Duration = Duration::from_secs(30);
-/// The same for a page that takes a file or writes many rows.
-const LONG_PAGE_TIME: Duration = Duration::from_secs(210);
-/// Parts of the addresses of such pages.
-const LONG: [&str; 2] = ["/console/imports/", "/rebranding/"];
+/// The same for a form: longer than the longest operation that one stands for, the move of a system.
+const FORM_PAGE_TIME: Duration = Duration::from_secs(320);
 /// Forms that work in an impersonation that is over too: those that lead out of it.
 const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
 
@@ -164,9 +162,7 @@ async fn open(
 }
 
 async fn serve(guest: &Guest, request: Request, next: Next) -> Response {
-    let is_long =
-        request.method() == Method::POST && LONG.iter().any(|part| request.uri().path().contains(part));
-    let time = if is_long { LONG_PAGE_TIME } else { PAGE_TIME };
+    let time = if request.method() == Method::POST { FORM_PAGE_TIME } else { PAGE_TIME };
     let Ok(mut response) = tokio::time::timeout(time, next.run(request)).await else {
         let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };
@@ -193,7 +189,9 @@ fn to_sign_in(method: &Method, uri: &Uri) -> Response {
 pub(crate) fn kept(page: &str) -> &str {
     const FIRST: &str = "/console/";
     let is_plain = page.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
-    let is_below = page.starts_with(FIRST) && !page.contains("/..") && !page.contains("//");
+    // Browsers take `%2e` for a dot.
+    let path = page.split('?').next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
+    let is_below = page.starts_with(FIRST) && !path.contains("/..") && !page.contains("//");
     if is_plain && is_below { page } else { FIRST }
 }
 

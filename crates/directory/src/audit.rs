@@ -153,13 +153,14 @@ fn named(rows: &[Listed]) -> Vec<UserId> {
     ids
 }
 
-/// Rank: the rights that were used must not be more than the caller's. Those of a destroyed user are none.
+/// Rank: the rights that were used must not be more than the caller's. Which rights a destroyed user had is not known any
+/// more, so the owner alone sees what they did.
 fn may_see(service: &Directory, caller: &Caller, row: &Listed, people: &HashMap<UserId, Person>) -> bool {
     let Some(user) = row.acting_for.or(row.actor) else { return true };
     if caller.user_id() == Some(user) {
         return true;
     }
-    let Some(person) = people.get(&user) else { return true };
+    let Some(person) = people.get(&user) else { return caller.is_owner_level() };
     let effective = service.catalogue.effective(person.org_type, &person.role_ids);
     rank_gap(caller, &effective).is_none()
 }

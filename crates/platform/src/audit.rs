@@ -111,7 +111,7 @@ pub async fn record_own(
 }
 
 /// Writes the row of the start or the end of an impersonation: the person is the impersonator, the rights are those
-/// of the impersonated user.
+/// of the impersonated user, whose organization is named; none once they are destroyed.
 ///
 /// # Errors
 /// The database's.
@@ -119,14 +119,14 @@ pub async fn record_impersonation(
     tx: &mut Tx,
     now: Ts,
     ctx: &RequestContext,
-    session: &Session,
+    (session, organization): (&Session, Option<OrgId>),
     action: AuditAction,
 ) -> Result<(), StoreError> {
     let entry = audit::Entry {
         at: now,
         actor_user_id: Some(session.impersonator.id),
         acting_for_user_id: Some(session.impersonated.id),
-        actor_organization_id: None,
+        actor_organization_id: organization,
         action,
         object_type: "impersonation",
         object_id: Some(session.id.0),

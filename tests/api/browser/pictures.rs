@@ -71,9 +71,7 @@ async fn raise_alerts(t: &Test) {
     let (key, secret) = (made["system_key"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
     t.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
     t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
-    let alert = |(name, severity, summary): &(&str, &str, &str)| {
-        json!({"labels": {"alertname": name, "severity": severity}, "annotations": {"summary": summary}})
-    };
+    let alert = |(name, severity, summary): &(&str, &str, &str)| json!({"labels": {"alertname": name, "severity": severity}, "annotations": {"summary": summary}});
     let alerts: Vec<_> = ALERTS.iter().map(alert).collect();
     let path = "/api/services/mimir/alertmanager/api/v2/alerts";
     t.post(path).basic(key, secret).json(json!(alerts)).send().await.expect(200);

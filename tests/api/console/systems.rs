@@ -223,3 +223,17 @@ api_test!(backups_are_listed_fetched_and_deleted, |t| async move {
             .contains("The backup is deleted.")
     );
 });
+
+api_test!(an_address_with_very_many_filters_makes_a_small_page, |t| async move {
+    let owner = t.owner().await;
+    let browser = Browser::of(&t, &owner).await;
+    let many = |key: &str| (0..2_500).map(|n| format!("{key}=a{n:04}")).collect::<Vec<_>>().join("&");
+    for list in ["systems", "organizations/customers", "users", "applications", "timeline", "alerts"] {
+        for key in ["name", "organization_id", "system_key", "created_by", "object_id", "alertname", "open"] {
+            let reply = browser.get(&format!("/console/{list}?{}", many(key))).await;
+            assert!(reply.body.len() < 3_000_000, "{list} {key}: {} bytes", reply.body.len());
+        }
+    }
+    let reply = browser.get(&format!("/console/organizations?{}", many("open"))).await.expect(200);
+    assert!(reply.body.len() < 100_000, "{} bytes", reply.body.len());
+});

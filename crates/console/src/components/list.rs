@@ -10,6 +10,9 @@ pub(crate) const PAGE_SIZE: u64 = 20;
 /// Pages named before and after the present one.
 const NEAR: u64 = 2;
 
+/// Filters of one kind that a list names: each of their links repeats the whole address.
+pub(crate) const MOST_CHIPS: usize = 10;
+
 /// The query of an address, as it can be changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
@@ -220,7 +223,7 @@ impl Filter {
 
     /// The values that are asked for, each with the way to take it away.
     pub(crate) fn chips(&self, address: &Address) -> Vec<Chip> {
-        let on = self.choices.iter().filter(|choice| choice.is_on);
+        let on = self.choices.iter().filter(|choice| choice.is_on).take(MOST_CHIPS);
         on.map(|choice| Chip {
             text: self.text,
             label: choice.label.clone(),

@@ -31,7 +31,7 @@ pub use promote::{Promotion, promote};
 pub use read::{Found, above, creators_of, extent, find as find_for, numbers, page};
 pub use stats::by_name;
 pub use stats::{choices, family_total, growth, stats, suspended, trend, vat_exists};
-pub use tree::{BRANCH, Branch, Node, readable, tree};
+pub use tree::{BRANCH, Branch, Node, OPEN, readable, tree};
 pub use update::update;
 
 use crate::Directory;

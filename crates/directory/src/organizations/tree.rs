@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 /// Organizations of a branch that are shown; the lists have the others.
 pub const BRANCH: u64 = 50;
 /// Branches that can be open at the same time.
-const OPEN: usize = 40;
+pub const OPEN: usize = 40;
 /// Levels below the owner.
 const LEVELS: usize = 3;
 

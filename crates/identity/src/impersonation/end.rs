@@ -14,6 +14,7 @@ use bailiwick_store::{
     impersonation::sessions::{self, Cause, Which},
     oidc::logins,
     sessions::{self as chains, Chain},
+    users,
 };
 
 /// DELETE with the impersonator's own token: ends their live session.
@@ -77,7 +78,10 @@ async fn leave(
         return Ok(None);
     }
     let back = resume(service, &mut tx, ctx, own, login, now).await?;
-    audit::record_impersonation(&mut tx, now, ctx, &held, AuditAction::ImpersonationEnd).await?;
+    let target = users::get(&mut tx, held.impersonated.id).await.map_err(unreadable)?;
+    let organization = target.map(|target| target.user.organization.id);
+    audit::record_impersonation(&mut tx, now, ctx, (&held, organization), AuditAction::ImpersonationEnd)
+        .await?;
     tx.commit().await.map_err(unreadable)?;
     Ok(Some(back))
 }

@@ -141,7 +141,9 @@ async fn attempt(
         action_count: 1,
     };
     sessions::insert(&mut tx, &session, (service.fresh(), service.fresh())).await?;
-    audit::record_impersonation(&mut tx, now, ctx, &session, AuditAction::ImpersonationStart).await?;
+    let organization = placed.as_ref().map(|placed| placed.user.organization.id);
+    let event = (&session, organization);
+    audit::record_impersonation(&mut tx, now, ctx, event, AuditAction::ImpersonationStart).await?;
     let told = EventDraft::impersonation(Happening::Started, session.id.to_string(), wanted);
     let data = json!({"session_id": session.id, "expires_at": session.expires_at});
     told.with(data).write(&mut tx, now).await?;

@@ -3,7 +3,7 @@
 use super::shown::shown;
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
         time::When,
     },
     failure::Outcome,
@@ -24,8 +24,6 @@ use std::collections::HashMap;
 pub(super) const SEVERITIES: [&str; 3] = ["critical", "warning", "info"];
 const STATES: [&str; 2] = ["active", "suppressed"];
 const HERE: &str = "/console/alerts";
-/// Organizations of a filter that are named one by one.
-const MOST_CHIPS: usize = 20;
 
 /// `GET /console/alerts`.
 pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
@@ -142,7 +140,7 @@ pub(super) async fn place_chips(
         };
         chips.push(here.chip("organization_id", "column_organization", id, name));
     }
-    for key in params.many("system_key").into_iter().filter(|key| !key.is_empty()) {
+    for key in params.many("system_key").into_iter().filter(|key| !key.is_empty()).take(MOST_CHIPS) {
         chips.push(here.chip("system_key", "column_system", &key, Some(key.clone())));
     }
     Ok(chips)

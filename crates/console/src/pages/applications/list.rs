@@ -3,7 +3,7 @@
 use super::{address, name_of};
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
         time::When,
     },
     failure::Outcome,
@@ -113,14 +113,14 @@ fn versions(kinds: &[Kind], here: &Address) -> Vec<(String, String)> {
 /// Filters that come with links and have no choice of their own on the page.
 async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
     let mut chips = Vec::new();
-    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()) {
+    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
         let name = match id.parse() {
             Ok(id) => name_within(app, &guest.caller, id).await?,
             Err(_) => None,
         };
         chips.push(here.chip("organization_id", "column_assigned", id, name));
     }
-    for id in params.many("system_id").iter().filter(|id| !id.is_empty()) {
+    for id in params.many("system_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
         let found = systems::load(app, &guest.caller, id.parse().ok()).await.ok();
         chips.push(here.chip("system_id", "column_system", id, found.map(|found| found.system.name)));
     }

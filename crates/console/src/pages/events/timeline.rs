@@ -3,7 +3,7 @@
 use super::tabs;
 use crate::{
     components::{
-        list::{Address, Chip, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
         time::When,
     },
     failure::Outcome,
@@ -110,14 +110,14 @@ fn row(look: &Look, caller: &Caller, event: &Stored) -> Value {
 /// Filters that come with links and have no choice of their own on the page.
 async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
     let mut chips = Vec::new();
-    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()) {
+    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
         let name = match id.parse() {
             Ok(id) => name_within(app, &guest.caller, id).await?,
             Err(_) => None,
         };
         chips.push(here.chip("organization_id", "column_organization", id, name));
     }
-    for id in params.many("object_id").iter().filter(|id| !id.is_empty()) {
+    for id in params.many("object_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
         chips.push(here.chip("object_id", "filter_object", id, Some(id.clone())));
     }
     Ok(chips)

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     components::question::Crumb,
     failure::Outcome,
-    form::{Form, problems_by},
+    form::{Form, is_outdated, problems_by, seen},
     page,
     pages::done,
     session::Guest,
@@ -87,10 +87,15 @@ pub(crate) async fn update(
     let found = organizations::find_for(&app, &guest.caller, Action::Update, id).await?;
     let (fields, family) = (Fields::of(&sent), found.organization.org_type);
     let body = || Ok(fields.body(Some(&found.organization)));
-    match organizations::update(&app, &guest.caller, &guest.context, family, id, body).await {
+    let context = sent.conditional(&guest.context);
+    match organizations::update(&app, &guest.caller, &context, family, id, body).await {
         Ok(organization) => Ok(done(&address(organization.id), "saved")),
         Err(error) => match wrong(&guest, &error) {
             Some(wrong) => form(&app, &guest, About::Present(&found), &fields, "", Some(wrong)).await,
+            None if is_outdated(&error) => {
+                let wrong = json!({"outdated": text(&guest, "form_outdated")});
+                form(&app, &guest, About::Present(&found), &fields, "", Some(wrong)).await
+            }
             None => Err(error.into()),
         },
     }
@@ -191,12 +196,17 @@ async fn form(
             (found.organization.org_type, Some(here), crumbs, None)
         }
     };
+    let seen = match about {
+        About::New(_) => None,
+        About::Present(found) => Some(seen(app, &found.organization)?),
+    };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
     data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
     let known: Map<String, Value> =
         KNOWN.into_iter().map(|key| (key.to_owned(), json!(fields.value(key)))).collect();
     let values = json!({
+        "seen": seen,
         "family": family.as_str(),
         "is_new": href.is_none(),
         "title": text(guest, &format!("{}_{}", if href.is_none() { "new" } else { "edit" }, family.as_str())),

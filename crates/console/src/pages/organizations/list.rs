@@ -3,7 +3,7 @@
 use super::{address, creatable, done_word, list_address, views};
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
         time::When,
     },
     failure::Outcome,
@@ -46,7 +46,7 @@ pub(crate) async fn show(
     let here = Address::of(&list_address(family), uri.query());
     let filters = filters(&app, &guest, family, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    for id in &query.organization_id {
+    for id in query.organization_id.iter().take(MOST_CHIPS) {
         let name = match id.parse() {
             Ok(id) => name_within(&app, &guest.caller, id).await?,
             Err(_) => None,

@@ -25,7 +25,8 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         "done": done_word(&guest.look, &params),
     });
     if search.is_empty() {
-        let open: Vec<OrgId> = params.many("open").iter().filter_map(|id| id.parse().ok()).collect();
+        let open: Vec<OrgId> =
+            params.many("open").iter().filter_map(|id| id.parse().ok()).take(organizations::OPEN).collect();
         let branch = organizations::tree(&app, caller, &open).await?;
         values["root"] = root(&guest, &branch, &open);
     } else {

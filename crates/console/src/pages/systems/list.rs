@@ -3,7 +3,7 @@
 use super::address;
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
         time::When,
     },
     failure::Outcome,
@@ -123,7 +123,7 @@ async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Filter
 /// Filters that come with links and have no choice of their own on the page.
 async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
     let mut chips = Vec::new();
-    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()) {
+    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
         let name = match id.parse() {
             Ok(id) => name_within(app, &guest.caller, id).await?,
             Err(_) => None,
@@ -133,7 +133,7 @@ async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) 
     for (key, text) in
         [("created_by", "label_created_by"), ("system_key", "label_key"), ("name", "column_name")]
     {
-        for value in params.many(key).into_iter().filter(|value| !value.is_empty()) {
+        for value in params.many(key).into_iter().filter(|value| !value.is_empty()).take(MOST_CHIPS) {
             chips.push(here.chip(key, text, &value, Some(value.clone())));
         }
     }

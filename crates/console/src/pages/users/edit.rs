@@ -84,17 +84,23 @@ pub(crate) async fn update(
     let fields = Fields::of(&sent);
     let mut stored = Fields::stored(&found).roles;
     let mut chosen = fields.roles.clone();
+    // Roles that the person may not give are not in the form and stay.
+    let home = Some(found.view.user.organization.org_type);
+    let offered: Vec<String> =
+        roles::grantable(&app, &guest.caller, home).into_iter().map(|role| role.id).collect();
+    chosen.extend(stored.iter().filter(|role| !offered.contains(role)).cloned());
     stored.sort_unstable();
     chosen.sort_unstable();
+    let data = fields.map_beside(found.view.user.custom_data.as_ref());
     let body = || {
         Ok(UserBody {
             username: Some(fields.username.clone()),
             email: Some(fields.email.clone()),
             name: Some(fields.name.clone()),
             phone: Some(fields.phone.clone()),
-            user_role_ids: (stored != chosen).then(|| fields.roles.clone()),
+            user_role_ids: (stored != chosen).then(|| chosen.clone()),
             organization_id: None,
-            custom_data: Some(fields.map()),
+            custom_data: Some(data.clone()),
         })
     };
     let context = sent.conditional(&guest.context);
@@ -111,6 +117,11 @@ pub(crate) async fn update(
     // As it is now, so that saving again replaces the other change knowingly.
     let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
     form(&app, &guest, Some(&found), &fields, "", Some(wrong)).await
+}
+
+/// A value as a field shows it.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// What a form holds.
@@ -140,7 +151,6 @@ impl Fields {
 
     fn stored(found: &UserRecord) -> Fields {
         let user = &found.view.user;
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let data = user.custom_data.iter().flatten();
         Fields {
             name: user.name.clone(),
@@ -149,8 +159,20 @@ impl Fields {
             phone: user.phone.clone().unwrap_or_default(),
             roles: found.view.roles.iter().map(|(key, _)| key.clone()).collect(),
             organization_id: user.organization.id.to_string(),
-            data: data.map(|(key, value)| (key.clone(), text(value))).collect(),
+            data: data.map(|(key, value)| (key.clone(), text_of(value))).collect(),
         }
+    }
+
+    /// The further data; a value that was not changed keeps its type.
+    fn map_beside(&self, stored: Option<&Map<String, Value>>) -> Map<String, Value> {
+        let mut all = self.map();
+        for (key, value) in &mut all {
+            let present = stored.and_then(|stored| stored.get(key));
+            if let Some(present) = present.filter(|present| *value == json!(text_of(present))) {
+                *value = present.clone();
+            }
+        }
+        all
     }
 
     fn map(&self) -> Map<String, Value> {

@@ -3,7 +3,7 @@
 use super::{address, head};
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
         time::When,
     },
     failure::Outcome,
@@ -21,8 +21,6 @@ use http::Uri;
 use serde_json::{Value, json};
 
 const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
-/// Chips whose names are looked up; an address may name thousands.
-const NAMED_CHIPS: usize = 10;
 
 /// `GET /console/users`.
 pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
@@ -100,7 +98,7 @@ fn filters(app: &App, guest: &Guest, here: &Address) -> [Filter; 2] {
 /// Filters that come with links and have no choice of their own on the page.
 async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
     let mut chips = Vec::new();
-    let told = |key| params.many(key).into_iter().filter(|id| !id.is_empty()).take(NAMED_CHIPS);
+    let told = |key| params.many(key).into_iter().filter(|id| !id.is_empty()).take(MOST_CHIPS);
     for id in told("organization_id") {
         let name = match id.parse() {
             Ok(id) => name_within(app, &guest.caller, id).await?,
