@@ -5,16 +5,18 @@
 use crate::{Kind, Stage};
 use aws_lc_rs::digest;
 use bailiwick_demo::{self as demo, Plan};
+use bailiwick_fleet::inventory;
 use bailiwick_testkit::{
     Engine, Test,
     engine::OWNER_PASSWORD,
     parts::recorder::{Answer, Recorder},
 };
 use fantoccini::Locator;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Largest picture.
@@ -23,8 +25,8 @@ const BYTES: usize = 200_000;
 const ON_A_DESK: &[(&str, &str)] = &[
     ("home", "/console/"),
     ("systems", "/console/systems?sort_by=name"),
-    ("system", "/console/systems?status=active&sort_by=created_at {first}"),
-    ("changes", "/console/systems?status=active&sort_by=created_at {first}/changes"),
+    ("system", "/console/systems?search=Headquarters {first}"),
+    ("changes", "/console/systems?search=Headquarters {first}/changes"),
     ("organizations", "/console/organizations"),
     ("users", "/console/users?sort_by=name"),
     ("applications", "/console/applications/summary"),
@@ -53,7 +55,7 @@ async fn stage(kind: Kind) -> Stage {
     let (test, service) = Test::on_port(Engine::Sqlite, |_| {}).await;
     let plan = Plan { organizations: 120, systems: 2_400, users: None, applications: true, seed: 7 };
     demo::fill(&test.app, &plan, &mut |_| {}).await.unwrap();
-    raise_alerts(&test).await;
+    add_headquarters(&test).await;
     let stage = Stage::of(test, service, site, kind).await;
     stage.browser.goto(&format!("{}/console/", stage.service.url)).await.unwrap();
     stage.type_into("name", "owner@example.org").await;
@@ -63,14 +65,24 @@ async fn stage(kind: Kind) -> Stage {
     stage
 }
 
-/// A system of the owner with alerts: demo data has none.
-async fn raise_alerts(t: &Test) {
+/// A system of the owner with documents and alerts: demo data has none.
+async fn add_headquarters(t: &Test) {
     let owner = t.owner().await;
     let body = json!({"name": "Headquarters", "organization_id": owner.org});
     let made = t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
     let (key, secret) = (made["system_key"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
     t.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
     t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
+    let sample = include_str!("../../../crates/inventory/tests/data/inventory-ns8.json");
+    let mut document: Value = serde_json::from_str(sample).unwrap();
+    for (version, subscription) in [("3.19.2", "enterprise"), ("4.0.0", "community")] {
+        document["facts"]["nodes"]["1"]["version"] = json!(version);
+        document["facts"]["cluster"]["subscription"] = json!(subscription);
+        let sent = t.post("/api/systems/inventory").basic(key, secret).json(document.clone()).send().await;
+        assert!(sent.status.is_success());
+        inventory::run_until_idle(&t.app).await.unwrap();
+        t.advance(Duration::from_secs(60));
+    }
     let alert = |(name, severity, summary): &(&str, &str, &str)| json!({"labels": {"alertname": name, "severity": severity}, "annotations": {"summary": summary}});
     let alerts: Vec<_> = ALERTS.iter().map(alert).collect();
     let path = "/api/services/mimir/alertmanager/api/v2/alerts";
