@@ -116,7 +116,7 @@ LENIENT = {
     "query": {
         "page", "page_size", "top", "limit", "timeout", "inventory_id", "include_hierarchy", "sort_by", "sort_direction",
         "status", "state", "severity", "category", "diff_type", "type", "event", "as", "include", "fields", "format",
-        "inhibited", "muted", "pending", "unprocessed", "silenced", "active",
+        "inhibited", "muted", "pending", "unprocessed", "silenced", "active", "expired",
     },
     # See spec: alerts2.3: null counts as absent; the schema is that of the answer too, where there is no null.
     "body": {"POST /alerts/config", "POST /alerting/config"},
