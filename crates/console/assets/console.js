@@ -91,7 +91,7 @@ const refresh = async () => {
 
 let stream;
 const listen = () => {
-  // While somebody acts as another person, every request is recorded: the page is fetched again only when they ask.
+  // An impersonation records every request, so the page then fetches itself only when the person asks for it.
   if (stream || document.hidden || !parts().length || document.querySelector('.band.acting')) return;
   stream = new EventSource('/console/events');
   const news = (isHidden) => { for (const link of document.querySelectorAll('.news')) link.hidden = isHidden; };

@@ -29,7 +29,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/small.css"),
 );
 const SCRIPT: &str = include_str!("../assets/console.js");
-/// Which links a browser may fetch when somebody is about to follow them (speculation rules).
+/// Speculation rules: the browser fetches these links when a person is about to follow them.
 const PREFETCH: &str = include_str!("../assets/prefetch.json");
 
 /// A file of the console.

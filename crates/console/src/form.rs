@@ -88,7 +88,7 @@ pub(crate) fn seen(platform: &Platform, entity: &impl Editable) -> bailiwick_dom
     Ok(Version::of(platform, entity)?.tag(platform, b""))
 }
 
-/// Whether somebody else changed the entity after the form was made.
+/// Whether another person changed the entity after the form was made.
 pub(crate) fn is_outdated(error: &Error) -> bool {
     matches!(error, Error::PreconditionFailed(_))
 }

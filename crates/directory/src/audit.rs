@@ -1,7 +1,7 @@
 //! The audit record, as the people of a branch read it (spec: audit#list).
 //!
-//! A caller sees what was done with the rights of the organizations in their hierarchy, but not what was done with the
-//! rights of a user who has more rights than they have.
+//! A caller sees the rows of actions that used the rights of organizations in their hierarchy. Rows of users with more
+//! rights than the caller's are left out.
 
 use crate::Directory;
 use bailiwick_domain::{OrgId, Result, Ts, UserId};

@@ -163,11 +163,6 @@ impl Q {
         Q { sql: sql.to_owned(), args: Vec::new(), by_index: false }
     }
 
-    /// Starts with a text about a queue: PostgreSQL reads it by the index that has its order, whatever its statistics.
-    pub(crate) fn by_index(sql: &str) -> Q {
-        Q { by_index: true, ..Q::new(sql) }
-    }
-
     /// Binds the next `?`.
     #[must_use]
     pub fn bind(mut self, value: impl Into<Arg>) -> Q {

@@ -67,6 +67,17 @@ impl Address {
         self.pairs.iter().any(|(k, v)| k == key && v == value)
     }
 
+    /// The values of a key.
+    pub(crate) fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        self.pairs.iter().filter(move |(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The values of a key as filters in force that are shown as they are.
+    pub(crate) fn value_chips(&self, key: &str, text: &'static str) -> Vec<Chip> {
+        let chip = |value| self.chip(key, text, value, Some(str::to_owned(value)));
+        self.values(key).take(MOST_CHIPS).map(chip).collect()
+    }
+
     /// Without any filter.
     pub(crate) fn bare(&self) -> String {
         self.path.clone()

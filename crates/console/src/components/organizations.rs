@@ -1,8 +1,12 @@
 //! The choice of an organization: the person's own and those below it, the first ones or those that a text finds.
 
-use crate::{failure::Outcome, session::Guest};
+use crate::{
+    components::list::{Address, Chip, MOST_CHIPS},
+    failure::Outcome,
+    session::Guest,
+};
 use bailiwick_app::App;
-use bailiwick_directory::organizations;
+use bailiwick_directory::organizations::{self, name_within};
 use serde_json::{Value, json};
 
 /// Organizations that are offered at once; more are found by a text.
@@ -42,4 +46,24 @@ pub(crate) async fn below(
         rows.retain(|row| row[0] != owner.as_str());
     }
     Ok(offered)
+}
+
+/// The organizations that a list is filtered by, each with its name if the person may see it; `text`: key of the filter's
+/// text.
+pub(crate) async fn organization_chips(
+    app: &App,
+    guest: &Guest,
+    here: &Address,
+    text: &'static str,
+) -> Outcome<Vec<Chip>> {
+    const KEY: &str = "organization_id";
+    let mut chips = Vec::new();
+    for id in here.values(KEY).take(MOST_CHIPS) {
+        let name = match id.parse() {
+            Ok(id) => name_within(app, &guest.caller, id).await?,
+            Err(_) => None,
+        };
+        chips.push(here.chip(KEY, text, id, name));
+    }
+    Ok(chips)
 }

@@ -2,9 +2,22 @@
 
 use crate::{failure::Outcome, page, session::Guest, texts};
 use axum::response::Response;
+use bailiwick_policy::Action;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
+
+/// The action that a word of an address means; none for a word of no state.
+pub(crate) fn lifecycle_action(word: &str) -> Option<Action> {
+    Some(match word {
+        "suspend" => Action::Suspend,
+        "reactivate" => Action::Reactivate,
+        "delete" => Action::Delete,
+        "restore" => Action::Restore,
+        "destroy" => Action::Destroy,
+        _ => return None,
+    })
+}
 
 /// One step of the way to a page; without an address it is text.
 #[derive(Clone, Debug, Serialize)]

@@ -5,7 +5,15 @@
 //! module disables every other plan: the plan is the same in every state. `tests/api/explain/queues.rs` creates the
 //! states.
 
+use super::Q;
 use sqlx::{Executor as _, PgConnection};
+
+impl Q {
+    /// Starts with a text about a queue: PostgreSQL reads it by the index that has its order, whatever its statistics.
+    pub(crate) fn by_index(sql: &str) -> Q {
+        Q { by_index: true, ..Q::new(sql) }
+    }
+}
 
 macro_rules! each_way {
     ($before:literal, $to:literal) => {

@@ -1,4 +1,4 @@
-//! Who may act in the person's name, who has, and what they did.
+//! Impersonation of the person: their consent, the people who have acted in their name, and what these people did.
 
 use super::{HERE, head, own};
 use crate::{

@@ -58,7 +58,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/account/impersonation/{id}", get(impersonation::session))
 }
 
-/// Refuses whoever acts in somebody else's name, as the interface does.
+/// Refuses a person who impersonates another one, as the interface does.
 fn own(guest: &Guest) -> Outcome<()> {
     Ok(own_account(&guest.caller)?)
 }

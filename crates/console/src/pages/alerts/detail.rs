@@ -271,7 +271,7 @@ pub(crate) fn recipients(guest: &Guest, found: Explanation) -> Vec<Value> {
     found.channels.into_iter().map(shown).collect()
 }
 
-/// What somebody has done.
+/// One entry of what people have done about the alert.
 fn shown_event(guest: &Guest, event: &Event) -> Value {
     let (look, language) = (&guest.look, guest.look.language);
     let detail = |key: &str| event.details[key].as_str().unwrap_or_default().to_owned();

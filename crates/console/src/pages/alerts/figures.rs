@@ -69,7 +69,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "tab": "figures",
         "periods": periods,
         "period": period,
-        "chips": place_chips(&app, &guest, &params, &here).await?,
+        "chips": place_chips(&app, &guest, &here).await?,
         "bare": HERE,
         "trend": Chart::of(points),
         "active": bars(active.collect()),

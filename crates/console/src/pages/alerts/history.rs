@@ -63,7 +63,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Filter::of("alertname", "filter_alert", names(known, &params), &here),
     ];
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(place_chips(&app, &guest, &params, &here).await?);
+    chips.extend(place_chips(&app, &guest, &here).await?);
     for (key, text) in [("from_date", "range_from"), ("to_date", "range_to")] {
         if let Some(day) = params.text(key) {
             chips.push(here.chip(key, text, day, Some(day.to_owned())));

@@ -3,7 +3,8 @@
 use super::shown::shown;
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        organizations::organization_chips,
         time::When,
     },
     failure::Outcome,
@@ -14,7 +15,6 @@ use crate::{
 use axum::extract::State;
 use bailiwick_alerts::manage::{self, ActiveFilter, Group, GroupBy, NamedSystem};
 use bailiwick_app::App;
-use bailiwick_directory::organizations::name_within;
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_web::{Language, Params, alerts};
 use http::Uri;
@@ -50,7 +50,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     };
     let filters = filters(&app, &guest, &params, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(place_chips(&app, &guest, &params, &here).await?);
+    chips.extend(place_chips(&app, &guest, &here).await?);
     let is_customer = guest.caller.org_type() == Some(OrgType::Customer);
     let grouped: Vec<Value> = std::iter::once("")
         .chain(GroupBy::WORDS.list())
@@ -126,23 +126,9 @@ async fn filters(app: &App, guest: &Guest, params: &Params, here: &Address) -> O
 }
 
 /// Filters by organization and system: they come with links.
-pub(super) async fn place_chips(
-    app: &App,
-    guest: &Guest,
-    params: &Params,
-    here: &Address,
-) -> Outcome<Vec<Chip>> {
-    let mut chips = Vec::new();
-    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
-        let name = match id.parse() {
-            Ok(id) => name_within(app, &guest.caller, id).await?,
-            Err(_) => None,
-        };
-        chips.push(here.chip("organization_id", "column_organization", id, name));
-    }
-    for key in params.many("system_key").into_iter().filter(|key| !key.is_empty()).take(MOST_CHIPS) {
-        chips.push(here.chip("system_key", "column_system", &key, Some(key.clone())));
-    }
+pub(super) async fn place_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
+    chips.extend(here.value_chips("system_key", "column_system"));
     Ok(chips)
 }
 

@@ -4,6 +4,7 @@ use super::{address, name_of};
 use crate::{
     components::{
         list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        organizations::organization_chips,
         time::When,
     },
     failure::Outcome,
@@ -14,7 +15,6 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::organizations::name_within;
 use bailiwick_domain::Page;
 use bailiwick_fleet::{
     applications::{self, ApplicationFilter, ApplicationRecord, Kind},
@@ -35,7 +35,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let here = Address::of("/console/applications", uri.query());
     let filters = filters(language, &applications::kinds(&app, &guest.caller).await?, &here);
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    chips.extend(other_chips(&app, &guest, &here).await?);
     let columns = [
         Column::of("name", "column_application", Some("display_name"), &here),
         Column::of("status", "column_status", Some("status"), &here),
@@ -111,16 +111,9 @@ fn versions(kinds: &[Kind], here: &Address) -> Vec<(String, String)> {
 }
 
 /// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = Vec::new();
-    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
-        let name = match id.parse() {
-            Ok(id) => name_within(app, &guest.caller, id).await?,
-            Err(_) => None,
-        };
-        chips.push(here.chip("organization_id", "column_assigned", id, name));
-    }
-    for id in params.many("system_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
+async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, guest, here, "column_assigned").await?;
+    for id in here.values("system_id").take(MOST_CHIPS) {
         let found = systems::load(app, &guest.caller, id.parse().ok()).await.ok();
         chips.push(here.chip("system_id", "column_system", id, found.map(|found| found.system.name)));
     }

@@ -1,4 +1,4 @@
-//! The audit record: who has changed what, before and after.
+//! The audit record: each change with the person who made it and the object before and after.
 
 use super::tabs;
 use crate::{

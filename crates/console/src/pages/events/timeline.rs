@@ -3,7 +3,8 @@
 use super::tabs;
 use crate::{
     components::{
-        list::{Address, Chip, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        list::{Address, Chip, Filter, PAGE_SIZE, Pager},
+        organizations::organization_chips,
         time::When,
     },
     failure::Outcome,
@@ -14,7 +15,6 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::organizations::name_within;
 use bailiwick_domain::SortDirection;
 use bailiwick_events::{self as events, ListQuery, Stored, kinds::GROUPS};
 use bailiwick_policy::Caller;
@@ -45,7 +45,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let here = Address::of("/console/timeline", uri.query());
     let filters: Vec<Filter> = [topics(&guest, &here)].into_iter().filter(Filter::has_choices).collect();
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    chips.extend(other_chips(&app, &guest, &here).await?);
     let values = json!({
         "tab": "timeline",
         "tabs": tabs(&guest.caller),
@@ -108,18 +108,9 @@ fn row(look: &Look, caller: &Caller, event: &Stored) -> Value {
 }
 
 /// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = Vec::new();
-    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
-        let name = match id.parse() {
-            Ok(id) => name_within(app, &guest.caller, id).await?,
-            Err(_) => None,
-        };
-        chips.push(here.chip("organization_id", "column_organization", id, name));
-    }
-    for id in params.many("object_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
-        chips.push(here.chip("object_id", "filter_object", id, Some(id.clone())));
-    }
+async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
+    chips.extend(here.value_chips("object_id", "filter_object"));
     Ok(chips)
 }
 

@@ -3,7 +3,8 @@
 use super::{address, creatable, done_word, list_address, views};
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        organizations::organization_chips,
         time::When,
     },
     failure::Outcome,
@@ -15,7 +16,7 @@ use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::{
     exports,
-    organizations::{self, Listed, name_within},
+    organizations::{self, Listed},
 };
 use bailiwick_domain::{OrgType, Organization};
 use bailiwick_policy::{Action, gate, resource_of};
@@ -46,13 +47,7 @@ pub(crate) async fn show(
     let here = Address::of(&list_address(family), uri.query());
     let filters = filters(&app, &guest, family, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    for id in query.organization_id.iter().take(MOST_CHIPS) {
-        let name = match id.parse() {
-            Ok(id) => name_within(&app, &guest.caller, id).await?,
-            Err(_) => None,
-        };
-        chips.push(here.chip("organization_id", "label_belongs_to", id, name));
-    }
+    chips.extend(organization_chips(&app, &guest, &here, "label_belongs_to").await?);
     let export = here.at(&format!("{}/export", list_address(family)));
     let pager = Pager::of(&found, &here);
     let values = json!({

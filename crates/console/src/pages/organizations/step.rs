@@ -2,7 +2,7 @@
 
 use super::{address, head, list_address};
 use crate::{
-    components::question::{Crumb, Question},
+    components::question::{Crumb, Question, lifecycle_action},
     failure::Outcome,
     form::Form,
     pages::done,
@@ -16,15 +16,8 @@ use bailiwick_domain::{Error, ObjectKind, OrgId};
 use bailiwick_policy::{Action, decide};
 
 fn action(word: &str) -> Outcome<Action> {
-    Ok(match word {
-        "suspend" => Action::Suspend,
-        "reactivate" => Action::Reactivate,
-        "delete" => Action::Delete,
-        "restore" => Action::Restore,
-        "destroy" => Action::Destroy,
-        "promote" => Action::Promote,
-        _ => return Err(Error::NotFound(ObjectKind::Page).into()),
-    })
+    let promotion = (word == "promote").then_some(Action::Promote);
+    Ok(promotion.or_else(|| lifecycle_action(word)).ok_or(Error::NotFound(ObjectKind::Page))?)
 }
 
 /// `GET /console/organizations/{id}/{step}`.

@@ -3,7 +3,8 @@
 use super::address;
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        organizations::organization_chips,
         time::When,
     },
     failure::Outcome,
@@ -14,7 +15,6 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::organizations::name_within;
 use bailiwick_domain::{Page, System};
 use bailiwick_fleet::systems;
 use bailiwick_policy::{Action, Resource, gate};
@@ -36,7 +36,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let here = Address::of("/console/systems", uri.query());
     let filters = filters(&app, &guest, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    chips.extend(other_chips(&app, &guest, &here).await?);
     let columns = [
         Column::of("name", "column_name", Some("name"), &here),
         Column::of("status", "column_status", Some("status"), &here),
@@ -121,21 +121,12 @@ async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Filter
 }
 
 /// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = Vec::new();
-    for id in params.many("organization_id").iter().filter(|id| !id.is_empty()).take(MOST_CHIPS) {
-        let name = match id.parse() {
-            Ok(id) => name_within(app, &guest.caller, id).await?,
-            Err(_) => None,
-        };
-        chips.push(here.chip("organization_id", "column_organization", id, name));
-    }
+async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
     for (key, text) in
         [("created_by", "label_created_by"), ("system_key", "label_key"), ("name", "column_name")]
     {
-        for value in params.many(key).into_iter().filter(|value| !value.is_empty()).take(MOST_CHIPS) {
-            chips.push(here.chip(key, text, &value, Some(value.clone())));
-        }
+        chips.extend(here.value_chips(key, text));
     }
     Ok(chips)
 }

@@ -2,7 +2,7 @@
 
 use super::address;
 use crate::{
-    components::question::{Crumb, Question},
+    components::question::{Crumb, Question, lifecycle_action},
     failure::Outcome,
     form::Form,
     pages::done,
@@ -11,19 +11,12 @@ use crate::{
 };
 use axum::extract::{Path, State};
 use bailiwick_app::App;
-use bailiwick_domain::{Error, SystemId};
+use bailiwick_domain::{Error, ObjectKind, SystemId};
 use bailiwick_fleet::systems::{self, SystemRecord};
 use bailiwick_policy::{Action, decide};
 
 fn action(word: &str) -> Outcome<Action> {
-    Ok(match word {
-        "suspend" => Action::Suspend,
-        "reactivate" => Action::Reactivate,
-        "delete" => Action::Delete,
-        "restore" => Action::Restore,
-        "destroy" => Action::Destroy,
-        _ => return Err(Error::NotFound(bailiwick_domain::ObjectKind::Page).into()),
-    })
+    Ok(lifecycle_action(word).ok_or(Error::NotFound(ObjectKind::Page))?)
 }
 
 /// `GET /console/systems/{id}/{step}`.

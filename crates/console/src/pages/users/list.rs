@@ -4,6 +4,7 @@ use super::{address, head};
 use crate::{
     components::{
         list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        organizations::organization_chips,
         time::When,
     },
     failure::Outcome,
@@ -14,7 +15,7 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::{exports, organizations::name_within, roles, users};
+use bailiwick_directory::{exports, roles, users};
 use bailiwick_policy::{Action, Resource, gate};
 use bailiwick_web::{Params, USERS, asked, download, export_direction, user_query};
 use http::Uri;
@@ -31,7 +32,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let here = Address::of("/console/users", uri.query());
     let filters = filters(&app, &guest, &here);
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &params, &here).await?);
+    chips.extend(other_chips(&app, &guest, &here).await?);
     let columns = [
         Column::of("name", "column_name", Some("name"), &here),
         Column::of("status", "column_status", Some("status"), &here),
@@ -96,22 +97,14 @@ fn filters(app: &App, guest: &Guest, here: &Address) -> [Filter; 2] {
 }
 
 /// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = Vec::new();
-    let told = |key| params.many(key).into_iter().filter(|id| !id.is_empty()).take(MOST_CHIPS);
-    for id in told("organization_id") {
-        let name = match id.parse() {
-            Ok(id) => name_within(app, &guest.caller, id).await?,
-            Err(_) => None,
-        };
-        chips.push(here.chip("organization_id", "column_organization", &id, name));
-    }
-    for id in told("created_by") {
+async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
+    for id in here.values("created_by").take(MOST_CHIPS) {
         let creator = users::load_for(app, &guest.caller, Action::Read, id.parse().ok()).await.ok();
         chips.push(here.chip(
             "created_by",
             "label_created_by",
-            &id,
+            id,
             creator.map(|found| found.view.user.name),
         ));
     }

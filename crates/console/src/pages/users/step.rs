@@ -1,22 +1,21 @@
 //! Suspend, reactivate, delete, restore, destroy: what cannot be taken back by a click is asked first.
 
 use super::{address, head};
-use crate::{components::question::Question, failure::Outcome, form::Form, pages::done, session::Guest};
+use crate::{
+    components::question::{Question, lifecycle_action},
+    failure::Outcome,
+    form::Form,
+    pages::done,
+    session::Guest,
+};
 use axum::extract::{Path, State};
 use bailiwick_app::App;
 use bailiwick_directory::users::{self, UserRecord};
-use bailiwick_domain::{Error, UserId};
+use bailiwick_domain::{Error, ObjectKind, UserId};
 use bailiwick_policy::{Action, decide};
 
 fn action(word: &str) -> Outcome<Action> {
-    Ok(match word {
-        "suspend" => Action::Suspend,
-        "reactivate" => Action::Reactivate,
-        "delete" => Action::Delete,
-        "restore" => Action::Restore,
-        "destroy" => Action::Destroy,
-        _ => return Err(Error::NotFound(bailiwick_domain::ObjectKind::Page).into()),
-    })
+    Ok(lifecycle_action(word).ok_or(Error::NotFound(ObjectKind::Page))?)
 }
 
 /// `GET /console/users/{id}/{step}`.
