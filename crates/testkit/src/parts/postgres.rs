@@ -13,7 +13,9 @@ use super::{
 };
 use std::{
     ffi::OsString,
+    io::{self, BufRead, BufReader, Lines, Write},
     path::{Path, PathBuf},
+    process::{Child, ChildStderr, ChildStdin, Stdio},
     sync::{Mutex, PoisonError},
 };
 use tokio::{process::Command, sync::OnceCell};
@@ -28,6 +30,10 @@ const SUPERUSER: &str = "bailiwick";
 /// The operating-system user that runs the server if the tests run as root, because PostgreSQL refuses to.
 const SYSTEM_USER: &str = "postgres";
 
+/// In the shared cluster: the tables are small, so every plan is good, and a test repeats its statements too seldom for
+/// PostgreSQL to keep a plan by itself.
+const ONE_PLAN: &str = "plan_cache_mode=force_generic_plan";
+
 /// A running PostgreSQL server on which databases can be created.
 #[derive(Debug)]
 pub struct Cluster {
@@ -38,6 +44,60 @@ pub struct Cluster {
     process: Option<Process>,
     /// Databases that are no longer needed.
     finished: Mutex<Vec<String>>,
+    /// The session in the maintenance database, opened by the first statement.
+    session: Mutex<Option<Session>>,
+}
+
+/// A `psql` that takes one statement after the other: starting one for each takes longer than creating a database.
+///
+/// Its pipes block, because those of tokio end with the runtime of the test that has opened them.
+#[derive(Debug)]
+struct Session {
+    /// None once it is closed, which ends `psql`.
+    statements: Option<ChildStdin>,
+    complaints: Lines<BufReader<ChildStderr>>,
+    process: Child,
+}
+
+impl Session {
+    /// Written by `psql` behind the errors of each statement.
+    const END: &str = "end of statement";
+
+    fn start(psql: &Path, address: &str) -> io::Result<Self> {
+        let mut process = std::process::Command::new(psql)
+            .args(["-Xq", "-d", address])
+            .env("LC_ALL", "C")
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let complaints = process.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let statements = process.stdin.take();
+        Ok(Self { statements, complaints: BufReader::new(complaints).lines(), process })
+    }
+
+    /// The errors of one statement, notices left out.
+    fn run(&mut self, statement: &str) -> io::Result<Vec<String>> {
+        let mut input = self.statements.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        input.write_all(format!("{statement};\n\\warn {}\n", Self::END).as_bytes())?;
+        let mut errors = Vec::new();
+        for line in self.complaints.by_ref() {
+            match line? {
+                line if line == Self::END => return Ok(errors),
+                line if line.starts_with("NOTICE") => {}
+                line => errors.push(line),
+            }
+        }
+        Err(io::Error::other(format!("psql has ended: {}", errors.join("\n"))))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        drop(self.statements.take());
+        let _ = self.process.wait();
+    }
 }
 
 /// The cluster of this process, started by the first call and ended with the process.
@@ -50,18 +110,22 @@ pub async fn cluster() -> Result<&'static Cluster> {
         .get_or_try_init(|| async {
             match programs::variable(SERVER_VARIABLE) {
                 Some(address) => Cluster::existing(&address),
-                None => Cluster::start().await,
+                None => Cluster::start_with(&[ONE_PLAN]).await,
             }
         })
         .await
 }
 
 impl Cluster {
-    /// Starts a cluster of its own; most tests share [`cluster`].
+    /// Starts a cluster of its own, which plans as a server in use does; most tests share [`cluster`].
     ///
     /// # Errors
     /// When PostgreSQL is missing or does not start.
     pub async fn start() -> Result<Self> {
+        Self::start_with(&[]).await
+    }
+
+    async fn start_with(settings: &[&'static str]) -> Result<Self> {
         let scratch = Scratch::new_in(fast_place().await, "postgres")?;
         let initdb = program("initdb")?;
         let server = program("postgres")?;
@@ -72,7 +136,7 @@ impl Cluster {
         run(&prefix, &initdb, init_arguments(&data)).await?;
         let port = ports::spare()?;
         let (first, rest) = split(&prefix, &server);
-        let arguments = rest.into_iter().chain(server_arguments(&data, scratch.path(), port));
+        let arguments = rest.into_iter().chain(server_arguments(&data, scratch.path(), port, settings));
         let process = Process::start(scratch, &first, arguments, Stop::Quit)?;
         let port_text = port.to_string();
         process
@@ -83,7 +147,13 @@ impl Cluster {
             })
             .await?;
         let address = format!("postgres://{SUPERUSER}@127.0.0.1:{port}/postgres");
-        Ok(Self { maintenance: parse(&address)?, psql, process: Some(process), finished: Mutex::default() })
+        Ok(Self {
+            maintenance: parse(&address)?,
+            psql,
+            process: Some(process),
+            finished: Mutex::default(),
+            session: Mutex::default(),
+        })
     }
 
     /// A server that runs already.
@@ -93,6 +163,7 @@ impl Cluster {
             psql: program("psql")?,
             process: None,
             finished: Mutex::default(),
+            session: Mutex::default(),
         })
     }
 
@@ -114,9 +185,10 @@ impl Cluster {
         // database is a copy of the empty one, so the content of template1 does not matter.
         let template = checked(template.unwrap_or("template0"))?;
         let finished = std::mem::take(&mut *self.finished.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut statements: Vec<String> = finished.iter().map(|name| removal(name)).collect();
-        statements.push(format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\" STRATEGY file_copy"));
-        self.ask(self.maintenance.as_str(), &statements).await.map(|_| ())
+        for name in finished {
+            self.execute(&removal(&name)).await?;
+        }
+        self.execute(&format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\" STRATEGY file_copy")).await
     }
 
     /// Has a database removed with the next creation of another one: `drop` cannot wait.
@@ -138,7 +210,16 @@ impl Cluster {
     /// # Errors
     /// When the server refuses it; the text is the server's.
     pub async fn execute(&self, statement: &str) -> Result<()> {
-        self.ask(self.maintenance.as_str(), &[statement.to_owned()]).await.map(|_| ())
+        let failed = |error: io::Error| PartError::io("psql takes no statement", &error);
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = match session.take() {
+            Some(current) => current,
+            None => Session::start(&self.psql, self.maintenance.as_str()).map_err(failed)?,
+        };
+        // A session that failed is not used again.
+        let errors = current.run(statement).map_err(failed)?;
+        *session = Some(current);
+        if errors.is_empty() { Ok(()) } else { Err(PartError::new(format!("psql: {}", errors.join("\n")))) }
     }
 
     /// Runs one statement in a database and returns its rows as lines, columns separated by `|`.
@@ -146,14 +227,9 @@ impl Cluster {
     /// # Errors
     /// When the server refuses it; the text is the server's.
     pub async fn query(&self, database: &str, statement: &str) -> Result<String> {
-        self.ask(&self.url(database), &[statement.to_owned()]).await
-    }
-
-    /// Each statement is a transaction of its own.
-    async fn ask(&self, address: &str, statements: &[String]) -> Result<String> {
-        let mut arguments = vec!["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", address];
-        arguments.extend(statements.iter().flat_map(|statement| ["-c", statement]));
-        run(&[], &self.psql, arguments.into_iter().map(OsString::from)).await
+        let address = self.url(database);
+        let arguments = ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", &address, "-c", statement];
+        run(&[], &self.psql, arguments.map(OsString::from)).await
     }
 
     /// The log of the throw-away server so far; empty for an existing server.
@@ -206,7 +282,7 @@ fn init_arguments(data: &Path) -> Vec<OsString> {
     arguments
 }
 
-fn server_arguments(data: &Path, sockets: &Path, port: u16) -> Vec<OsString> {
+fn server_arguments(data: &Path, sockets: &Path, port: u16, more: &[&'static str]) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-k".into(), sockets.into()];
     arguments.extend(["-h", "127.0.0.1", "-p", &port.to_string()].map(OsString::from));
     // No data has to survive; tests that need statistics gather them themselves, not at random moments.
@@ -221,7 +297,7 @@ fn server_arguments(data: &Path, sockets: &Path, port: u16) -> Vec<OsString> {
         "shared_buffers=64MB",
         "max_wal_size=256MB",
     ];
-    arguments.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
+    arguments.extend(settings.iter().chain(more).flat_map(|setting| ["-c".into(), setting.into()]));
     arguments
 }
 
@@ -255,7 +331,7 @@ async fn run(
         .args(arguments)
         .env("LC_ALL", "C")
         .current_dir("/")
-        .stdin(std::process::Stdio::null())
+        .stdin(Stdio::null())
         .kill_on_drop(true)
         .output()
         .await

@@ -1,4 +1,5 @@
-//! A real mail server (aiosmtpd) that keeps the messages it accepts.
+//! A real mail server (aiosmtpd) that keeps the messages it accepts. One Python program runs the mail servers of the whole
+//! test process, each on its own port with its own messages: starting Python takes longer than most tests.
 
 use super::{
     PartError, Result, ports,
@@ -7,10 +8,13 @@ use super::{
     scratch::Scratch,
 };
 use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
 };
+use tokio::sync::OnceCell;
 
 const PACKAGE: &str = "python3-aiosmtpd";
 const PROGRAM: &str = include_str!("smtp_sink.py");
@@ -65,7 +69,60 @@ pub struct Setup {
 #[derive(Debug)]
 pub struct SmtpSink {
     port: u16,
+    scratch: Scratch,
+    program: &'static Program,
+}
+
+/// The program that runs all mail servers of this process; it ends with the process.
+#[derive(Debug)]
+struct Program {
+    /// The port on which it takes commands.
+    control: u16,
     process: Process,
+}
+
+impl Program {
+    async fn get() -> Result<&'static Program> {
+        static PROGRAM_OF_PROCESS: OnceCell<Program> = OnceCell::const_new();
+        PROGRAM_OF_PROCESS.get_or_try_init(Program::start).await
+    }
+
+    async fn start() -> Result<Program> {
+        let python = python()?;
+        let scratch = Scratch::new("smtp")?;
+        let file = scratch.write("sink.py", PROGRAM)?;
+        let control = ports::spare()?;
+        let process = Process::start(
+            scratch,
+            &python,
+            [file.into_os_string(), control.to_string().into()],
+            Stop::Kill,
+        )?;
+        process
+            .wait_until_ready(|| std::future::ready(TcpStream::connect(("127.0.0.1", control)).is_ok()))
+            .await?;
+        Ok(Program { control, process })
+    }
+
+    /// Sends one command and waits until the program has carried it out.
+    fn run(&self, command: &str) -> Result<()> {
+        let failed = |error: std::io::Error| PartError::io("the mail server takes no commands", &error);
+        let mut stream = TcpStream::connect(("127.0.0.1", self.control)).map_err(failed)?;
+        stream.write_all(format!("{command}\n").as_bytes()).map_err(failed)?;
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).map_err(failed)?;
+        if answer.trim() == "ok" {
+            return Ok(());
+        }
+        Err(PartError::new(format!("mail server, {command}: {answer}{}", self.process.output())))
+    }
+}
+
+impl Drop for SmtpSink {
+    fn drop(&mut self) {
+        // Nothing is left to close when this fails.
+        let _ = self.program.run(&format!("close {}", self.port));
+    }
 }
 
 impl SmtpSink {
@@ -82,24 +139,20 @@ impl SmtpSink {
     /// # Errors
     /// When aiosmtpd is missing or the server does not come up.
     pub async fn start_as(setup: Setup) -> Result<Self> {
-        let python = python()?;
+        let program = Program::get().await?;
         let scratch = Scratch::new("smtp")?;
-        let program = scratch.write("sink.py", PROGRAM)?;
         let port = setup.port.map_or_else(ports::spare, Ok)?;
         if let Some(account) = setup.account {
             scratch.write("account", account)?;
         }
-        let mut arguments =
-            vec![program.display().to_string(), port.to_string(), scratch.path().display().to_string()];
+        let directory = scratch.path().display();
+        let mut command = format!("open {port} {directory}");
         if setup.tls {
             certificate(scratch.path())?;
-            arguments
-                .extend(["cert.pem", "key.pem"].map(|name| scratch.path().join(name).display().to_string()));
+            command.push_str(&format!(" {directory}/cert.pem {directory}/key.pem"));
         }
-        let ready = scratch.path().join("ready");
-        let process = Process::start(scratch, &python, arguments, Stop::Kill)?;
-        process.wait_until_ready(|| std::future::ready(ready.exists())).await?;
-        Ok(Self { port, process })
+        program.run(&command)?;
+        Ok(Self { port, scratch, program })
     }
 
     /// Its port on 127.0.0.1.
@@ -113,7 +166,7 @@ impl SmtpSink {
     /// # Errors
     /// When its file cannot be read.
     pub fn messages(&self) -> Result<Vec<Received>> {
-        let Ok(lines) = std::fs::read_to_string(self.process.directory().join("messages")) else {
+        let Ok(lines) = std::fs::read_to_string(self.scratch.path().join("messages")) else {
             return Ok(Vec::new());
         };
         let read =
@@ -127,7 +180,7 @@ impl SmtpSink {
     /// # Errors
     /// When its file cannot be written.
     pub fn answer(&self, answer: Option<&str>) -> Result<()> {
-        let file = self.process.directory().join("answer");
+        let file = self.scratch.path().join("answer");
         let done = match answer {
             Some(answer) => std::fs::write(&file, answer),
             None => std::fs::remove_file(&file),
@@ -140,7 +193,7 @@ impl SmtpSink {
     /// # Errors
     /// When it was started without.
     pub fn authority(&self) -> Result<Vec<u8>> {
-        std::fs::read(self.process.directory().join("cert.pem"))
+        std::fs::read(self.scratch.path().join("cert.pem"))
             .map_err(|error| PartError::io("the mail server has no certificate", &error))
     }
 }
