@@ -105,6 +105,15 @@ async fn fill_with(cluster: &Cluster, plan: &Plan) -> Db {
     db
 }
 
+/// Runs statements that fill tables, however long they take.
+async fn load(db: &Db, statements: &[&str]) {
+    let mut tx = db.begin().await.unwrap();
+    for sql in ["SET LOCAL statement_timeout = 0"].iter().chain(statements) {
+        Q::new(sql).run(&mut tx).await.unwrap_or_else(|e| panic!("{e}: {sql}"));
+    }
+    tx.commit().await.unwrap();
+}
+
 /// The greatest organization of each level.
 async fn callers(db: &Db) -> Callers {
     let first = async |column: &str, condition: &str| {

@@ -70,11 +70,7 @@ async fn a_page_of_the_audit_record_is_an_index_range() {
     let cluster = Cluster::start().await.unwrap();
     let plan = Plan { organizations: 200, systems: 100, users: Some(400), applications: false, seed: 1 };
     let db = fill_with(&cluster, &plan).await;
-    let mut tx = db.begin().await.unwrap();
-    for sql in ROWS {
-        Q::new(sql).run(&mut tx).await.unwrap();
-    }
-    tx.commit().await.unwrap();
+    load(&db, &ROWS).await;
     let (actor, home, p2, p3): (Uuid, Uuid, Uuid, Uuid) = Q::new(
         "SELECT u.id, u.organization_id, u.p2, u.p3 FROM users u JOIN organizations o ON o.id = u.organization_id \
          WHERE o.type = 'customer' AND u.p3 <> u.p2 ORDER BY u.id LIMIT 1",

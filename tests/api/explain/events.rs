@@ -27,11 +27,7 @@ async fn a_batch_of_deliveries_costs_what_it_holds() {
     let cluster = Cluster::start().await.unwrap();
     let plan = Plan { organizations: 100, systems: 100, users: None, applications: false, seed: 1 };
     let db = fill_with(&cluster, &plan).await;
-    let mut tx = db.begin().await.unwrap();
-    for sql in ROWS {
-        Q::new(sql).run(&mut tx).await.unwrap();
-    }
-    tx.commit().await.unwrap();
+    load(&db, &ROWS).await;
     let (id,): (Uuid,) = Q::new("SELECT id FROM event_subscriptions LIMIT 1").one(&db).await.unwrap();
     db.close().await;
     let db = observed(&cluster).await;

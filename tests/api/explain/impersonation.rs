@@ -53,11 +53,7 @@ async fn an_impersonated_request_costs_what_it_asks_for() {
     let cluster = Cluster::start().await.unwrap();
     let plan = Plan { organizations: 2_000, systems: 2_000, users: None, applications: false, seed: 1 };
     let db = fill_with(&cluster, &plan).await;
-    let mut tx = db.begin().await.unwrap();
-    for sql in ROWS {
-        Q::new(sql).run(&mut tx).await.unwrap();
-    }
-    tx.commit().await.unwrap();
+    load(&db, &ROWS).await;
     let some: Vec<(Uuid, Uuid, Uuid)> = Q::new(
         "SELECT id, impersonator_user_id, impersonated_user_id FROM impersonation_sessions \
          WHERE ended_at IS NULL ORDER BY id LIMIT 7",
