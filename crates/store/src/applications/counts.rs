@@ -391,17 +391,18 @@ pub struct Assigned {
 pub async fn assigned_to(
     on: impl Into<On<'_>>,
     family: OrgType,
-    page: impl IntoIterator<Item = OrgId>,
+    page: &[Uuid],
 ) -> Result<HashMap<OrgId, Assigned>, StoreError> {
+    let mut on = on.into();
     let column = crate::tree::subtree_column(family, "id");
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, CAST(SUM(k.applications) AS BIGINT), \
          CAST(SUM(CASE WHEN o.id = o.{column} THEN k.applications ELSE 0 END) AS BIGINT) \
          FROM organizations o JOIN assignment_counts k ON k.organization_id = o.id \
          WHERE o.eff_deleted_at IS NULL AND k.home_id NOT IN \
-         (SELECT h.id FROM organizations h WHERE h.eff_deleted_at IS NOT NULL) AND o.{column} IN ("
+         (SELECT h.id FROM organizations h WHERE h.eff_deleted_at IS NOT NULL) AND "
     ));
-    q.list(page).push(&format!(") GROUP BY o.{column}"));
+    q.one_of(on.reborrow(), &format!("o.{column}"), page).push(&format!(" GROUP BY o.{column}"));
     let rows: Vec<(Uuid, i64, i64)> = q.all(on).await?;
     let entry = |(id, subtree, own)| (OrgId(id), Assigned { own: unsigned(own), subtree: unsigned(subtree) });
     Ok(rows.into_iter().map(entry).collect())

@@ -90,14 +90,14 @@ pub async fn stats_of(
     family: OrgType,
     of: impl IntoIterator<Item = OrgId>,
 ) -> Result<HashMap<OrgId, Stats>, StoreError> {
-    let (mut on, of) = (on.into(), of.into_iter().collect::<Vec<_>>());
+    let (mut on, of) = (on.into(), of.into_iter().map(|id| id.0).collect::<Vec<_>>());
     let column = crate::tree::subtree_column(family, "id");
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, o.type, CAST(COUNT(*) AS BIGINT), CAST(SUM(n.systems) AS BIGINT), \
          CAST(SUM(n.users) AS BIGINT) FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
-         WHERE o.eff_deleted_at IS NULL AND o.{column} IN ("
+         WHERE o.eff_deleted_at IS NULL AND "
     ));
-    q.list(of.iter().copied()).push(&format!(") GROUP BY o.{column}, o.type"));
+    q.one_of(on.reborrow(), &format!("o.{column}"), &of).push(&format!(" GROUP BY o.{column}, o.type"));
     let rows: Vec<(Uuid, String, i64, i64, i64)> = q.all(on.reborrow()).await?;
     let mut found: HashMap<OrgId, Stats> = HashMap::new();
     for (root, org_type, organizations, systems, users) in rows {
@@ -113,7 +113,7 @@ pub async fn stats_of(
             OrgType::Owner | OrgType::Distributor => {}
         }
     }
-    for (id, assigned) in assigned_to(on, family, of).await? {
+    for (id, assigned) in assigned_to(on, family, &of).await? {
         found.entry(id).or_default().applications = assigned;
     }
     Ok(found)

@@ -1,7 +1,6 @@
 //! Conditions by ids, for a varying number of ids.
 
-use super::{Arg, Q};
-use crate::Db;
+use super::{Arg, On, Q};
 use uuid::Uuid;
 
 /// A power of two of values, the last one repeated: few different texts, so that they stay prepared.
@@ -12,8 +11,12 @@ pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
 
 impl Q {
     /// Appends the condition that a column is one of these ids. One text on PostgreSQL, few on SQLite.
-    pub(crate) fn one_of(&mut self, db: &Db, column: &str, ids: &[Uuid]) -> &mut Q {
-        if db.is_postgres() {
+    pub(crate) fn one_of<'a>(&mut self, on: impl Into<On<'a>>, column: &str, ids: &[Uuid]) -> &mut Q {
+        let is_postgres = match on.into() {
+            On::Db(db) => db.is_postgres(),
+            On::Tx(tx) => tx.is_postgres(),
+        };
+        if is_postgres {
             self.push(column).push(" = ANY(?)").arg(Arg::Ids(ids.to_vec()))
         } else {
             self.push(column).push(" IN (").list(padded(ids)).push(")")
