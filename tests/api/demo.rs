@@ -1,6 +1,6 @@
 //! The synthetic tree, and the promises about it.
 
-use bailiwick_demo::{self as demo, Plan, Progress, Stage, Summary};
+use bailiwick_demo::{self as demo, Credential, Plan, Progress, Stage, Summary};
 use bailiwick_domain::{Error, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
 use bailiwick_store::{Db, organizations, sql::Q, systems};
@@ -91,6 +91,31 @@ api_test!(the_returned_credentials_work, |t| async move {
         let secret = example.system_secret.reveal();
         t.get("/systems/info").basic(&example.system_key, &secret).send().await.expect(200);
     }
+});
+
+api_test!(credentials_of_all_that_can_call_are_offered_and_a_refusal_leaves_nothing, |t| async move {
+    let db = &t.app.db;
+    let mut left = 10;
+    let mut refuse = |_: &Credential| {
+        left -= 1;
+        if left == 0 { Err(Error::internal("no space left")) } else { Ok(()) }
+    };
+    let refused = demo::fill_and_list(&t.app, &SMALL, &mut |_| {}, &mut refuse).await.unwrap_err();
+    assert!(refused.to_string().contains("no space left"), "{refused}");
+    assert_eq!(count(db, "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations").await, 1);
+    let mut offered = Vec::new();
+    let mut keep = |credential: &Credential| {
+        offered.push(credential.clone());
+        Ok(())
+    };
+    demo::fill_and_list(&t.app, &SMALL, &mut |_| {}, &mut keep).await.unwrap();
+    let can_call = "SELECT CAST(COUNT(*) AS BIGINT) FROM systems s JOIN organizations o ON o.id = s.organization_id \
+         WHERE s.suspended_at IS NULL AND s.deleted_at IS NULL AND o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL";
+    assert_eq!(offered.len() as u64, count(db, can_call).await);
+    let registered = offered.iter().filter(|c| c.is_registered).count() as u64;
+    assert_eq!(registered, count(db, &format!("{can_call} AND s.registered_at IS NOT NULL")).await);
+    let owner = organizations::owner(db).await.unwrap();
+    assert!(offered.iter().all(|c| c.line.first() == owner.as_ref() && c.line.len() <= 4));
 });
 
 api_test!(a_seed_can_be_used_once_and_others_beside_it, |t| async move {

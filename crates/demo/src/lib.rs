@@ -3,7 +3,8 @@
 //! The same seed at the same time gives the same rows. Everything is written in one transaction, so a load that stops
 //! half-way leaves nothing behind; systems pass through memory in chunks, organizations are all kept (about 1 kB each).
 //!
-//! No user made here can sign in: none has a password. The credentials of a few systems are returned.
+//! No user made here can sign in: none has a password. The credentials of a few systems are returned, and those of all are
+//! offered to the caller while they are made.
 
 mod machines;
 mod people;
@@ -13,7 +14,9 @@ mod tree;
 mod words;
 
 use bailiwick_domain::{
-    Error, OrgId, OrgType, Result, SystemStatus, Ts, org::Creator, validate::SystemSecret,
+    Error, OrgId, OrgType, Result, SystemId, SystemStatus, Ts,
+    org::{Creator, Mark},
+    validate::SystemSecret,
 };
 use bailiwick_fleet::Fleet;
 use bailiwick_store::{
@@ -97,17 +100,23 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// A system that can be used at once: registered, active, in an active organization.
+/// A system that can call the service at once, or register: neither it nor its organization is suspended or deleted.
 #[derive(Clone, Debug)]
-pub struct Example {
+pub struct Credential {
+    /// Its id.
+    pub system: SystemId,
     /// Its name.
     pub name: String,
-    /// Its organization.
+    /// The name of its organization.
     pub organization: String,
+    /// Its organization and those above it, from the owner downwards.
+    pub line: Vec<OrgId>,
     /// User name of its credential.
     pub system_key: String,
     /// Password of its credential.
     pub system_secret: SystemSecret,
+    /// Whether it has registered; without that it cannot authenticate.
+    pub is_registered: bool,
 }
 
 /// The result of a load.
@@ -127,8 +136,8 @@ pub struct Summary {
     pub applications: u64,
     /// The distributor that holds about a third of everything.
     pub great_distributor: String,
-    /// Credentials to play with.
-    pub examples: Vec<Example>,
+    /// Credentials to play with: of systems that are active.
+    pub examples: Vec<Credential>,
 }
 
 /// Fills the database.
@@ -140,6 +149,20 @@ pub async fn fill(
     service: &Fleet,
     plan: &Plan,
     progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Summary> {
+    fill_and_list(service, plan, progress, &mut |_| Ok(())).await
+}
+
+/// [`fill`] that offers each credential to `list`, in the order of the systems, before the commit. Nothing is written when
+/// `list` refuses one.
+///
+/// # Errors
+/// Those of [`fill`], and those of `list`.
+pub async fn fill_and_list(
+    service: &Fleet,
+    plan: &Plan,
+    progress: &mut (dyn FnMut(Progress) + Send),
+    list: &mut (dyn FnMut(&Credential) -> Result<()> + Send),
 ) -> Result<Summary> {
     check(plan)?;
     let root = root(service).await?;
@@ -156,6 +179,7 @@ pub async fn fill(
         counts: BTreeMap::new(),
         kinds: BTreeMap::new(),
         progress,
+        list,
         summary: summarize(&tree),
     };
     store::prepare_long_transaction(&mut load.tx).await?;
@@ -163,7 +187,7 @@ pub async fn fill(
     load.organizations(&tree, &dice).await?;
     load.users(users).await?;
     load.systems(service, &tree, plan, &dice, now).await?;
-    let Load { mut tx, counts, kinds, progress, summary } = load;
+    let Load { mut tx, counts, kinds, progress, summary, .. } = load;
     store::add_counts(&mut tx, &counts).await?;
     bailiwick_store::systems::status_counts::recount(&mut tx).await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
@@ -258,6 +282,7 @@ struct Load<'a> {
     /// Applications that lists show, by home and kind: those that are unassigned, and those assigned to the home.
     kinds: BTreeMap<(OrgId, usize), (u64, u64)>,
     progress: &'a mut (dyn FnMut(Progress) + Send),
+    list: &'a mut (dyn FnMut(&Credential) -> Result<()> + Send),
     summary: Summary,
 }
 
@@ -317,8 +342,13 @@ impl Load<'_> {
             if !row.system.deleted.is_set() {
                 self.counts.entry(row.path.id).or_default().0 += 1;
             }
-            if is_usable(tree, at, &row, now, timeout) {
-                self.keep_example(&row, secret);
+            if let Some(credential) = credential(tree, at, &row, secret) {
+                (self.list)(&credential)?;
+                let is_active = row.system.status(now, timeout) == SystemStatus::Active;
+                let is_example = is_active && tree.nodes[at].org_type == OrgType::Customer;
+                if is_example && credential.is_registered && self.summary.examples.len() < EXAMPLES {
+                    self.summary.examples.push(credential);
+                }
             }
             rows.push(row);
             if rows.len() == CHUNK || i + 1 == plan.systems {
@@ -357,25 +387,19 @@ impl Load<'_> {
         self.summary.applications += rows.len() as u64;
         Ok(store::insert_applications(&mut self.tx, systems, &rows).await?)
     }
-
-    /// Keeps the first few.
-    fn keep_example(&mut self, row: &PlacedSystem, secret: SystemSecret) {
-        if self.summary.examples.len() < EXAMPLES {
-            self.summary.examples.push(Example {
-                name: row.system.name.clone(),
-                organization: row.system.organization.name.clone(),
-                system_key: row.system.system_key.clone(),
-                system_secret: secret,
-            });
-        }
-    }
 }
 
-fn is_usable(tree: &Tree, at: usize, row: &PlacedSystem, now: Ts, timeout: std::time::Duration) -> bool {
+/// Of a system that is not suspended or deleted, whether by itself or through its organization.
+fn credential(tree: &Tree, at: usize, row: &PlacedSystem, secret: SystemSecret) -> Option<Credential> {
     let (node, system) = (&tree.nodes[at], &row.system);
-    node.org_type == OrgType::Customer
-        && !node.suspended.is_set()
-        && !node.deleted.is_set()
-        && system.registered_at.is_some()
-        && system.status(now, timeout) == SystemStatus::Active
+    let marks = [node.suspended, node.deleted, system.suspended, system.deleted];
+    (!marks.iter().any(Mark::is_set)).then(|| Credential {
+        system: system.id,
+        name: system.name.clone(),
+        organization: system.organization.name.clone(),
+        line: tree.line(at),
+        system_key: system.system_key.clone(),
+        system_secret: secret,
+        is_registered: system.registered_at.is_some(),
+    })
 }

@@ -292,6 +292,17 @@ impl Tree {
         }
     }
 
+    /// The organization and those above it, from the owner downwards.
+    pub(super) fn line(&self, mut at: usize) -> Vec<OrgId> {
+        let mut line = vec![self.nodes[at].path.id];
+        while at != 0 {
+            at = self.nodes[at].parent;
+            line.push(self.nodes[at].path.id);
+        }
+        line.reverse();
+        line
+    }
+
     /// The organization as it is stored.
     pub fn organization(&self, at: usize, dice: &Dice) -> Organization {
         let node = &self.nodes[at];

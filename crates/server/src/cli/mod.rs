@@ -373,7 +373,7 @@ pub struct RetentionArgs {
 }
 
 /// `bailiwick demo`
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Debug, Args)]
 pub struct DemoArgs {
     /// How many organizations to make
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -390,6 +390,9 @@ pub struct DemoArgs {
     /// The same seed makes the same tree
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// New file for the credentials of the systems, for programs that behave like a fleet
+    #[arg(long, value_name = "FILE")]
+    pub credentials: Option<PathBuf>,
 }
 
 /// `bailiwick completions`

@@ -41,7 +41,7 @@ fn arguments_reach_their_commands() {
     else {
         panic!("not demo");
     };
-    assert_eq!((demo.organizations, demo.systems, demo.seed), (5, 7, 9));
+    assert_eq!((demo.organizations, demo.systems, demo.seed, demo.credentials), (5, 7, 9, None));
     let line = "bailiwick user create-owner --email a@b.example --name A";
     let Some(Command::User(UserCommand::CreateOwner(owner))) = parsed(line).command else {
         panic!("not user")

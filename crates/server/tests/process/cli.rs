@@ -53,6 +53,57 @@ fn migrate_and_demo_work_on_an_empty_directory() {
     assert_eq!(again.status.code(), Some(1), "the same data is refused");
 }
 
+#[tokio::test]
+async fn credentials_of_demo_systems_go_to_a_file_that_only_its_owner_reads() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = directory();
+    let path = dir.path().join("credentials");
+    let demo = |seed: &str| {
+        let line = [
+            "demo",
+            "--organizations",
+            "12",
+            "--systems",
+            "60",
+            "--seed",
+            seed,
+            "--credentials",
+            "credentials",
+        ];
+        run(dir.path(), &line)
+    };
+    assert!(demo("7").status.success());
+    assert_eq!(path.metadata().expect("a file").permissions().mode() & 0o777, 0o600);
+    let list = std::fs::read_to_string(&path).expect("its lines");
+    let mut serving = Serving::start(dir.path(), &[]).await;
+    let client = reqwest::Client::new();
+    let mut registered = 0;
+    for line in list.lines() {
+        let [credential, id, place, state] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("four fields: {line}");
+        };
+        let (key, secret) = credential.split_once(':').expect("key and secret");
+        let info = client.get(format!("{}/api/systems/info", serving.url)).basic_auth(key, Some(secret));
+        let info = info.send().await.expect("an answer");
+        if state == "new" {
+            assert_eq!(info.status(), 401, "{line}");
+            let register = client.post(format!("{}/api/systems/register", serving.url));
+            let register = register.json(&serde_json::json!({ "system_secret": secret })).send().await;
+            assert_eq!(register.expect("an answer").status(), 200, "{line}");
+            continue;
+        }
+        registered += 1;
+        let data = info.json::<Value>().await.expect("JSON")["data"].take();
+        assert_eq!((&data["system_id"], &data["system_key"]), (&id.into(), &key.into()));
+        assert_eq!(data["organization"]["id"], place.rsplit('/').next().expect("an organization"));
+    }
+    assert!((40..=60).contains(&registered), "{registered}");
+    assert!(serving.stop(), "{}", serving.log());
+    let again = demo("8");
+    assert_eq!(again.status.code(), Some(1), "a file that is there stays as it is");
+    assert_eq!(std::fs::read_to_string(&path).expect("its lines"), list);
+}
+
 /// Whatever the umask and the directories that are there already.
 #[test]
 fn what_the_program_makes_is_for_nobody_else() {
