@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser pictures test-clients test-long test-schema fuzz bench fmt lint generate examples \
+.PHONY: help run test check test-browser pictures test-clients test-long test-schema fuzz bench bench-fleet fmt lint generate examples \
 	need-build need-test format-check deny direction unit generated-check
 
 CARGO ?= cargo
@@ -79,6 +79,11 @@ bench: need-build ## measure the release build beside nginx; adds to benches/RES
 	$(CARGO) bench $(LOCKED) -p bailiwick-inventory
 	scripts/need.sh wrk nginx-light
 	benches/run.sh
+
+# BENCH_SYSTEMS and BENCH_SECONDS set its size; benches/fleet/run.sh names the others. ARGS go to the load generator.
+bench-fleet: need-build ## the load of a fleet on three processes of the release build behind nginx, and a search for anything lost; adds to benches/RESULTS.md
+	scripts/need.sh postgresql nginx-light curl jq
+	CARGO='$(CARGO)' benches/fleet/run.sh $(ARGS)
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -53,8 +53,8 @@ declare -A belongs_to=(
     [tokio]='store outbound platform events identity directory fleet alerts app web api console server'
     [tokio-util]='outbound platform identity fleet alerts server'
 )
-# For tests only.
-free='testkit tests fuzz-targets'
+# For tests and measurements only.
+free='testkit tests fuzz-targets bench-fleet'
 
 contains() { [[ " $1 " == *" $2 "* ]]; }
 
