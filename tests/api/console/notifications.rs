@@ -1,6 +1,6 @@
 //! Who is notified, with links and forms alone, and who may look and change.
 
-use super::Browser;
+use super::{Browser, between};
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{AllowedHosts, Network};
 use bailiwick_testkit::{
@@ -211,5 +211,70 @@ api_test!(layers_of_others_and_those_of_nobody_are_the_same_page, |t| async move
                 browser.post(&format!("{HERE}/remove?organization_id={id}"), &[]).await.expect(403);
             }
         }
+    }
+});
+
+api_test!(an_editor_learns_that_somebody_else_has_saved_meanwhile, |t| async move {
+    let tree = t.tree().await;
+    let (first, second) = (t.owner().await, t.user(tree.owner, &["admin"]).await);
+    let system = t.system(tree.customer).await;
+    let layer =
+        json!({"enabled": {"email": true}, "email_recipients": [{"address": "noc@customer.example"}]});
+    t.alert_layer(tree.customer, layer).await;
+    let own = tree.customer.to_string();
+    let stored = async || {
+        let asked = t.get(&format!("/api/alerts/config?organization_id={own}")).bearer(&first.token);
+        asked.send().await.expect(200).data()
+    };
+    let seen_of = |page: &str| between(page, "name=\"seen\" value=\"", "\"").replace("&quot;", "\"");
+    let (one, other) = (Browser::of(&t, &first).await, Browser::of(&t, &second).await);
+    let edit = format!("{HERE}/edit");
+    for key in ["", &*system.key] {
+        let open = format!("{edit}?organization_id={own}&system_key={key}");
+        let seen = seen_of(&other.get(&open).await.expect(200).text());
+        assert_eq!(seen, seen_of(&one.get(&open).await.expect(200).text()));
+        let form = |address: &'static str, seen: &str, more: &str| {
+            let fields = [
+                ("organization_id", own.as_str()),
+                ("system_key", key),
+                ("seen", seen),
+                ("enabled.email", "true"),
+                ("email_recipients.rows", "1"),
+                ("email_recipients.0.address", address),
+                ("email_recipients.0.severities", "critical"),
+                ("more", more),
+            ];
+            fields.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        };
+        let send = async |browser: &Browser<'_>, fields: &[(String, String)]| {
+            let fields: Vec<(&str, &str)> = fields.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+            browser.post(&edit, &fields).await
+        };
+        // More rows do not make the form younger.
+        let longer = send(&other, &form("second@customer.example", &seen, "email_recipients")).await;
+        assert_eq!(seen_of(&longer.expect(200).text()), seen);
+        let saved = send(&one, &form("first@customer.example", &seen, "")).await;
+        assert!(matches!(saved.status.as_u16(), 200 | 303), "{}", saved.text());
+        let kept = stored().await;
+        // The other person sees the conflict, and their form still has what they wrote.
+        let late = send(&other, &form("second@customer.example", &seen, "")).await.expect(422).text();
+        assert!(
+            late.contains("Somebody else changed this") && late.contains("second@customer.example"),
+            "{late}"
+        );
+        assert_eq!(stored().await, kept, "nothing is lost");
+        // What is wrong with a field does not hide the conflict.
+        let wrong = send(&other, &form("nonsense", &seen, "")).await.expect(422).text();
+        assert!(wrong.contains("Somebody else changed this"), "{wrong}");
+        // Now that they know of it, they may replace it.
+        let again = send(&other, &form("second@customer.example", &seen_of(&late), "")).await;
+        assert!(matches!(again.status.as_u16(), 200 | 303), "{}", again.text());
+        let layer = stored().await;
+        let recipients = if key.is_empty() {
+            &layer["email_recipients"]
+        } else {
+            &layer["systems"][0]["email_recipients"]
+        };
+        assert_eq!(recipients[0]["address"], "second@customer.example");
     }
 });

@@ -4,7 +4,7 @@ use super::{HERE, fields, of};
 use crate::{
     components::question::{Crumb, Question},
     failure::Outcome,
-    form::{Form, problems_by},
+    form::{Form, is_outdated, problems_by},
     page,
     pages::done,
     session::Guest,
@@ -59,18 +59,20 @@ impl Edited {
 /// `GET /console/notifications/edit`.
 pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     let edited = Edited::of(&app, &guest, params.text("organization_id"), params.text("system_key")).await?;
-    let layer = stored(&app, &guest, &edited).await?;
+    let (layer, seen) = stored(&app, &guest, &edited).await?;
     let channels = match &edited.system {
         Some(key) => layer["systems"].as_array().into_iter().flatten().find(|o| o["system_key"] == **key),
         None => Some(&layer),
     };
-    Ok(render(&guest, &edited, channels.unwrap_or(&Value::Null), "", None))
+    Ok(render(&guest, &edited, channels.unwrap_or(&Value::Null), &seen, "", None))
 }
 
-/// The layer as the person may see it; a secret that they may not see is kept when its hidden form is sent back.
-async fn stored(app: &App, guest: &Guest, edited: &Edited) -> Outcome<Value> {
+/// The layer as the person may see it, and its state for the field `seen`. A secret that they may not see is kept when
+/// its hidden form is sent back.
+async fn stored(app: &App, guest: &Guest, edited: &Edited) -> Outcome<(Value, String)> {
     let shown = config::get(app, &guest.caller, Some(&edited.id.to_string())).await?;
-    Ok(serde_json::to_value(&shown.layer).map_err(Error::internal)?)
+    let layer = serde_json::to_value(&shown.layer).map_err(Error::internal)?;
+    Ok((layer, shown.version.tag(app, b"")))
 }
 
 /// `POST /console/notifications/edit`.
@@ -79,28 +81,32 @@ pub(crate) async fn save(State(app): State<App>, guest: Guest, form: Form) -> Ou
     let named = Some(organization.as_str()).filter(|id| !id.is_empty());
     let edited = Edited::of(&app, &guest, named, Some(&system)).await?;
     let channels = fields::of_form(&form);
+    let seen = form.text("seen");
     if form.has("more") {
-        return Ok(render(&guest, &edited, &Value::Object(channels), &form.text("more"), None));
+        return Ok(render(&guest, &edited, &Value::Object(channels), &seen, &form.text("more"), None));
     }
-    let layer = stored(&app, &guest, &edited).await?;
+    let (layer, present) = stored(&app, &guest, &edited).await?;
     let (body, prefix) = replaced(layer, &channels, edited.system.as_deref());
-    let sent = body.to_string();
-    let id = edited.id.to_string();
-    match config::set(&app, &guest.caller, &guest.context, Some(&id), || Ok(sent.into())).await {
+    let (sent, id) = (body.to_string(), edited.id.to_string());
+    let context = form.conditional(&guest.context);
+    let error = match config::set(&app, &guest.caller, &context, Some(&id), || Ok(sent.into())).await {
         Ok(saved) if saved.warnings.is_empty() => {
-            Ok(page::see_other(&format!("{}&done=notifications_saved", edited.address())))
+            return Ok(page::see_other(&format!("{}&done=notifications_saved", edited.address())));
         }
         Ok(saved) => {
             let values = json!({"name": edited.name, "href": edited.address(), "warnings": saved.warnings});
-            Ok(page::show(&guest.look, "notifications/saved.html", values))
+            return Ok(page::show(&guest.look, "notifications/saved.html", values));
         }
-        Err(error) => {
-            match problems_by(guest.look.language, &error, |key| key.strip_prefix(&*prefix).unwrap_or(key)) {
-                Some(wrong) => Ok(render(&guest, &edited, &Value::Object(channels), "", Some(wrong))),
-                None => Err(error.into()),
-            }
-        }
-    }
+        Err(error) => error,
+    };
+    let language = guest.look.language;
+    let (wrong, seen) = match problems_by(language, &error, |key| key.strip_prefix(&*prefix).unwrap_or(key)) {
+        Some(wrong) => (wrong, seen),
+        // Sent once more, the form replaces what the other person has saved.
+        None if is_outdated(&error) => (json!({"outdated": texts::find(language, "form_outdated")}), present),
+        None => return Err(error.into()),
+    };
+    Ok(render(&guest, &edited, &Value::Object(channels), &seen, "", Some(wrong)))
 }
 
 /// The whole layer with other toggles and lists, of the organization or of one system, and the path of these. An
@@ -133,6 +139,7 @@ fn render(
     guest: &Guest,
     edited: &Edited,
     channels: &Value,
+    seen: &str,
     wanted: &str,
     wrong: Option<Value>,
 ) -> axum::response::Response {
@@ -143,6 +150,7 @@ fn render(
         "name": edited.name,
         "system": edited.system,
         "href": edited.address(),
+        "seen": seen,
         "kinds": fields::shown(channels, is_free, wanted),
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
