@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod avatars;
+pub mod creators;
 pub mod exports;
 pub mod images;
 pub mod imports;

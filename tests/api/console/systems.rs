@@ -224,6 +224,51 @@ api_test!(backups_are_listed_fetched_and_deleted, |t| async move {
     );
 });
 
+api_test!(lists_are_narrowed_to_what_some_people_have_created, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let creator = t.user(tree.distributor, &["admin"]).await;
+    let other = t.user(tree.other_distributor, &["admin"]).await;
+    for (who, org, name) in [(&creator, tree.customer, "Mine"), (&other, tree.other_customer, "Theirs")] {
+        let body = json!({"name": format!("{name} machine"), "organization_id": org});
+        t.post("/api/systems").bearer(&who.token).json(body).send().await.expect(201);
+        let body = json!({"name": format!("{name} person"), "email": format!("{name}@example.org"),
+            "user_role_ids": ["reader"], "organization_id": org});
+        t.post("/api/users").bearer(&who.token).json(body).send().await.expect(201);
+        let body = json!({"name": format!("{name} company"), "custom_data": {"vat": format!("IT{name}")}});
+        t.post("/api/resellers").bearer(&who.token).json(body).send().await.expect(201);
+    }
+    let browser = Browser::of(&t, &owner).await;
+    let stranger = t.user(tree.customer, &["reader"]).await.id.to_string();
+    for list in ["systems", "users", "organizations/resellers"] {
+        let path = format!("/console/{list}");
+        let page = browser.get(&path).await.expect(200).text();
+        let choice = |id: &str, state: &str| format!("name=\"created_by\" value=\"{id}\"{state}><span>");
+        let (mine, theirs) = (creator.id.to_string(), other.id.to_string());
+        assert!(page.contains("Mine") && page.contains("Theirs"), "{page}");
+        assert!(page.contains(&choice(&mine, "")) && page.contains(&choice(&theirs, "")), "{page}");
+        let found = browser.get(&format!("{path}?created_by={mine}")).await.expect(200).text();
+        assert!(found.contains("Mine") && !found.contains("Theirs"), "{found}");
+        // Chosen, with the way to take it away, and handed on once only.
+        assert!(found.contains(&choice(&mine, " checked")), "{found}");
+        assert!(found.contains(&format!("class=\"chip\" href=\"{path}\"")), "{found}");
+        assert!(!found.contains("type=\"hidden\" name=\"created_by\""), "{found}");
+        let both = browser.get(&format!("{path}?created_by={mine}&created_by={theirs}")).await.expect(200);
+        assert!(both.text().contains("Mine") && both.text().contains("Theirs"));
+        // A person who has created nothing is no choice: the form hands the filter on, without their name.
+        let none = browser.get(&format!("{path}?created_by={stranger}")).await.expect(200).text();
+        let kept = format!("type=\"hidden\" name=\"created_by\" value=\"{stranger}\"");
+        assert!(none.contains(&kept) && none.contains("class=\"chip\""), "{none}");
+        assert!(!none.contains("Mine") && !none.contains("Theirs"), "{none}");
+    }
+    // Each branch offers its own creators.
+    let browser = Browser::of(&t, &t.user(tree.distributor, &["super"]).await).await;
+    for list in ["systems", "users", "organizations/resellers"] {
+        let page = browser.get(&format!("/console/{list}")).await.expect(200).text();
+        assert!(page.contains(&creator.id.to_string()) && !page.contains(&other.id.to_string()), "{list}");
+    }
+});
+
 api_test!(an_address_with_very_many_filters_makes_a_small_page, |t| async move {
     let owner = t.owner().await;
     let browser = Browser::of(&t, &owner).await;

@@ -232,15 +232,23 @@ impl Filter {
         !self.choices.is_empty()
     }
 
+    /// The values that are asked for and are no choice.
+    fn others<'a>(&'a self, address: &'a Address) -> impl Iterator<Item = &'a str> {
+        let is_choice = |value: &&str| self.choices.iter().any(|choice| choice.value == *value);
+        address.values(self.key).filter(move |value| !is_choice(value))
+    }
+
+    /// The same as the form of the filters hands them on.
+    pub(crate) fn kept(&self, address: &Address) -> Vec<(&'static str, String)> {
+        self.others(address).map(|value| (self.key, value.to_owned())).collect()
+    }
+
     /// The values that are asked for, each with the way to take it away.
     pub(crate) fn chips(&self, address: &Address) -> Vec<Chip> {
-        let on = self.choices.iter().filter(|choice| choice.is_on).take(MOST_CHIPS);
-        on.map(|choice| Chip {
-            text: self.text,
-            label: choice.label.clone(),
-            address: address.without(self.key, &choice.value).text(),
-        })
-        .collect()
+        let on = self.choices.iter().filter(|choice| choice.is_on);
+        let known = on.map(|choice| (choice.value.as_str(), Some(choice.label.clone())));
+        let all = known.chain(self.others(address).map(|value| (value, None)));
+        all.take(MOST_CHIPS).map(|(value, label)| address.chip(self.key, self.text, value, label)).collect()
     }
 }
 

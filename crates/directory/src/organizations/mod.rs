@@ -28,7 +28,7 @@ pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
 pub use list::{ListQuery, Listed, ORDERS, STATES, list};
 pub use promote::{Promotion, promote};
-pub use read::{Found, above, creators_of, extent, find as find_for, numbers, page};
+pub use read::{Found, above, extent, find as find_for, numbers, page};
 pub use stats::by_name;
 pub use stats::{choices, family_total, growth, stats, suspended, trend, vat_exists};
 pub use tree::{BRANCH, Branch, Node, OPEN, readable, tree};

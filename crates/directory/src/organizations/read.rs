@@ -7,16 +7,12 @@ use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Organization, Page, Re
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::answer_cache::{self, DependsOn};
 use bailiwick_policy::{
-    Action, Caller, OrgNode, OrgTarget, Refusal, Scope, decide, hierarchy, in_hierarchy, list_scope,
-    resource_of,
+    Action, Caller, OrgNode, OrgTarget, Scope, decide, hierarchy, in_hierarchy, resource_of,
 };
-use bailiwick_store::{
-    creators::{self, Of},
-    organizations::{
-        self, Counts, Stats, Totals,
-        destroy::{self, Extent},
-        list::{Selected, page_of},
-    },
+use bailiwick_store::organizations::{
+    self, Counts, Stats, Totals,
+    destroy::{self, Extent},
+    list::{Selected, page_of},
 };
 use std::collections::HashMap;
 
@@ -142,21 +138,6 @@ fn given([users, systems, all_users, all_systems, resellers, customers, own, sub
         customers,
         applications: bailiwick_store::applications::counts::Assigned { own, subtree },
     }
-}
-
-/// The users who have created organizations of the family that the caller sees, by name: id and name.
-pub async fn creators_of(
-    service: &Directory,
-    caller: &Caller,
-    family: OrgType,
-) -> Result<Vec<(String, String)>> {
-    let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let make = async {
-        let found = super::by_name(creators::creators(&service.db, Of::Family(family), &scope).await?);
-        Ok(found.into_iter().map(|c| (c.user_id.to_string(), c.name)).collect::<Vec<_>>())
-    };
-    let other = family.as_str().to_owned();
-    answer_cache::computed(service, DependsOn::People, "creators of organizations", scope, other, make).await
 }
 
 /// The number of objects that a destruction of the organization would remove.

@@ -3,6 +3,7 @@
 use super::{address, creatable, done_word, list_address, views};
 use crate::{
     components::{
+        creators::creator_filter,
         list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
         organizations::organization_chips,
         time::When,
@@ -15,6 +16,7 @@ use crate::{
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::{
+    creators::Of,
     exports,
     organizations::{self, Listed},
 };
@@ -25,8 +27,6 @@ use http::Uri;
 use serde_json::{Value, json};
 
 const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
-/// Creators that are offered as a filter.
-const CREATORS: usize = 50;
 
 /// `GET /console/organizations/{family}`.
 pub(crate) async fn show(
@@ -45,7 +45,10 @@ pub(crate) async fn show(
         || [&query.status, &query.created_by, &query.organization_id].iter().any(|f| !f.is_empty());
     let found = organizations::page(&app, &guest.caller, family, &query).await?;
     let here = Address::of(&list_address(family), uri.query());
-    let filters = filters(&app, &guest, family, &here).await?;
+    let states = STATES.map(|word| choice(guest.look.language, word));
+    let states = Filter::of("status", "filter_status", states, &here);
+    let creators = creator_filter(&app, &guest, Of::Family(family), &here).await?;
+    let filters = [states, creators];
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     chips.extend(organization_chips(&app, &guest, &here, "label_belongs_to").await?);
     let export = here.at(&format!("{}/export", list_address(family)));
@@ -57,11 +60,11 @@ pub(crate) async fn show(
         "views": views(&guest.caller, Some(family)),
         "rows": found.rows.iter().map(|row| shown(&guest, row)).collect::<Vec<_>>(),
         "columns": columns(family, &here),
-        "filters": filters,
+        "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
+        "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "pager": pager,
         "search": params.text("search").unwrap_or_default(),
-        "kept": kept(&params),
         "is_filtered": is_filtered,
         "may_create": creatable(&guest.caller).contains(&family.as_str()),
         "csv": export.with("format", Some("csv")).text(),
@@ -132,16 +135,6 @@ fn shown(guest: &Guest, listed: &Listed) -> Value {
         "creator": organization.created_by.as_ref().map(|creator| creator.name.as_str()),
         "created": When::of(guest.look.language, guest.look.now, organization.created_at),
     })
-}
-
-async fn filters(app: &App, guest: &Guest, family: OrgType, here: &Address) -> Outcome<Vec<Filter>> {
-    let mut creators = organizations::creators_of(app, &guest.caller, family).await?;
-    creators.truncate(CREATORS);
-    let all = [
-        Filter::of("status", "filter_status", STATES.map(|word| choice(guest.look.language, word)), here),
-        Filter::of("created_by", "label_created_by", creators, here),
-    ];
-    Ok(all.into_iter().filter(Filter::has_choices).collect())
 }
 
 fn choice(language: Language, word: &str) -> (String, String) {

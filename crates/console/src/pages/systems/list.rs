@@ -3,6 +3,7 @@
 use super::address;
 use crate::{
     components::{
+        creators::creator_filter,
         list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
         organizations::organization_chips,
         time::When,
@@ -15,6 +16,7 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
+use bailiwick_directory::creators::Of;
 use bailiwick_domain::{Page, System};
 use bailiwick_fleet::systems;
 use bailiwick_policy::{Action, Resource, gate};
@@ -49,11 +51,11 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let values = json!({
         "rows": rows(&app, &guest, found),
         "columns": columns,
-        "filters": filters,
+        "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
+        "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "pager": pager,
         "search": params.text("search").unwrap_or_default(),
-        "kept": kept(&params),
         "bare": here.bare(),
         "is_filtered": is_filtered,
         "may_create": gate(&guest.caller, Action::Create, Resource::Systems).is_ok(),
@@ -99,7 +101,7 @@ pub(super) fn product(language: Language, word: Option<&str>) -> String {
     texts::find(language, &format!("product_{word}")).map_or_else(|| word.to_owned(), str::to_owned)
 }
 
-async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Filter>> {
+async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<[Filter; 4]> {
     let language = guest.look.language;
     let products = systems::products(app, &guest.caller).await?;
     let status = |word: &str| {
@@ -112,20 +114,18 @@ async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Filter
         let name = product(language, Some(word));
         versions.iter().map(|v| (format!("{word}:{v}"), format!("{name} {v}"))).collect()
     };
-    let all = [
+    Ok([
         Filter::of("status", "filter_status", STATUSES.map(status), here),
         Filter::of("type", "filter_product", types, here),
         Filter::of("version", "filter_version", products.iter().flat_map(version), here),
-    ];
-    Ok(all.into_iter().filter(Filter::has_choices).collect())
+        creator_filter(app, guest, Of::Systems, here).await?,
+    ])
 }
 
 /// Filters that come with links and have no choice of their own on the page.
 async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
     let mut chips = organization_chips(app, guest, here, "column_organization").await?;
-    for (key, text) in
-        [("created_by", "label_created_by"), ("system_key", "label_key"), ("name", "column_name")]
-    {
+    for (key, text) in [("system_key", "label_key"), ("name", "column_name")] {
         chips.extend(here.value_chips(key, text));
     }
     Ok(chips)
@@ -136,7 +136,6 @@ fn kept(params: &Params) -> Vec<(&'static str, String)> {
     let keys = [
         "organization_id",
         "include_hierarchy",
-        "created_by",
         "system_key",
         "name",
         "sort_by",

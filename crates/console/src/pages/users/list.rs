@@ -3,7 +3,8 @@
 use super::{address, head};
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        creators::creator_filter,
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
         organizations::organization_chips,
         time::When,
     },
@@ -15,7 +16,7 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::{exports, roles, users};
+use bailiwick_directory::{creators::Of, exports, roles, users};
 use bailiwick_policy::{Action, Resource, gate};
 use bailiwick_web::{Params, USERS, asked, download, export_direction, user_query};
 use http::Uri;
@@ -30,9 +31,9 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let is_filtered = !query.search.trim().is_empty() || lists.iter().any(|list| !list.is_empty());
     let found = users::page(&app, &guest.caller, query).await?;
     let here = Address::of("/console/users", uri.query());
-    let filters = filters(&app, &guest, &here);
+    let filters = filters(&app, &guest, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &here).await?);
+    chips.extend(organization_chips(&app, &guest, &here, "column_organization").await?);
     let columns = [
         Column::of("name", "column_name", Some("name"), &here),
         Column::of("status", "column_status", Some("status"), &here),
@@ -45,10 +46,10 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "pager": Pager::of(&found, &here),
         "rows": found.rows.iter().map(|user| row(&guest, user)).collect::<Vec<_>>(),
         "columns": columns,
-        "filters": filters,
+        "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
+        "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "search": params.text("search").unwrap_or_default(),
-        "kept": kept(&params),
         "bare": here.bare(),
         "is_filtered": is_filtered,
         "may_create": gate(&guest.caller, Action::Create, Resource::Users).is_ok(),
@@ -83,37 +84,23 @@ fn row(guest: &Guest, view: &users::UserView) -> Value {
     })
 }
 
-fn filters(app: &App, guest: &Guest, here: &Address) -> [Filter; 2] {
+async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<[Filter; 3]> {
     let language = guest.look.language;
     let state = |word: &str| {
         let label = texts::find(language, &format!("user_{word}")).unwrap_or(word).to_owned();
         (word.to_owned(), label)
     };
     let roles = roles::filters(app, &guest.caller).into_iter().map(|role| (role.id, role.name));
-    [
+    Ok([
         Filter::of("status", "filter_status", STATES.map(state), here),
         Filter::of("role", "filter_role", roles, here),
-    ]
-}
-
-/// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
-    for id in here.values("created_by").take(MOST_CHIPS) {
-        let creator = users::load_for(app, &guest.caller, Action::Read, id.parse().ok()).await.ok();
-        chips.push(here.chip(
-            "created_by",
-            "label_created_by",
-            id,
-            creator.map(|found| found.view.user.name),
-        ));
-    }
-    Ok(chips)
+        creator_filter(app, guest, Of::Users, here).await?,
+    ])
 }
 
 /// What the form of the filters hands on as it is.
 fn kept(params: &Params) -> Vec<(&'static str, String)> {
-    let keys = ["organization_id", "created_by", "sort_by", "sort_direction", "page_size"];
+    let keys = ["organization_id", "sort_by", "sort_direction", "page_size"];
     let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
     keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
 }
