@@ -4,7 +4,8 @@
 //! rights than the caller's are left out.
 
 use crate::Directory;
-use bailiwick_domain::{OrgId, Result, Ts, UserId};
+use bailiwick_domain::{Entropy, OrgId, Result, Ts, UserId};
+use bailiwick_platform::keys::Keys;
 use bailiwick_policy::{Caller, Resource, Scope, list_scope, rank_gap};
 use bailiwick_store::audit::{
     Cursor,
@@ -12,13 +13,13 @@ use bailiwick_store::audit::{
 };
 use serde_json::Value;
 use std::collections::HashMap;
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 /// Parts that are read for one page: rows of users with more rights are passed over.
 const PARTS: usize = 10;
 
-/// No row is later: the year 10000.
-const END_OF_TIME: Ts = Ts::from_secs(253_402_300_800);
+/// What the places of pages are sealed for: the number of a row would tell how much everybody does.
+const PLACE: &str = "place in the audit record";
 
 /// The query as sent. Malformed values match nothing.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +54,8 @@ pub struct Named {
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Number, in the order of writing.
-    pub id: i64,
+    /// Names the row and tells nothing of other rows. It stays the same while the secret of the service does.
+    pub id: Uuid,
     /// When.
     pub at: Ts,
     /// Who acted; none = a system, a job, the command line, or a person outside the caller's hierarchy who impersonated.
@@ -92,7 +93,8 @@ pub struct Found {
 /// 403 without `read:users`.
 pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<Found> {
     let scope = list_scope(caller, Resource::Users)?;
-    let (Some(filter), Some(mut after)) = (filter(&query), cursor(query.cursor.as_deref())) else {
+    let (Some(filter), Some(mut after)) = (filter(&query), cursor(&service.keys, query.cursor.as_deref()))
+    else {
         return Ok(Found::default());
     };
     let size = usize::try_from(query.page_size).unwrap_or(usize::MAX);
@@ -104,18 +106,18 @@ pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<
         let people = listing::people(&service.db, &named(&rows)).await?;
         for row in rows {
             if entries.len() == size {
-                return Ok(Found { entries, next: after.map(text) });
+                return Ok(Found { entries, next: sealed(service, after)? });
             }
             after = Some((row.at, row.id));
             if may_see(service, caller, &row, &people) {
-                entries.push(entry(&scope, row, &people));
+                entries.push(entry(service, &scope, row, &people));
             }
         }
         if is_last {
             return Ok(Found { entries, next: None });
         }
     }
-    Ok(Found { entries, next: after.map(text) })
+    Ok(Found { entries, next: sealed(service, after)? })
 }
 
 /// None where a value is malformed.
@@ -135,15 +137,26 @@ fn filter(query: &Query) -> Option<Filter> {
 }
 
 /// The inner none is the first page.
-fn cursor(sent: Option<&str>) -> Option<Option<Cursor>> {
+fn cursor(keys: &Keys, sent: Option<&str>) -> Option<Option<Cursor>> {
     let Some(sent) = sent else { return Some(None) };
-    let (at, id) = sent.split_once('-')?;
-    let at = at.parse().ok().filter(|at| (0..END_OF_TIME.0).contains(at))?;
-    Some(Some((Ts(at), id.parse().ok()?)))
+    let place = keys.open_from_address(PLACE, sent).ok()?;
+    let (at, id) = place.split_first_chunk()?;
+    Some(Some((Ts(i64::from_be_bytes(*at)), i64::from_be_bytes(id.try_into().ok()?))))
 }
 
-fn text((at, id): Cursor) -> String {
-    format!("{}-{id}", at.0)
+fn sealed(service: &Directory, at: Option<Cursor>) -> Result<Option<String>> {
+    at.map(|at| text(&service.keys, at, &*service.entropy)).transpose()
+}
+
+fn text(keys: &Keys, (at, id): Cursor, entropy: &dyn Entropy) -> Result<String> {
+    let place = [at.0.to_be_bytes(), id.to_be_bytes()].concat();
+    keys.seal_for_address(PLACE, &place, entropy)
+}
+
+/// The name of a row for readers.
+fn public_id(keys: &Keys, id: i64) -> Uuid {
+    let mac = keys.mac("row of the audit record", &id.to_be_bytes());
+    Builder::from_custom_bytes(mac.first_chunk().copied().unwrap_or_default()).into_uuid()
 }
 
 fn named(rows: &[Listed]) -> Vec<UserId> {
@@ -165,7 +178,7 @@ fn may_see(service: &Directory, caller: &Caller, row: &Listed, people: &HashMap<
     rank_gap(caller, &effective).is_none()
 }
 
-fn entry(scope: &Scope, row: Listed, people: &HashMap<UserId, Person>) -> Entry {
+fn entry(service: &Directory, scope: &Scope, row: Listed, people: &HashMap<UserId, Person>) -> Entry {
     let named = |id: UserId| {
         let person = people.get(&id);
         Named { id, name: person.map(|p| p.name.clone()), email: person.map(|p| p.email.clone()) }
@@ -176,7 +189,7 @@ fn entry(scope: &Scope, row: Listed, people: &HashMap<UserId, Person>) -> Entry 
         None => row.acting_for.is_none() || *scope == Scope::Everything,
     };
     Entry {
-        id: row.id,
+        id: public_id(&service.keys, row.id),
         at: row.at,
         actor: row.actor.filter(|id| is_near(*id)).map(named),
         acting_for: row
@@ -195,15 +208,36 @@ fn entry(scope: &Scope, row: Listed, people: &HashMap<UserId, Person>) -> Entry 
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
     use super::*;
 
-    #[test]
-    fn a_cursor_is_read_as_it_is_written() {
-        let at = (Ts(1_772_000_000_000_000), 17);
-        assert_eq!(cursor(Some(&text(at))), Some(Some(at)));
-        assert_eq!(cursor(None), Some(None));
-        for bad in ["", "1", "a-1", "1-b", "1-2-3", "9223372036854775807-1"] {
-            assert_eq!(cursor(Some(bad)), None, "{bad}");
+    struct Same;
+    impl Entropy for Same {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(7);
         }
+    }
+
+    #[test]
+    fn a_cursor_is_read_as_it_is_written_and_tells_nothing() {
+        let keys = Keys::derive(&[1; 32], None).unwrap();
+        let at = (Ts(1_772_000_000_000_000), 17);
+        let written = text(&keys, at, &Same).unwrap();
+        assert_eq!(cursor(&keys, Some(&written)), Some(Some(at)));
+        assert_eq!(cursor(&keys, None), Some(None));
+        let other = Keys::derive(&[2; 32], None).unwrap();
+        assert_eq!(cursor(&other, Some(&written)), None);
+        for bad in ["", "1-17", "1772000000000000-17", "%", &written[1..], &format!("{written}A")] {
+            assert_eq!(cursor(&keys, Some(bad)), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_row_has_one_id_that_tells_no_number() {
+        let keys = Keys::derive(&[1; 32], None).unwrap();
+        let ids: std::collections::HashSet<Uuid> = (0..1000).map(|row| public_id(&keys, row)).collect();
+        assert_eq!((ids.len(), public_id(&keys, 1)), (1000, public_id(&keys, 1)));
+        assert!(ids.iter().all(|id| id.get_version_num() == 8));
     }
 }

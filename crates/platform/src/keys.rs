@@ -224,6 +224,22 @@ impl Keys {
         String::from_utf8(self.open(purpose, &sealed)?).map_err(Error::internal)
     }
 
+    /// [`Keys::seal`] to text that an address can hold (base64url).
+    ///
+    /// # Errors
+    /// The encryption failed.
+    pub fn seal_for_address(&self, purpose: &str, plain: &[u8], entropy: &dyn Entropy) -> Result<String> {
+        Ok(URL_SAFE_NO_PAD.encode(self.seal(purpose, plain, entropy)?))
+    }
+
+    /// Opens a text sealed by [`Keys::seal_for_address`].
+    ///
+    /// # Errors
+    /// As [`Keys::open`].
+    pub fn open_from_address(&self, purpose: &str, sealed: &str) -> Result<Vec<u8>> {
+        self.open(purpose, &URL_SAFE_NO_PAD.decode(sealed).map_err(Error::internal)?)
+    }
+
     /// Opens a value sealed by [`Keys::seal`].
     ///
     /// # Errors

@@ -46,7 +46,7 @@ pub(super) fn usual(operation: &str) -> &'static [Usual] {
         "listAlertsHistory" | "listSystemAlertsHistory" => &[("alerts", NEWEST)],
         "listSilences" | "listSystemSilences" => &[("silences", &["status.state"])],
         "listAlertActivity" => &[("events", NEWEST)],
-        "listAudit" => &[("audit", NEWEST)],
+        "listAudit" => &[("audit", &["-created_at"])],
         "listEvents" => &[("events", &["-sequence"])],
         "listEventSubscriptions" => &[("subscriptions", &["id"])],
         "listEventDeliveries" => &[("deliveries", &["-sequence"])],

@@ -32,8 +32,8 @@ pub struct AuditOrganization {
 /// One change. All fields are always present.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditEntry {
-    /// Number, in the order of writing.
-    pub id: i64,
+    /// Names the change.
+    pub id: String,
     /// When.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Ts,
@@ -85,7 +85,7 @@ impl From<audit::Entry> for AuditEntry {
         let organization =
             entry.organization.map(|(id, name)| AuditOrganization { id: id.to_string(), name });
         AuditEntry {
-            id: entry.id,
+            id: entry.id.to_string(),
             created_at: entry.at,
             actor: entry.actor.map(Into::into),
             acting_for: entry.acting_for.map(Into::into),

@@ -91,7 +91,6 @@ fn row(guest: &Guest, entry: &Entry, here: &Address) -> Value {
     let object = entry.object_id.map(|id| id.to_string());
     let is_gone = entry.action.ends_with(".destroy");
     json!({
-        "id": entry.id,
         "at": When::of(look.language, look.now, entry.at),
         "actor": entry.actor.as_ref().map(person),
         "acting_for": entry.acting_for.as_ref().map(person),
@@ -167,11 +166,12 @@ mod tests {
 
     use super::*;
     use bailiwick_domain::Ts;
+    use uuid::Uuid;
 
     #[test]
     fn only_fields_that_differ_are_shown() {
         let entry = Entry {
-            id: 1,
+            id: Uuid::nil(),
             at: Ts(0),
             actor: None,
             acting_for: None,
