@@ -32,6 +32,8 @@ mod rebranding;
 mod rights;
 #[path = "console/session.rs"]
 mod session;
+#[path = "console/states.rs"]
+mod states;
 #[path = "console/systems.rs"]
 mod systems;
 #[path = "console/users.rs"]

@@ -18,6 +18,9 @@ use uuid::{Builder, Uuid};
 /// Parts that are read for one page: rows of users with more rights are passed over.
 const PARTS: usize = 10;
 
+/// Rows of one object at one time that are searched for one action.
+const AT_ONCE: u64 = 20;
+
 /// What the places of pages are sealed for: the number of a row would tell how much everybody does.
 const PLACE: &str = "place in the audit record";
 
@@ -118,6 +121,28 @@ pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<
         }
     }
     Ok(Found { entries, next: sealed(service, after)? })
+}
+
+/// The row of the action that gave an object its state at this time (`verb`: `suspend` or `delete`), as the caller reads it
+/// in the record; none where they do not.
+///
+/// # Errors
+/// The database's.
+pub async fn of_mark(
+    service: &Directory,
+    caller: &Caller,
+    object: Uuid,
+    verb: &str,
+    at: Ts,
+) -> Result<Option<Entry>> {
+    if list_scope(caller, Resource::Users).is_err() {
+        return Ok(None);
+    }
+    let (since, until) = (Some(at), Some(Ts(at.0.saturating_add(1))));
+    let query =
+        Query { object: Some(object.to_string()), since, until, page_size: AT_ONCE, ..Query::default() };
+    let found = list(service, caller, query).await?;
+    Ok(found.entries.into_iter().find(|entry| entry.action.rsplit('.').next() == Some(verb)))
 }
 
 /// None where a value is malformed.

@@ -1,5 +1,6 @@
 //! What pages are made of, for templates: times, numbers, pages of lists, documents.
 
+pub(crate) mod author;
 pub(crate) mod creators;
 pub(crate) mod device;
 pub(crate) mod document;

@@ -2,7 +2,7 @@
 
 use super::{address, kind, list::state, readable_address};
 use crate::{
-    components::{question::Crumb, time::When},
+    components::{author::author, question::Crumb, time::When},
     failure::Outcome,
     session::Guest,
     texts,
@@ -35,6 +35,7 @@ pub(crate) async fn head(app: &App, guest: &Guest, found: &Found, tab: &str) -> 
         "since": When::maybe(look.language, look.now, mark.at),
         "is_inherited": mark.by.is_some(),
         "from": from,
+        "by": author(app, guest, organization.id.0, "suspend", mark).await?,
         "created": When::of(look.language, look.now, organization.created_at),
         "tab": tab,
         "tabs": tabs(caller),

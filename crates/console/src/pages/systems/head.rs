@@ -2,7 +2,10 @@
 
 use super::address;
 use crate::{
-    components::time::When, failure::Outcome, pages::organizations::readable_address, session::Guest,
+    components::{author::author, time::When},
+    failure::Outcome,
+    pages::organizations::readable_address,
+    session::Guest,
 };
 use bailiwick_app::App;
 use bailiwick_domain::{OrgId, System, SystemId, org::Mark};
@@ -30,7 +33,10 @@ pub(super) async fn head(app: &App, guest: &Guest, found: &SystemRecord, tab: &s
     let (look, system, caller) = (&guest.look, &found.system, &guest.caller);
     let status = system.status(app.now(), app.settings.systems.liveness_timeout);
     let when = |at| When::maybe(look.language, look.now, at);
-    let mark = if system.deleted.is_set() { system.deleted } else { system.suspended };
+    let (verb, mark) = match system.deleted.is_set() {
+        true => ("delete", system.deleted),
+        false => ("suspend", system.suspended),
+    };
     // For people who may not read the organization.
     let beside =
         || format!("/console/systems?organization_id={}&include_hierarchy=true", system.organization.id);
@@ -42,6 +48,7 @@ pub(super) async fn head(app: &App, guest: &Guest, found: &SystemRecord, tab: &s
         "since": when(mark.at),
         "is_inherited": mark.by.is_some(),
         "from": origin(app, caller, mark).await?,
+        "by": author(app, guest, system.id.0, verb, mark).await?,
         "organization": system.organization.name,
         "organization_href": readable_address(caller, &system.organization).unwrap_or_else(beside),
         "last_seen": when(system.last_heartbeat),

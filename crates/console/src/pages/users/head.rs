@@ -2,7 +2,7 @@
 
 use super::address;
 use crate::{
-    components::{picture::address_of, question::Crumb, time::When},
+    components::{author::author, picture::address_of, question::Crumb, time::When},
     failure::Outcome,
     session::Guest,
     texts,
@@ -61,7 +61,10 @@ pub(super) fn crumbs(guest: &Guest, user: &User) -> Vec<Crumb> {
 pub(super) async fn head(app: &App, guest: &Guest, found: &UserRecord) -> Outcome<Value> {
     let (look, user, caller) = (&guest.look, &found.view.user, &guest.caller);
     let when = |at| When::maybe(look.language, look.now, at);
-    let mark = if user.deleted.is_set() { user.deleted } else { user.suspended };
+    let (verb, mark) = match user.deleted.is_set() {
+        true => ("delete", user.deleted),
+        false => ("suspend", user.suspended),
+    };
     let from = match mark.by {
         Some(id) => name_within(app, caller, id).await?,
         None => None,
@@ -74,6 +77,7 @@ pub(super) async fn head(app: &App, guest: &Guest, found: &UserRecord) -> Outcom
         "since": when(mark.at),
         "is_inherited": mark.by.is_some(),
         "from": from,
+        "by": author(app, guest, user.id.0, verb, mark).await?,
         "signed_in": when(user.latest_login_at),
         "picture": address_of(app, user.id).await?,
         "crumbs": crumbs(guest, user),
