@@ -14,6 +14,10 @@ use std::time::Duration;
 
 /// Largest form body.
 pub(crate) const MAX_FORM_BYTES: usize = 256 * 1024;
+/// Longest name of a field.
+const LONGEST_NAME: usize = 100;
+/// The fields for keys and values of free data.
+const FREE_DATA: [&str; 2] = ["data_key", "data_value"];
 /// How long a form may take to arrive.
 pub(crate) const FORM_TIME: Duration = Duration::from_secs(30);
 
@@ -25,11 +29,46 @@ impl FromRequest<App> for Form {
     type Rejection = Failure;
     async fn from_request(request: Request, _: &App) -> Result<Form, Failure> {
         let bytes = read(request.into_body(), MAX_FORM_BYTES, FORM_TIME).await?;
-        Ok(Form(form_urlencoded::parse(&bytes).into_owned().collect()))
+        Ok(Form::read(&bytes))
     }
 }
 
 impl Form {
+    /// The fields of a body.
+    pub(crate) fn read(body: &[u8]) -> Form {
+        Form(form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// The fields as JSON, from which the record of an impersonation hides secrets by their names: `a.0.b` as members of
+    /// members, free data below its own keys. None for a name that no form has, which may be anything.
+    pub(crate) fn to_json(&self) -> Option<Value> {
+        let mut all = Map::new();
+        for (name, value) in self.0.iter().filter(|(name, _)| !FREE_DATA.contains(&&**name)) {
+            let is_plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+            if !is_plain || name.is_empty() || name.len() > LONGEST_NAME {
+                return None;
+            }
+            let mut parts = name.splitn(3, '.');
+            let mut at = all.entry(parts.next()?);
+            for part in parts {
+                let inner = at.or_insert_with(|| Value::Object(Map::new()));
+                at = inner.as_object_mut()?.entry(part);
+            }
+            match at.or_insert(Value::Null) {
+                Value::Object(_) => return None,
+                Value::Array(values) => values.push(json!(value)),
+                slot if slot.is_null() => *slot = json!(value),
+                slot => *slot = json!([slot.take(), value]),
+            }
+        }
+        let free: Map<String, Value> =
+            self.free_data().into_iter().map(|(key, value)| (key, json!(value))).collect();
+        if !free.is_empty() {
+            all.insert("custom_data".to_owned(), Value::Object(free));
+        }
+        Some(Value::Object(all))
+    }
+
     /// The first value of a field; empty where there is none. Browsers send line ends as CR LF.
     pub(crate) fn text(&self, name: &str) -> String {
         let value = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
@@ -73,12 +112,13 @@ impl Form {
         Form(fields)
     }
 
-    /// Pairs of two repeated fields, those without a key left out.
-    pub(crate) fn pairs(&self, key: &str, value: &str) -> Vec<(String, String)> {
+    /// The pairs of free data, those without a key left out.
+    pub(crate) fn free_data(&self) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {
             self.0.iter().filter(|(k, _)| k == name).map(|(_, v)| v).collect()
         };
-        let pairs = all(key).into_iter().zip(all(value));
+        let [keys, values] = FREE_DATA.map(all);
+        let pairs = keys.into_iter().zip(values);
         pairs.map(|(k, v)| (k.trim().to_owned(), v.clone())).filter(|(k, _)| !k.is_empty()).collect()
     }
 }
@@ -112,4 +152,22 @@ pub(crate) fn problems_by(
         problems.entry(name(&field.key).to_owned()).or_insert_with(|| json!(text));
     }
     Some(Value::Object(problems))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_written_as_json_by_the_names_of_its_fields() {
+        let form = Form::read(
+            b"name=A+b&on=1&on=2&list.0.url=https%3A%2F%2Fx&list.1.url=&a.b.c.d=x&data_key=api_key&data_value=s&data_key=&data_value=",
+        );
+        let json = json!({"name": "A b", "on": ["1", "2"], "list": {"0": {"url": "https://x"}, "1": {"url": ""}},
+            "a": {"b": {"c.d": "x"}}, "custom_data": {"api_key": "s"}});
+        assert_eq!(form.to_json(), Some(json));
+        for odd in ["{\"password\":\"x\"}", "a=1&a.b=2", "a.b=1&a=2", "=x", "a%20b=1"] {
+            assert_eq!(Form::read(odd.as_bytes()).to_json(), None, "{odd}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::{
     assets,
     failure::{self, Failure, Outcome},
-    form::{FORM_TIME, MAX_FORM_BYTES},
+    form::{FORM_TIME, Form, MAX_FORM_BYTES},
     look::Look,
     page,
 };
@@ -36,6 +36,9 @@ const PAGE_TIME: Duration = Duration::from_secs(30);
 const FORM_PAGE_TIME: Duration = Duration::from_secs(320);
 /// Forms that work in an impersonation that is over too: those that lead out of it.
 const WAYS_OUT: [&str; 2] = ["/console/acting/back", "/console/sign-out"];
+
+/// Forms with addresses of webhooks, which are secrets.
+const WITH_WEBHOOKS: [&str; 2] = ["/console/notifications", "/console/timeline/webhooks"];
 
 /// What a page knows of its request.
 #[derive(Clone, Debug)]
@@ -153,12 +156,22 @@ async fn open(
         data = Some(of_body(Sent::Bytes(size), content_type, false));
     } else if parts.method == Method::POST {
         let bytes = read(body, MAX_FORM_BYTES, FORM_TIME).await?;
-        data = Some(of_body(Sent::Whole(&bytes), content_type, false));
+        data = (!bytes.is_empty()).then(|| of_form(parts.uri.path(), content_type, &bytes));
         body = Body::from(bytes);
     }
     let path = shown_address(parts.uri.path(), parts.uri.query());
     let call = Call { session, path: &path, method: parts.method.as_str(), data: data.as_deref() };
     Ok((impersonation::open(app, call).await?, body))
+}
+
+/// What is recorded of a form.
+fn of_form(path: &str, content_type: Option<&str>, body: &[u8]) -> String {
+    let has_webhooks = WITH_WEBHOOKS.iter().any(|start| path.starts_with(start));
+    let is_form = content_type.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded"));
+    match Form::read(body).to_json().filter(|_| is_form) {
+        Some(fields) => of_body(Sent::Whole(fields.to_string().as_bytes()), content_type, has_webhooks),
+        None => of_body(Sent::Bytes(body.len() as u64), content_type, has_webhooks),
+    }
 }
 
 async fn serve(guest: &Guest, request: Request, next: Next) -> Response {

@@ -130,7 +130,7 @@ impl Fields {
             vat: form.text("vat"),
             parent: form.text(PARENT),
             known: KNOWN.into_iter().map(|key| (key, form.text(key))).collect(),
-            data: form.pairs("data_key", "data_value"),
+            data: form.free_data(),
         }
     }
 

@@ -122,7 +122,7 @@ impl Fields {
             name: form.text("name"),
             notes: form.text("notes"),
             organization_id: form.text("organization_id"),
-            data: form.pairs("data_key", "data_value"),
+            data: form.free_data(),
         }
     }
 

@@ -145,7 +145,7 @@ impl Fields {
             phone: form.text("phone"),
             roles: form.all("user_role_ids"),
             organization_id: form.text("organization_id"),
-            data: form.pairs("data_key", "data_value"),
+            data: form.free_data(),
         }
     }
 
