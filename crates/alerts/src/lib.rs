@@ -122,8 +122,8 @@ pub struct Alerting {
     writer: history::deferred::Writer,
     /// Sends the notifications of the embedded router.
     delivery: notify::Delivery,
-    /// Test messages of each person.
-    test_messages: KeyedLimit<UserId>,
+    /// Limit of test messages by person.
+    pub test_messages: KeyedLimit<UserId>,
 }
 
 impl Alerting {

@@ -78,6 +78,7 @@ fn rejections(app: &App, page: &mut Page) {
         ("password", app.passwords.refused()),
         ("reachability", app.reachability_checks.refused()),
         ("system_auth", app.refused_credentials()),
+        ("test_message", app.alerting().test_messages.refused()),
         ("token", app.token_requests.refused()),
     ] {
         family.value(&[("limit", class)], count);

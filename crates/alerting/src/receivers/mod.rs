@@ -8,7 +8,9 @@
 //!
 //! 1. a module here, and its row in the list of `kinds`;
 //! 2. its schema in `crates/api/src/wire/alert_config.rs` (a test compares the schema with the list);
-//! 3. its fields in `docs/specification/alert-configuration.md`.
+//! 3. its fields in the form of the console, `crates/console/src/pages/notifications/fields.rs` (the compiler demands
+//!    them), and their names and that of the kind in both languages in `crates/console/templates/texts/`;
+//! 4. its fields in `docs/specification/alert-configuration.md`.
 //!
 //! Only a kind that neither a mail nor a POST to a public address reaches also needs a [`Transport`] of its own, which
 //! `crates/alerts` sends by a client in `crates/outbound`.
