@@ -38,6 +38,8 @@ mod states;
 mod systems;
 #[path = "console/users.rs"]
 mod users;
+#[path = "console/weight.rs"]
+mod weight;
 
 use axum::http::Method;
 use bailiwick_identity::auth;

@@ -12,7 +12,7 @@ const PAGES: usize = 400;
 const QUERIES: usize = 4;
 
 /// Addresses of the console that a page leads to.
-fn links(page: &str) -> BTreeSet<String> {
+pub fn links(page: &str) -> BTreeSet<String> {
     let targets = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     let targets = targets.map(|target| target.replace("&amp;", "&"));
     targets.filter(|target| target.starts_with("/console") && !target.contains("/assets/")).collect()
@@ -27,7 +27,7 @@ fn shape(address: &str) -> String {
 }
 
 /// Goes everywhere; each page with its address.
-async fn walk(browser: &Browser<'_>) -> BTreeMap<String, String> {
+pub async fn walk(browser: &Browser<'_>) -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut ahead = VecDeque::from(["/console/".to_owned()]);
