@@ -1,5 +1,6 @@
 //! The console in chromium: from the sign-in through its pages, on screens of three widths, light and dark, in both
-//! languages. No page scrolls sideways, and axe-core finds nothing.
+//! languages. No page scrolls sideways, and axe-core finds nothing. The owner walks through every page on SQLite; others
+//! look at each area on PostgreSQL.
 
 #[path = "console/alerts.rs"]
 mod alerts;
@@ -11,6 +12,8 @@ mod events;
 mod notifications;
 #[path = "console/organizations.rs"]
 mod organizations;
+#[path = "console/personas.rs"]
+mod personas;
 #[path = "console/systems.rs"]
 mod systems;
 #[path = "console/users.rs"]
@@ -25,14 +28,14 @@ use bailiwick_testkit::{
         identity_provider::package,
         recorder::{Answer, Recorder},
     },
-    seed::Seeded,
+    seed::{Seeded, Tree},
 };
 use fantoccini::Locator;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Two branches, systems in several states, one with documents, changes, applications and an alert.
-async fn fill(t: &Test) -> Seeded {
+async fn fill(t: &Test) -> (Tree, Seeded) {
     let tree = t.tree().await;
     let owner = t.owner().await;
     for number in 0..24 {
@@ -57,14 +60,14 @@ async fn fill(t: &Test) -> Seeded {
         "annotations": {"summary": "The disk of node 1 is 96 % full"}}]);
     let path = "/api/services/mimir/alertmanager/api/v2/alerts";
     t.post(path).basic(&system.key, &system.secret).json(alert).send().await.expect(200);
-    system
+    (tree, system)
 }
 
-async fn stage(kind: Kind) -> (Stage, Seeded) {
+async fn stage(engine: Engine, kind: Kind) -> (Stage, Tree, Seeded) {
     let site = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    let (test, service) = Test::on_port(Engine::Sqlite, |_| {}).await;
-    let system = fill(&test).await;
-    (Stage::of(test, service, site, kind).await, system)
+    let (test, service) = Test::on_port(engine, |_| {}).await;
+    let (tree, system) = fill(&test).await;
+    (Stage::of(test, service, site, kind).await, tree, system)
 }
 
 /// Goes to a page, checks it and keeps a picture of it.
@@ -73,11 +76,16 @@ async fn visit(stage: &Stage, path: &str, picture: &str) {
     look(stage, picture).await;
 }
 
-/// Checks the page that is shown, and keeps a picture of it.
-async fn look(stage: &Stage, picture: &str) {
+/// Checks that the page that is shown does not scroll sideways.
+async fn fits(stage: &Stage, page: &str) {
     let widths = stage.browser.execute("return [innerWidth, document.documentElement.scrollWidth]", vec![]);
     let widths = widths.await.unwrap();
-    assert!(widths[0].as_i64() >= widths[1].as_i64(), "{picture} scrolls sideways: {widths}");
+    assert!(widths[0].as_i64() >= widths[1].as_i64(), "{page} scrolls sideways: {widths}");
+}
+
+/// Checks the page that is shown, and keeps a picture of it.
+async fn look(stage: &Stage, picture: &str) {
+    fits(stage, picture).await;
     let axe = std::fs::read_to_string(package("axe-core").unwrap().join("axe.min.js")).unwrap();
     stage.browser.execute(&axe, vec![]).await.unwrap();
     let run = "const done = arguments[0]; axe.run().then(r => done(r.violations.map(v => \
@@ -88,7 +96,7 @@ async fn look(stage: &Stage, picture: &str) {
 }
 
 async fn walk(kind: Kind, name: &str) {
-    let (stage, system) = stage(kind).await;
+    let (stage, _, system) = stage(Engine::Sqlite, kind).await;
     let url = |path: &str| format!("{}{path}", stage.service.url);
     stage.browser.goto(&url("/console/systems?search=System")).await.unwrap();
     stage.type_into("name", "owner@example.org").await;
@@ -140,7 +148,7 @@ async fn the_console_on_a_phone_in_the_dark() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_console_on_a_narrow_screen_in_italian_without_javascript() {
     let kind = Kind { is_italian: true, without_javascript: true, is_narrow: true, ..Kind::default() };
-    let (stage, system) = stage(kind).await;
+    let (stage, _, system) = stage(Engine::Sqlite, kind).await;
     stage.browser.goto(&format!("{}/console/systems/{}/edit", stage.service.url, system.id)).await.unwrap();
     stage.type_into("name", "owner@example.org").await;
     stage.type_into("password", OWNER_PASSWORD).await;
