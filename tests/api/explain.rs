@@ -28,6 +28,7 @@ use uuid::Uuid;
 mod alerts;
 mod applications;
 mod audit;
+mod cursors;
 mod events;
 mod impersonation;
 mod queues;
@@ -175,6 +176,7 @@ async fn run_all(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
         run_systems(db, who, scope, cutoff, &mut done).await;
         run_users(db, who, scope, &mut done).await;
         run_organizations(db, who, scope, &mut done).await;
+        cursors::run(db, who, scope, cutoff, &mut done).await;
     }
     done
 }

@@ -22,6 +22,7 @@ mod clients;
 mod clock_skew;
 mod conditions;
 mod coverage;
+mod cursors;
 mod delivery;
 mod demo;
 mod events;

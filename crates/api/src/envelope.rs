@@ -185,6 +185,10 @@ pub struct Pagination {
     /// Left out when `sort_by` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort_direction: Option<String>,
+    /// `cursor` of the next page, null at the end; only in answers to a request with `cursor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub next_cursor: Option<Option<String>>,
 }
 
 impl Pagination {
@@ -204,6 +208,18 @@ impl Pagination {
             prev_page: (number > 1).then(|| number - 1),
             sort_direction: sort_by.as_ref().map(|_| direction.as_str().to_owned()),
             sort_by,
+            next_cursor: None,
+        }
+    }
+
+    /// Of a page of a walk: the cursor decides whether there is a next page, as rows come and go.
+    #[must_use]
+    pub fn walked(self, next: Option<String>) -> Pagination {
+        Pagination {
+            has_next: next.is_some(),
+            next_page: next.as_ref().map(|_| self.page.saturating_add(1)),
+            next_cursor: Some(next),
+            ..self
         }
     }
 }

@@ -36,7 +36,7 @@ pub use keywords::Keywords;
 pub use language::Language;
 pub use object_kind::ObjectKind;
 pub use org::{OrgType, Organization};
-pub use page::{Page, PageRequest, SortDirection};
+pub use page::{Page, PageRequest, SortDirection, Walked};
 pub use ports::{Clock, Entropy};
 pub use secret::Secret;
 pub use system::{System, SystemStatus};

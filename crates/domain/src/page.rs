@@ -90,3 +90,12 @@ impl<T> Page<T> {
         self.total.div_ceil(self.request.page_size)
     }
 }
+
+/// A page of a walk by cursors (spec: conventions#cursors).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walked<T> {
+    /// The rows. The number of the page counts the steps of the walk; the total is that of its beginning.
+    pub page: Page<T>,
+    /// `cursor` of the next page; none at the end.
+    pub next_cursor: Option<String>,
+}

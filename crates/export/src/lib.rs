@@ -13,14 +13,13 @@ pub mod users;
 
 pub use report::{Cover, Faces};
 
-/// Most bytes of a finished export. PDF pages show short cuts of each row and stay far below; a CSV only reaches it
-/// with rows of many kilobytes.
+/// Most bytes of a finished PDF. Pages show short cuts of each row and stay far below.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// Why there is no file.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The file would have more than [`MAX_BYTES`].
+    /// The PDF would have more than [`MAX_BYTES`].
     #[error("the export has more than {MAX_BYTES} bytes")]
     TooLarge,
     /// A built-in font cannot be read.

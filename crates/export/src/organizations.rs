@@ -31,12 +31,12 @@ pub struct Row {
     pub synced_at: Option<Ts>,
 }
 
-/// The CSV file. The last column has values only if organizations are synced to an identity provider.
+/// A part of the CSV file; the first has the header. The last column has values only if organizations are synced to an identity provider.
 ///
 /// # Errors
 /// As [`csv`].
-pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
-    csv(HEADER, rows, |row| {
+pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
+    csv(has_header.then_some(HEADER), rows, |row| {
         [
             row.details.name.as_str().into(),
             row.details.description.as_str().into(),

@@ -45,12 +45,12 @@ impl Row {
     }
 }
 
-/// The CSV file.
+/// A part of the CSV file; the first has the header.
 ///
 /// # Errors
 /// As [`csv`].
-pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
-    csv(HEADER, rows, |row| {
+pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
+    csv(has_header.then_some(HEADER), rows, |row| {
         let s = &row.system;
         [
             s.name.as_str().into(),

@@ -59,12 +59,12 @@ impl Row {
     }
 }
 
-/// The CSV file.
+/// A part of the CSV file; the first has the header.
 ///
 /// # Errors
 /// As [`csv`].
-pub fn table(rows: impl IntoIterator<Item = Row>) -> Result<Vec<u8>, Fault> {
-    csv(HEADER, rows, |row| {
+pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
+    csv(has_header.then_some(HEADER), rows, |row| {
         [
             row.username.as_str().into(),
             row.email.as_str().into(),

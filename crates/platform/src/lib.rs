@@ -11,6 +11,7 @@ pub mod clock_skew;
 pub mod conditions;
 mod context;
 pub mod csv;
+pub mod cursor;
 pub mod group_commit;
 pub mod http_metrics;
 pub mod jobs;

@@ -12,7 +12,7 @@ mod row;
 pub mod stats;
 
 pub use filter::{ApplicationFilter, ApplicationOrder};
-pub use list::{list, total};
+pub use list::{list, total, walk};
 pub use row::{ApplicationRecord, Assignee};
 
 use crate::{

@@ -31,7 +31,6 @@ mod engine;
 pub mod epoch;
 pub mod error;
 pub mod events;
-pub mod exports;
 mod filters;
 pub mod heartbeats;
 pub mod history;
@@ -65,6 +64,7 @@ pub mod time;
 pub mod transfer;
 mod tree;
 pub mod users;
+pub mod walk;
 
 pub use db::{Db, Tx};
 pub use engine::{Options, QUEUES, lock_file};

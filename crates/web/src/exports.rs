@@ -5,7 +5,7 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use bailiwick_directory::exports::{Asked, File};
+use bailiwick_directory::exports::{Asked, Content, File};
 use bailiwick_domain::{Error, Result, SortDirection};
 use http::{HeaderValue, header};
 
@@ -56,18 +56,24 @@ pub fn asked(params: &Params, keys: &Keys) -> Asked {
     Asked { format: params.one("format").unwrap_or_default().to_owned(), filters }
 }
 
-/// The uncompressed file: compression would remove `Content-Length`, which these answers promise.
+/// The uncompressed file: compression would remove the `Content-Length` of a whole file, and collect the portions of
+/// others. A fault in a portion breaks the transfer off, so no client takes the file for complete.
 ///
 /// # Errors
 /// A name that no header can hold.
 pub fn download(file: File) -> Result<Response> {
-    let length = HeaderValue::from(file.bytes.len());
     let disposition = format!("attachment; filename=\"{}\"", file.name);
     let disposition = HeaderValue::from_str(&disposition).map_err(Error::internal)?;
-    let mut response = Body::from(file.bytes).into_response();
+    let (length, body) = match file.content {
+        Content::Whole(bytes) => (Some(bytes.len()), Body::from(bytes)),
+        Content::Portions(portions) => (None, Body::from_stream(portions)),
+    };
+    let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.format.media_type()));
-    headers.insert(header::CONTENT_LENGTH, length);
+    if let Some(length) = length {
+        headers.insert(header::CONTENT_LENGTH, length.into());
+    }
     headers.insert(header::CONTENT_DISPOSITION, disposition);
     response.extensions_mut().insert(Uncompressed);
     Ok(response)

@@ -1,7 +1,7 @@
 //! The query of a request.
 
 use axum::extract::FromRequestParts;
-use bailiwick_domain::PageRequest;
+use bailiwick_domain::{Error, PageRequest, Result};
 use http::request::Parts;
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ pub struct Params(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = Infallible;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Params, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Params, Infallible> {
         Ok(Params::parse(parts.uri.query().unwrap_or_default()))
     }
 }
@@ -47,6 +47,18 @@ impl Params {
     /// Whether the key has exactly the value `true`.
     pub fn is_true(&self, key: &str) -> bool {
         self.one(key) == Some("true")
+    }
+
+    /// `cursor`: empty at the beginning of a walk, none where pages have numbers (spec: conventions#cursors).
+    ///
+    /// # Errors
+    /// 400 with a `page` beside it.
+    pub fn cursor(&self) -> Result<Option<&str>> {
+        let cursor = self.one("cursor");
+        if cursor.is_some() && self.one("page").is_some() {
+            return Err(Error::field("cursor", "not_with_page"));
+        }
+        Ok(cursor)
     }
 
     /// `page` and `page_size`.

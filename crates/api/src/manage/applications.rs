@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use axum::response::Response;
-use bailiwick_domain::SortDirection;
+use bailiwick_domain::{SortDirection, Walked};
 use bailiwick_fleet::{
     Fleet,
     applications::{self, ApplicationRef, SummaryOrder, SummaryQuery},
@@ -30,8 +30,16 @@ pub async fn list(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<ApplicationList>> {
-    let page = applications::list(&fleet, &caller, application_query(&params, PAGE_SIZE)).await?;
-    let list = ApplicationList::of(page, params.one("sort_by"), params.one("sort_direction"))?;
+    let (query, cursor) = (application_query(&params, PAGE_SIZE), params.cursor()?);
+    let of = |page| ApplicationList::of(page, params.one("sort_by"), params.one("sort_direction"));
+    let list = match cursor {
+        None => of(applications::list(&fleet, &caller, query).await?)?,
+        Some(cursor) => {
+            let Walked { page, next_cursor } = applications::walk(&fleet, &caller, query, cursor).await?;
+            let list = of(page)?;
+            ApplicationList { pagination: list.pagination.walked(next_cursor), ..list }
+        }
+    };
     Ok(Answer::ok("applications retrieved successfully", list))
 }
 

@@ -11,12 +11,12 @@ use crate::{
         organizations::{OrganizationInput, OrganizationList, OrganizationOutput},
     },
 };
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bailiwick_directory::{
     Directory,
     organizations::{self, Move},
 };
-use bailiwick_domain::OrgId;
+use bailiwick_domain::{OrgId, Walked};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::organization_query;
 
@@ -30,17 +30,18 @@ pub async fn list(
     Family(family): Family,
     gzip: Gzip,
     params: Params,
-) -> Outcome<Cached> {
-    let write = |page| {
-        let (sort_by, direction) = (params.one("sort_by"), params.one("sort_direction"));
-        let list = OrganizationList::of(family, page, sort_by, direction);
-        Answer::ok(format!("{} retrieved successfully", family.plural()), list).write()
+) -> Outcome<Response> {
+    let query = organization_query(&params, PAGE_SIZE);
+    let of = |page| OrganizationList::of(family, page, params.one("sort_by"), params.one("sort_direction"));
+    let answer = |list| Answer::ok(format!("{} retrieved successfully", family.plural()), list);
+    let Some(cursor) = params.cursor()? else {
+        let write = |page| answer(of(page)).write();
+        let list = organizations::list(&directory, &caller, family, query, write).await?;
+        return Ok(Cached(list, gzip).into_response());
     };
-    Ok(Cached(
-        organizations::list(&directory, &caller, family, organization_query(&params, PAGE_SIZE), write)
-            .await?,
-        gzip,
-    ))
+    let Walked { page, next_cursor } =
+        organizations::walk(&directory, &caller, family, query, cursor).await?;
+    Ok(answer(of(page).walked(next_cursor)).into_response())
 }
 
 /// `POST /{p}`.

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use axum::response::Response;
-use bailiwick_domain::SystemId;
+use bailiwick_domain::{SystemId, Walked};
 use bailiwick_fleet::{Fleet, systems};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::system_query;
@@ -27,8 +27,16 @@ pub async fn list(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SystemList>> {
-    let page = systems::list(&fleet, &caller, system_query(&params, PAGE_SIZE)).await?;
-    let list = SystemList::of(&fleet, page, params.one("sort_by"), params.one("sort_direction"));
+    let (query, cursor) = (system_query(&params, PAGE_SIZE), params.cursor()?);
+    let of = |page| SystemList::of(&fleet, page, params.one("sort_by"), params.one("sort_direction"));
+    let list = match cursor {
+        None => of(systems::list(&fleet, &caller, query).await?),
+        Some(cursor) => {
+            let Walked { page, next_cursor } = systems::walk(&fleet, &caller, query, cursor).await?;
+            let list = of(page);
+            SystemList { pagination: list.pagination.walked(next_cursor), ..list }
+        }
+    };
     Ok(Answer::ok("systems retrieved successfully", list))
 }
 

@@ -10,9 +10,9 @@ use crate::{
         users::{PasswordInput, UserInput, UserList, UserOutput},
     },
 };
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bailiwick_directory::{Directory, users};
-use bailiwick_domain::UserId;
+use bailiwick_domain::{UserId, Walked};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::user_query;
 
@@ -25,12 +25,17 @@ pub async fn list(
     Who(caller): Who,
     gzip: Gzip,
     params: Params,
-) -> Outcome<Cached> {
-    let write = |page| {
-        let list = UserList::of(page, params.one("sort_by"), params.one("sort_direction"));
-        Answer::ok("users retrieved successfully", list).write()
+) -> Outcome<Response> {
+    let query = user_query(&params, PAGE_SIZE);
+    let of = |page| UserList::of(page, params.one("sort_by"), params.one("sort_direction"));
+    let answer = |list| Answer::ok("users retrieved successfully", list);
+    let Some(cursor) = params.cursor()? else {
+        let write = |page| answer(of(page)).write();
+        return Ok(Cached(users::list(&directory, &caller, query, write).await?, gzip).into_response());
     };
-    Ok(Cached(users::list(&directory, &caller, user_query(&params, PAGE_SIZE), write).await?, gzip))
+    let Walked { page, next_cursor } = users::walk(&directory, &caller, query, cursor).await?;
+    let list = of(page);
+    Ok(answer(UserList { pagination: list.pagination.walked(next_cursor), ..list }).into_response())
 }
 
 /// `POST /users`.

@@ -19,6 +19,8 @@ use bailiwick_web::alerts::DESCENDANTS;
 use serde_json::{Value, json};
 
 const PAGE: &[&str] = &["page", "page_size"];
+/// Of lists that can be walked by cursors.
+const PAGES: &[&str] = &["page", "page_size", "cursor"];
 const SORT: &[&str] = &["sort_by", "sort_direction"];
 const BY_ORGANIZATION: &[&str] = &["organization_id*", "include_hierarchy"];
 /// The organizations of alert figures.
@@ -40,18 +42,18 @@ const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active
 /// Keys of an operation; a star marks a repeatable key, an exclamation mark a required one.
 fn keys(operation: &str) -> Vec<&'static str> {
     let groups: &[&[&str]] = match operation {
-        "listDistributors" => &[PAGE, SORT, FAMILY],
-        "listResellers" | "listCustomers" => &[PAGE, SORT, FAMILY, BY_ORGANIZATION],
+        "listDistributors" => &[PAGES, SORT, FAMILY],
+        "listResellers" | "listCustomers" => &[PAGES, SORT, FAMILY, BY_ORGANIZATION],
         "exportDistributors" => &[&["format"], SORT, FAMILY],
         "exportResellers" | "exportCustomers" => &[&["format"], SORT, FAMILY, BY_ORGANIZATION],
         "listOrganizations" => &[PAGE, SORT, &["search", "name", "description", "type*", "created_by"]],
         "validateVat" => &[&["vat!", "exclude_id"]],
-        "listUsers" => &[PAGE, SORT, USERS],
+        "listUsers" => &[PAGES, SORT, USERS],
         "exportUsers" => &[&["format"], SORT, USERS],
-        "listSystems" => &[PAGE, SORT, SYSTEMS, BY_ORGANIZATION],
+        "listSystems" => &[PAGES, SORT, SYSTEMS, BY_ORGANIZATION],
         "exportSystems" => &[&["format"], SORT, SYSTEMS, BY_ORGANIZATION],
         "getSystemsTotals" => &[&["timeout"]],
-        "listApplications" => &[PAGE, SORT, APPLICATIONS, BY_ORGANIZATION],
+        "listApplications" => &[PAGES, SORT, APPLICATIONS, BY_ORGANIZATION],
         "getApplicationsSummary" => &[PAGE, SORT, &["organization_id", "include_hierarchy", "system_id"]],
         "getDistributorsTrend"
         | "getResellersTrend"
@@ -237,7 +239,7 @@ fn meaning(name: &str) -> (Value, &'static str) {
         "kinds" => ("string", "Kind of objects to search; all unless given. Repeat for several."),
         "actor_id" => ("string", "Id of the user who acted."),
         "action" => ("string", "Action, whole, like `system.create`."),
-        "cursor" => ("string", "`next_cursor` of the page before."),
+        "cursor" => ("string", "`next_cursor` of the page before; empty for the first one."),
         "filter" => {
             ("string", "Matcher, like `severity=\"critical\"`; repeat for several, which must all fit.")
         }

@@ -226,6 +226,12 @@ impl OrganizationList {
         let rows = page.rows.into_iter().map(OrganizationOutput::from).collect();
         OrganizationList { family, rows, pagination }
     }
+
+    /// As a page of a walk.
+    #[must_use]
+    pub fn walked(self, next: Option<String>) -> OrganizationList {
+        OrganizationList { pagination: self.pagination.walked(next), ..self }
+    }
 }
 
 impl Serialize for OrganizationList {

@@ -1,11 +1,15 @@
 //! Exports (spec: users#export, organizations#stats, systems#export): the rows of a list as one CSV or PDF file.
 //!
-//! An answer needs `Content-Length`, so a file is completed before it is sent. Three limits bound the memory: the rows
-//! and bytes that are read ([`BOUNDS`]), the bytes that are written, and the number of files that exist at once,
-//! including those that wait to be made and those still on their way to a client ([`Exports`]); one organization may
-//! have a quarter of these. Rendering runs off the request threads, and a row is dropped as soon as it is written.
+//! A CSV has no upper bound. It is made in portions ([`portions`]), each from one short walk through the list, when the
+//! client has taken the portion before: a client that stops reading holds no connection to the database, and memory holds
+//! one portion. A PDF is laid out as a whole, because each page says how many pages there are. So its rows and bytes are
+//! limited ([`MOST_IN_PDF`]), and it is drawn off the request threads.
+//!
+//! The number of files that exist at once is limited too, including those that wait to be made and those still on their
+//! way to a client ([`Exports`]); one organization may have a quarter of these.
 
 mod admission;
+mod portions;
 mod rows;
 
 pub use admission::ExportPermit;
@@ -17,14 +21,18 @@ use bailiwick_domain::{Error, Keywords, OrgId, Result, Ts};
 use bailiwick_export::{Cover, Faces, Fault, MAX_BYTES};
 use bailiwick_platform::limits::acquire_within;
 use bailiwick_policy::Caller;
-use bailiwick_store::exports::{Bounds, Found};
+use bailiwick_store::{
+    StoreError,
+    walk::{Step, Walked},
+};
 use bytes::Bytes;
+use futures_util::stream::BoxStream;
 use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Most rows of an export (spec: organizations#stats), and most bytes of text in them.
-pub const BOUNDS: Bounds = Bounds { rows: 10_000, bytes: MAX_BYTES / 2 };
+/// Most rows of a PDF (spec: imports-and-exports#pdf).
+const MOST_IN_PDF: u64 = 10_000;
 /// Files being made at once.
 const TURNS: usize = 2;
 /// How long a request waits to be rendered.
@@ -47,6 +55,7 @@ impl Default for Exports {
 pub struct Admission {
     place: ExportPermit,
     turn: OwnedSemaphorePermit,
+    turns: Arc<Semaphore>,
 }
 
 impl Exports {
@@ -59,7 +68,7 @@ impl Exports {
         let place = self.places.take(organization.id)?;
         let permit = self.turns.clone().acquire_owned();
         let turn = acquire_within(permit, LONGEST_WAIT, "exports before this one take too long").await?;
-        Ok(Admission { place, turn })
+        Ok(Admission { place, turn, turns: self.turns.clone() })
     }
 
     /// Takes all places, as the same number of slow clients would.
@@ -123,15 +132,29 @@ pub struct Asked {
     pub filters: Vec<(String, String)>,
 }
 
-/// A finished file.
-#[derive(Clone, Debug)]
+/// A file that is made.
+#[derive(Debug)]
 pub struct File {
     /// For `Content-Disposition`.
     pub name: String,
     /// Kind.
     pub format: Format,
-    /// Content; its place is free again once the last copy is gone.
-    pub bytes: Bytes,
+    /// Content; its place is free again once the last byte is gone.
+    pub content: Content,
+}
+
+/// What a file consists of.
+pub enum Content {
+    /// All of it.
+    Whole(Bytes),
+    /// Portions, each made when the one before it was taken. An error breaks the file off.
+    Portions(BoxStream<'static, Result<Bytes>>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Content")
+    }
 }
 
 /// Bytes that hold a place.
@@ -152,22 +175,43 @@ pub struct Kind {
     pub plural: &'static str,
 }
 
-/// The rows of a read.
-///
-/// # Errors
-/// 400 when there are too many.
-pub fn bounded<T>(found: Found<T>, kind: Kind) -> Result<Vec<T>> {
-    match found {
-        Found::Rows(rows) => Ok(rows),
-        Found::TooMany(n) => Err(Error::BadRequest {
-            message: format!(
-                "too many {} to export ({n}). maximum allowed: {}. please apply more filters",
-                kind.plural, BOUNDS.rows
-            )
-            .into(),
-            data: json!({"total_count": n, "max_limit": BOUNDS.rows}),
-        }),
-        Found::TooHeavy => Err(too_large(kind)),
+/// What a read gives.
+pub type Stored<T> = std::result::Result<T, StoreError>;
+/// Bytes of a file.
+pub type Written = std::result::Result<Vec<u8>, Fault>;
+
+/// The rows of an export and their form.
+pub trait Source: Send + Sync + 'static {
+    /// A row as it is read.
+    type Line: Send + 'static;
+
+    /// The next rows.
+    fn read(&self, step: Step) -> impl Future<Output = Stored<Walked<Self::Line>>> + Send;
+
+    /// How many rows there are.
+    fn count(&self) -> impl Future<Output = Stored<u64>> + Send;
+
+    /// A part of the CSV; the first one has the header.
+    ///
+    /// # Errors
+    /// Those of writing CSV.
+    fn table(&self, lines: Vec<Self::Line>, has_header: bool) -> Written;
+
+    /// The PDF.
+    ///
+    /// # Errors
+    /// As [`bailiwick_export::report::draw`].
+    fn report(&self, faces: &Faces, cover: &Cover, lines: Vec<Self::Line>) -> Written;
+}
+
+fn too_many(n: u64, kind: Kind) -> Error {
+    Error::BadRequest {
+        message: format!(
+            "too many {} to export ({n}). maximum allowed: {MOST_IN_PDF}. please apply more filters",
+            kind.plural
+        )
+        .into(),
+        data: json!({"total_count": n, "max_limit": MOST_IN_PDF}),
     }
 }
 
@@ -178,39 +222,46 @@ fn too_large(kind: Kind) -> Error {
     }
 }
 
-/// A file that was asked for and admitted.
-pub struct Job {
-    /// Of what.
-    pub kind: Kind,
-    /// Its format.
-    pub format: Format,
-    /// The filters, for the cover.
-    pub filters: Vec<(String, String)>,
-    /// The place it takes.
-    pub admission: Admission,
-}
-
-/// Makes the file of the rows: `table` writes CSV, `report` PDF.
+/// Makes the file: a CSV portion by portion, a PDF as a whole.
 ///
 /// # Errors
-/// 400 when the file becomes too large.
-pub async fn render<R: Send + 'static>(
+/// 400 for a PDF with too many rows or too large, 503 while too many exports are made or sent.
+pub async fn export<S: Source>(
     service: &Directory,
     caller: &Caller,
-    job: Job,
-    rows: Vec<R>,
-    table: impl FnOnce(Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
-    report: impl FnOnce(&Faces, &Cover, Vec<R>) -> Result<Vec<u8>, Fault> + Send + 'static,
+    (kind, format): (Kind, Format),
+    filters: Vec<(String, String)>,
+    source: S,
 ) -> Result<File> {
-    let Job { kind, format, filters, admission: Admission { place, turn } } = job;
-    let now = service.now();
+    let admission = service.exports.admit(caller).await?;
+    let name = format!("{}_export_{}.{}", kind.plural, stamp(service.now()), format.extension());
+    let content = match format {
+        Format::Csv => portions::content(admission, source).await?,
+        Format::Pdf => Content::Whole(report(service, caller, kind, filters, admission, source).await?),
+    };
+    Ok(File { name, format, content })
+}
+
+async fn report<S: Source>(
+    service: &Directory,
+    caller: &Caller,
+    kind: Kind,
+    filters: Vec<(String, String)>,
+    Admission { place, turn, .. }: Admission,
+    source: S,
+) -> Result<Bytes> {
+    let all = Step { after: None, rows: MOST_IN_PDF, bytes: Some(MAX_BYTES / 2) };
+    let rows = match source.read(all).await {
+        Ok(Walked { rows, next: None }) => rows,
+        Ok(_) => return Err(too_many(source.count().await?, kind)),
+        Err(StoreError::TooHeavy) => return Err(too_large(kind)),
+        Err(e) => return Err(e.into()),
+    };
     let by = caller.identity().map(|i| (i.name.clone(), i.email.clone())).unwrap_or_default();
-    let cover = Cover { noun: kind.noun, generated: now, total: rows.len(), filters, exported_by: by };
+    let cover =
+        Cover { noun: kind.noun, generated: service.now(), total: rows.len(), filters, exported_by: by };
     let made = tokio::task::spawn_blocking(move || {
-        let made = match format {
-            Format::Csv => table(rows),
-            Format::Pdf => Faces::load().and_then(|faces| report(&faces, &cover, rows)),
-        };
+        let made = Faces::load().and_then(|faces| source.report(&faces, &cover, rows));
         drop(turn);
         made
     });
@@ -218,8 +269,7 @@ pub async fn render<R: Send + 'static>(
         Fault::TooLarge => too_large(kind),
         other => Error::internal(other),
     })?;
-    let name = format!("{}_export_{}.{}", kind.plural, stamp(now), format.extension());
-    Ok(File { name, format, bytes: Bytes::from_owner(PermittedBytes(bytes, place)) })
+    Ok(Bytes::from_owner(PermittedBytes(bytes, place)))
 }
 
 /// `2026-02-26_101530`.

@@ -1,27 +1,29 @@
 //! The rows that each export reads, and their conversion to rows of a file.
 
-use super::{Asked, BOUNDS, File, Format, Job, Kind, bounded, render};
+use super::{Asked, File, Format, Kind, Source, Stored, Written, export};
 use crate::{
     Directory,
     organizations::{self as families, ListQuery},
     users as people,
 };
 use bailiwick_domain::{OrgType, Result, org::shown_custom_data};
-use bailiwick_export as export;
-use bailiwick_policy::Caller;
+use bailiwick_export::{self as files, Cover, Faces};
+use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
     organizations::{
-        export::{Extra, Line, export as lines},
+        self as stored,
+        export::{Extra, Line},
         list::Selected,
     },
     users as store_users,
+    walk::{Step, Walked},
 };
 use serde_json::{Map, Value};
 
 /// `GET /{p}/export`.
 ///
 /// # Errors
-/// 400 without a format or with too many rows, 503 while too many exports are made or sent.
+/// 400 without a format or for a PDF with too many rows, 503 while too many exports are made or sent.
 pub async fn organizations(
     service: &Directory,
     caller: &Caller,
@@ -38,27 +40,50 @@ pub async fn organizations(
         OrgType::Customer => "Customers",
     };
     let kind = Kind { noun, plural: family.plural() };
-    let admission = service.exports.admit(caller).await?;
-    let extra = Extra {
-        // A card of the report has no place for them.
-        custom_data: format == Format::Csv,
-        logto: service.settings.identity.logto().map(|logto| logto.issuer.url.as_str()),
-    };
-    let selected = Selected { family, scope: &scope, filter: &filter };
-    let found = lines(&service.db, selected, order, BOUNDS, extra).await?;
-    let rows = bounded(found, kind)?;
-    render(
-        service,
-        caller,
-        Job { kind, format, filters: asked.filters, admission },
-        rows,
-        |rows| export::organizations::table(rows.into_iter().map(organization)),
-        |faces, cover, rows| export::organizations::report(faces, cover, rows.into_iter().map(organization)),
-    )
-    .await
+    // A card of the report has no place for them.
+    let custom_data = format == Format::Csv;
+    let source = Family { service: service.clone(), family, scope, filter, order, custom_data };
+    export(service, caller, (kind, format), asked.filters, source).await
 }
 
-fn organization(line: Line) -> export::organizations::Row {
+struct Family {
+    service: Directory,
+    family: OrgType,
+    scope: Scope,
+    filter: stored::Filter,
+    order: stored::Order,
+    custom_data: bool,
+}
+
+impl Family {
+    const fn selected(&self) -> Selected<'_> {
+        Selected { family: self.family, scope: &self.scope, filter: &self.filter }
+    }
+}
+
+impl Source for Family {
+    type Line = Line;
+
+    async fn read(&self, step: Step) -> Stored<Walked<Line>> {
+        let logto = self.service.settings.identity.logto().map(|logto| logto.issuer.url.as_str());
+        let extra = Extra { custom_data: self.custom_data, logto };
+        stored::export::export(&self.service.db, self.selected(), self.order, extra, &step).await
+    }
+
+    async fn count(&self) -> Stored<u64> {
+        stored::list::count(&self.service.db, self.selected()).await
+    }
+
+    fn table(&self, lines: Vec<Line>, has_header: bool) -> Written {
+        files::organizations::table(lines.into_iter().map(organization), has_header)
+    }
+
+    fn report(&self, faces: &Faces, cover: &Cover, lines: Vec<Line>) -> Written {
+        files::organizations::report(faces, cover, lines.into_iter().map(organization))
+    }
+}
+
+fn organization(line: Line) -> files::organizations::Row {
     let updated = line.updated_by_org_id.map(|id| (id, line.updated_at));
     let shown = line.custom_data.map(|text| {
         // The column holds an object; any other value would show as none.
@@ -66,7 +91,7 @@ fn organization(line: Line) -> export::organizations::Row {
         let shown = shown_custom_data(client, line.org_type, line.parent_id, line.created_at, updated);
         Value::Object(shown).to_string()
     });
-    export::organizations::Row {
+    files::organizations::Row {
         details: line.details,
         vat: line.vat,
         custom_data: shown.unwrap_or_default(),
@@ -89,36 +114,52 @@ pub async fn users(
     let (scope, filter, order) = people::prepare(service, caller, query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Users", plural: "users" };
-    let admission = service.exports.admit(caller).await?;
-    let found = store_users::export::export(&service.db, &scope, &filter, order, BOUNDS).await?;
-    let rows = bounded(found, kind)?;
-    let (service_too, service_again) = (service.clone(), service.clone());
-    render(
-        service,
-        caller,
-        Job { kind, format, filters: asked.filters, admission },
-        rows,
-        move |rows| export::users::table(rows.into_iter().map(|line| user(&service_too, line))),
-        move |faces, cover, rows| {
-            export::users::report(faces, cover, rows.into_iter().map(|line| user(&service_again, line)))
-        },
-    )
-    .await
+    let source = Users { service: service.clone(), scope, filter, order };
+    export(service, caller, (kind, format), asked.filters, source).await
 }
 
-fn user(service: &Directory, line: store_users::export::Line) -> export::users::Row {
-    // A role that has left the catalogue is not listed (spec: users#user-roles).
-    let known = line.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
-    export::users::Row {
-        roles: known.map(|role| role.name.clone()).collect(),
-        username: line.username,
-        email: line.email,
-        name: line.name,
-        phone: line.phone,
-        organization: line.organization,
-        created_at: line.created_at,
-        latest_login_at: line.latest_login_at,
-        suspended_at: line.suspended_at,
-        is_deleted: line.is_deleted,
+struct Users {
+    service: Directory,
+    scope: Scope,
+    filter: store_users::Filter,
+    order: store_users::Order,
+}
+
+impl Source for Users {
+    type Line = store_users::export::Line;
+
+    async fn read(&self, step: Step) -> Stored<Walked<Self::Line>> {
+        store_users::export::export(&self.service.db, &self.scope, &self.filter, self.order, &step).await
+    }
+
+    async fn count(&self) -> Stored<u64> {
+        store_users::list::count(&self.service.db, &self.scope, &self.filter).await
+    }
+
+    fn table(&self, lines: Vec<Self::Line>, has_header: bool) -> Written {
+        files::users::table(lines.into_iter().map(|line| self.user(line)), has_header)
+    }
+
+    fn report(&self, faces: &Faces, cover: &Cover, lines: Vec<Self::Line>) -> Written {
+        files::users::report(faces, cover, lines.into_iter().map(|line| self.user(line)))
+    }
+}
+
+impl Users {
+    fn user(&self, line: store_users::export::Line) -> files::users::Row {
+        // A role that has left the catalogue is not listed (spec: users#user-roles).
+        let known = line.role_ids.iter().filter_map(|id| self.service.catalogue.user_role(id));
+        files::users::Row {
+            roles: known.map(|role| role.name.clone()).collect(),
+            username: line.username,
+            email: line.email,
+            name: line.name,
+            phone: line.phone,
+            organization: line.organization,
+            created_at: line.created_at,
+            latest_login_at: line.latest_login_at,
+            suspended_at: line.suspended_at,
+            is_deleted: line.is_deleted,
+        }
     }
 }

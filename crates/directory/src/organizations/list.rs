@@ -1,16 +1,22 @@
 //! Lists of a family (spec: organizations#list) with their inline counts.
 
 use crate::Directory;
-use bailiwick_domain::{Keywords, OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{
+    Keywords, OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Walked,
+};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
+    cursor::Walk,
     list_filters,
 };
 use bailiwick_policy::{Caller, Refusal, Scope, list_scope, resource_of};
-use bailiwick_store::organizations::{
-    self, Counts, Filter, Order, Sort, Within,
-    list::{Selected, States},
+use bailiwick_store::{
+    organizations::{
+        self, Counts, Filter, Order, Sort, Within,
+        list::{Selected, States},
+    },
+    walk::Walked as Found,
 };
 use bytes::Bytes;
 
@@ -52,6 +58,14 @@ pub struct ListQuery {
     pub include_hierarchy: bool,
 }
 
+impl ListQuery {
+    /// The list, whatever page of it is asked for.
+    fn without_page(mut self) -> ListQuery {
+        self.page = PageRequest { page: 1, page_size: 1 };
+        self
+    }
+}
+
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub struct Listed {
@@ -76,17 +90,48 @@ pub async fn list(
         let total = total(service, family, scope, &filter).await?;
         let selected = Selected { family, scope: &scope, filter: &filter };
         let page = organizations::list::page_of(&service.db, selected, order, query.page, total).await?;
-        let mut stats = organizations::stats_of(&service.db, family, page.rows.iter().map(|o| o.id)).await?;
-        let mut marks = logto_sync::marks_of_organizations(service, page.rows.iter().map(|o| o.id)).await?;
-        write(page.map(|organization| Listed {
-            counts: stats.remove(&organization.id).unwrap_or_default().into(),
-            organization: Organization {
-                mirrored: marks.remove(&organization.id.0).unwrap_or_default(),
-                ..organization
-            },
-        }))
+        let Page { rows, total, request } = page;
+        write(Page { rows: listed(service, family, rows).await?, total, request })
     };
     answer_cache::answer(service, DependsOn::Figures, "list of organizations", scope, other, make).await
+}
+
+/// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
+///
+/// # Errors
+/// 400 for a cursor that is not of this list.
+pub async fn walk(
+    service: &Directory,
+    caller: &Caller,
+    family: OrgType,
+    query: ListQuery,
+    cursor: &str,
+) -> Result<Walked<Listed>> {
+    let (scope, filter, order) = prepare(service, caller, family, &query).await?;
+    let page_size = query.page.page_size;
+    let walk = Walk::open(service, &answer_cache::variant(&(family, query.without_page())), cursor)?;
+    let total = match walk.total() {
+        Some(total) => total,
+        None => total(service, family, scope, &filter).await?,
+    };
+    let selected = Selected { family, scope: &scope, filter: &filter };
+    let found = organizations::list::walk(&service.db, selected, order, &walk.step(page_size)).await?;
+    let rows = listed(service, family, found.rows).await?;
+    walk.page(Found { rows, next: found.next }, total, page_size)
+}
+
+/// The rows with the counts of everything below them.
+async fn listed(service: &Directory, family: OrgType, rows: Vec<Organization>) -> Result<Vec<Listed>> {
+    let mut stats = organizations::stats_of(&service.db, family, rows.iter().map(|o| o.id)).await?;
+    let mut marks = logto_sync::marks_of_organizations(service, rows.iter().map(|o| o.id)).await?;
+    let row = |organization: Organization| Listed {
+        counts: stats.remove(&organization.id).unwrap_or_default().into(),
+        organization: Organization {
+            mirrored: marks.remove(&organization.id.0).unwrap_or_default(),
+            ..organization
+        },
+    };
+    Ok(rows.into_iter().map(row).collect())
 }
 
 /// How many rows of the family match.

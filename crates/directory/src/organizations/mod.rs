@@ -26,7 +26,7 @@ pub use directory::{
 };
 pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
-pub use list::{ListQuery, Listed, ORDERS, STATES, list};
+pub use list::{ListQuery, Listed, ORDERS, STATES, list, walk};
 pub use promote::{Promotion, promote};
 pub use read::{Found, above, extent, find as find_for, numbers, page};
 pub use stats::by_name;

@@ -2,17 +2,19 @@
 
 use super::{UserView, distinct, view};
 use crate::Directory;
-use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User};
+use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User, Walked};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
+    cursor::Walk,
     list_filters,
 };
 use bailiwick_policy::{Caller, Permission, Resource, Scope, list_scope};
 use bailiwick_store::{
     impersonation::consents,
     organizations::list::States,
-    users::{self, Filter, Order, Sort},
+    users::{self, Filter, Order, Placed, Sort},
+    walk::Walked as Found,
 };
 use bytes::Bytes;
 
@@ -91,9 +93,7 @@ pub async fn search(
 ) -> Result<Page<User>> {
     let scope = list_scope(caller, Resource::Users)?;
     let filter = Filter { search: text.to_owned(), ..Filter::default() };
-    let count = users::list::count(&service.db, &scope, &filter);
-    let other = answer_cache::variant(&filter);
-    let total = answer_cache::number(service, DependsOn::People, "users", scope, other, count).await?;
+    let total = total(service, scope, &filter).await?;
     let order = Order { by: Sort::Name, direction: SortDirection::Asc };
     let found = users::list::page_of(&service.db, &scope, &filter, order, page, total).await?;
     Ok(found.map(|placed| placed.user))
@@ -114,17 +114,51 @@ async fn views(
     order: Order,
     page: PageRequest,
 ) -> Result<Page<UserView>> {
-    let matches = answer_cache::variant(filter);
-    let count = users::list::count(&service.db, &scope, filter);
-    let total = answer_cache::number(service, DependsOn::People, "users", scope, matches, count).await?;
+    let total = total(service, scope, filter).await?;
     let page = users::list::page_of(&service.db, &scope, filter, order, page, total).await?;
-    let shown = || page.rows.iter().map(|placed| placed.user.id);
-    let agreed = super::consents(service, caller, shown()).await?;
-    let mut marks = logto_sync::marks_of_users(service, shown()).await?;
-    Ok(page.map(|mut placed| {
+    let Page { rows, total, request } = page;
+    Ok(Page { rows: shown(service, caller, rows).await?, total, request })
+}
+
+/// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
+///
+/// # Errors
+/// 400 for a cursor that is not of this list.
+pub async fn walk(
+    service: &Directory,
+    caller: &Caller,
+    query: ListQuery,
+    cursor: &str,
+) -> Result<Walked<UserView>> {
+    let page_size = query.page.page_size;
+    let list = ListQuery { page: PageRequest { page: 1, page_size: 1 }, ..query.clone() };
+    let (scope, filter, order) = prepare(service, caller, query)?;
+    let walk = Walk::open(service, &answer_cache::variant(&("users", list)), cursor)?;
+    let total = match walk.total() {
+        Some(total) => total,
+        None => total(service, scope, &filter).await?,
+    };
+    let found = users::list::walk(&service.db, &scope, &filter, order, &walk.step(page_size)).await?;
+    let rows = shown(service, caller, found.rows).await?;
+    walk.page(Found { rows, next: found.next }, total, page_size)
+}
+
+/// How many users match.
+async fn total(service: &Directory, scope: Scope, filter: &Filter) -> Result<u64> {
+    let count = users::list::count(&service.db, &scope, filter);
+    let other = answer_cache::variant(filter);
+    answer_cache::number(service, DependsOn::People, "users", scope, other, count).await
+}
+
+async fn shown(service: &Directory, caller: &Caller, rows: Vec<Placed>) -> Result<Vec<UserView>> {
+    let ids = || rows.iter().map(|placed| placed.user.id);
+    let agreed = super::consents(service, caller, ids()).await?;
+    let mut marks = logto_sync::marks_of_users(service, ids()).await?;
+    let row = |mut placed: Placed| {
         placed.user.mirrored = marks.remove(&placed.user.id.0).unwrap_or_default();
         view(service, caller, agreed.as_ref(), placed)
-    }))
+    };
+    Ok(rows.into_iter().map(row).collect())
 }
 
 /// The filter and the order of the caller's query.

@@ -14,10 +14,10 @@ pub use stats::{
 
 use crate::Fleet;
 use bailiwick_domain::{
-    ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId,
+    ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId, Walked,
 };
-use bailiwick_platform::list_filters;
-use bailiwick_policy::{Action, Caller, Resource, decide, gate, list_scope};
+use bailiwick_platform::{answer_cache, cursor::Walk, list_filters};
+use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, list_scope};
 use bailiwick_store::{applications, sql::On};
 use std::{convert::Infallible, str::FromStr};
 
@@ -69,6 +69,32 @@ pub async fn list(
     caller: &Caller,
     query: ApplicationQuery,
 ) -> Result<Page<ApplicationRecord>> {
+    let (scope, order) = prepare(caller, &query)?;
+    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page).await?)
+}
+
+/// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
+///
+/// # Errors
+/// 400 for a cursor that is not of this list.
+pub async fn walk(
+    service: &Fleet,
+    caller: &Caller,
+    query: ApplicationQuery,
+    cursor: &str,
+) -> Result<Walked<ApplicationRecord>> {
+    let (scope, order) = prepare(caller, &query)?;
+    let list = answer_cache::variant(&("applications", &query.filter, order));
+    let (walk, rows) = (Walk::open(service, &list, cursor)?, query.page.page_size);
+    let total = match walk.total() {
+        Some(total) => total,
+        None => applications::total(&service.db, &scope, &query.filter).await?,
+    };
+    let found = applications::walk(&service.db, &scope, &query.filter, order, &walk.step(rows)).await?;
+    walk.page(found, total, rows)
+}
+
+fn prepare(caller: &Caller, query: &ApplicationQuery) -> Result<(Scope, (ApplicationOrder, SortDirection))> {
     let scope = list_scope(caller, Resource::Applications)?;
     let f = &query.filter;
     list_filters::check_lengths([
@@ -78,8 +104,7 @@ pub async fn list(
         f.organizations.as_ref().map(Vec::len),
         f.statuses.as_ref().map(Vec::len),
     ])?;
-    let order = query.order.unwrap_or((ApplicationOrder::CreatedAt, SortDirection::Desc));
-    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page).await?)
+    Ok((scope, query.order.unwrap_or((ApplicationOrder::CreatedAt, SortDirection::Desc))))
 }
 
 /// `GET /applications/{id}`: any that is not deleted, on a system the caller may read.

@@ -2,35 +2,67 @@
 
 use super::{SystemQuery, prepare};
 use crate::Fleet;
-use bailiwick_directory::exports::{Asked, BOUNDS, File, Format, Job, Kind, bounded, render};
-use bailiwick_domain::Result;
-use bailiwick_export::systems::{Row, report, table};
-use bailiwick_policy::Caller;
-use bailiwick_store::systems as stored;
+use bailiwick_directory::exports::{self, Asked, File, Format, Kind, Source, Stored, Written};
+use bailiwick_domain::{Result, SortDirection, Ts};
+use bailiwick_export::{
+    Cover, Faces,
+    systems::{Row, report, table},
+};
+use bailiwick_policy::{Caller, Scope};
+use bailiwick_store::{
+    systems::{self as stored, Known, SystemFilter, SystemOrder, SystemRecord},
+    walk::{Step, Walked},
+};
+use std::time::Duration;
 
 /// `GET /systems/export`.
 ///
 /// # Errors
-/// 400 without a format or with too many rows, 503 while too many exports are made or sent.
+/// 400 without a format or for a PDF with too many rows, 503 while too many exports are made or sent.
 pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked: Asked) -> Result<File> {
     let (scope, order, cutoff) = prepare(service, caller, &query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Systems", plural: "systems" };
-    let admission = service.exports.admit(caller).await?;
-    let found = stored::export(&service.db, &scope, &query.filter, order, BOUNDS, cutoff).await?;
-    let rows = bounded(found, kind)?;
     let (now, timeout) = (service.now(), service.settings.systems.liveness_timeout);
-    let row = move |record: stored::SystemRecord| Row {
-        status: record.system.status(now, timeout),
-        system: record.system,
-    };
-    render(
-        service,
-        caller,
-        Job { kind, format, filters: asked.filters, admission },
-        rows,
-        move |rows| table(rows.into_iter().map(row)),
-        move |faces, cover, rows| report(faces, cover, rows.into_iter().map(row)),
-    )
-    .await
+    let source =
+        Systems { service: service.clone(), scope, filter: query.filter, order, cutoff, now, timeout };
+    exports::export(service, caller, (kind, format), asked.filters, source).await
+}
+
+struct Systems {
+    service: Fleet,
+    scope: Scope,
+    filter: SystemFilter,
+    order: (SystemOrder, SortDirection),
+    cutoff: Ts,
+    /// Statuses are those of the time when the export began.
+    now: Ts,
+    timeout: Duration,
+}
+
+impl Systems {
+    fn row(&self, record: SystemRecord) -> Row {
+        Row { status: record.system.status(self.now, self.timeout), system: record.system }
+    }
+}
+
+impl Source for Systems {
+    type Line = SystemRecord;
+
+    async fn read(&self, step: Step) -> Stored<Walked<SystemRecord>> {
+        let known = Known::default();
+        stored::walk(&self.service.db, &self.scope, &self.filter, self.order, self.cutoff, known, &step).await
+    }
+
+    async fn count(&self) -> Stored<u64> {
+        stored::total(&self.service.db, &self.scope, &self.filter, self.cutoff, Known::default()).await
+    }
+
+    fn table(&self, lines: Vec<SystemRecord>, has_header: bool) -> Written {
+        table(lines.into_iter().map(|record| self.row(record)), has_header)
+    }
+
+    fn report(&self, faces: &Faces, cover: &Cover, lines: Vec<SystemRecord>) -> Written {
+        report(faces, cover, lines.into_iter().map(|record| self.row(record)))
+    }
 }

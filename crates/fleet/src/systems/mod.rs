@@ -13,6 +13,7 @@ pub mod stats;
 pub mod transfer;
 mod unregister;
 mod update;
+mod walk;
 
 pub use create::{Created, NewSystem, create};
 pub use export::export;
@@ -24,6 +25,7 @@ pub use register::{Registered, register};
 pub use stats::{Choices, Totals, choices, products, totals, trend};
 pub use unregister::unregister;
 pub use update::{Change, update};
+pub use walk::walk;
 
 use crate::Fleet;
 use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
@@ -58,19 +60,31 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
         return Ok(page.map(|record| record.system));
     }
     let matches = matches(service, scope, &query.filter).await?;
-    let known = Known {
+    let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
+    let part = Part { order, page: query.page, cutoff };
+    let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
+    Ok(page.map(|record| record.system))
+}
+
+/// What is already known of the list.
+async fn known<'a>(
+    service: &Fleet,
+    scope: Scope,
+    query: &SystemQuery,
+    order: SystemOrder,
+    cutoff: Ts,
+    matches: Option<&'a Matches>,
+) -> Result<Known<'a>> {
+    Ok(Known {
         // Only for the unfiltered list: others do not need it.
         all: if query.filter == SystemFilter::default() { Some(all(service, scope).await?) } else { None },
-        totals: if wants_totals(&query, order.0) {
+        totals: if wants_totals(query, order) {
             Some(stats::of(service, scope, cutoff).await?)
         } else {
             None
         },
-        matches: matches.as_ref(),
-    };
-    let part = Part { order, page: query.page, cutoff };
-    let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
-    Ok(page.map(|record| record.system))
+        matches,
+    })
 }
 
 /// How many systems a scope holds.

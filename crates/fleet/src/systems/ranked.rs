@@ -5,7 +5,10 @@ use crate::Fleet;
 use bailiwick_domain::{Page, Result, SortDirection, Ts};
 use bailiwick_platform::answer_cache::{self, Key};
 use bailiwick_policy::Scope;
-use bailiwick_store::systems::{self, Ranked, SystemOrder, SystemRecord};
+use bailiwick_store::{
+    systems::{self, Ranked, SystemOrder, SystemRecord, Unsettled},
+    walk::{Step, Walked},
+};
 use bytes::Bytes;
 
 /// The page of such a list. None for all other lists, and while the stored statuses are not settled.
@@ -16,14 +19,47 @@ pub(super) async fn page(
     order: (SystemOrder, SortDirection),
     cutoff: Ts,
 ) -> Result<Option<Page<SystemRecord>>> {
+    match kept(service, scope, query, order.0, cutoff).await? {
+        Some((Ranked::Ids(ids), unsettled)) => {
+            Ok(Some(systems::ranked_page(&service.db, &ids, unsettled, order, query.page).await?))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The next rows of a walk through such a list, and how many rows it has; none as above.
+pub(super) async fn walk(
+    service: &Fleet,
+    scope: Scope,
+    query: &SystemQuery,
+    order: (SystemOrder, SortDirection),
+    cutoff: Ts,
+    step: &Step,
+) -> Result<Option<(Walked<SystemRecord>, u64)>> {
+    match kept(service, scope, query, order.0, cutoff).await? {
+        Some((Ranked::Ids(ids), unsettled)) => {
+            Ok(Some(systems::ranked_walk(&service.db, &ids, unsettled, order, step).await?))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The ids of such a list, from the cache or found now.
+async fn kept(
+    service: &Fleet,
+    scope: Scope,
+    query: &SystemQuery,
+    order: SystemOrder,
+    cutoff: Ts,
+) -> Result<Option<(Ranked, Unsettled)>> {
     let (db, filter) = (&service.db, &query.filter);
-    if !systems::is_ranked(&scope, filter, order.0) {
+    if !systems::is_ranked(&scope, filter, order) {
         return Ok(None);
     }
     let Some((epochs, unsettled)) = systems::unsettled(db, &scope, filter, cutoff).await? else {
         return Ok(None);
     };
-    let other = answer_cache::variant(&(filter, order.0));
+    let other = answer_cache::variant(&(filter, order));
     let key = Key { epochs, operation: "systems/ranked", scope, other };
     let kept = match service.answers.get(&key).await {
         Some(kept) => kept,
@@ -31,14 +67,11 @@ pub(super) async fn page(
             // The cached matches of the filter without statuses, if there are any.
             let matches = found(service, scope, filter).await?;
             let find = async {
-                let ranked = systems::ranked(db, &scope, filter, order.0, matches.as_ref()).await?;
+                let ranked = systems::ranked(db, &scope, filter, order, matches.as_ref()).await?;
                 Ok(Bytes::from(ranked.to_bytes()))
             };
             answer_cache::value(service, key, find).await?
         }
     };
-    match Ranked::from_bytes(&kept) {
-        Ranked::Ids(ids) => Ok(Some(systems::ranked_page(db, &ids, unsettled, order, query.page).await?)),
-        Ranked::TooMany => Ok(None),
-    }
+    Ok(Some((Ranked::from_bytes(&kept), unsettled)))
 }

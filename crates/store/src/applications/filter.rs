@@ -1,6 +1,6 @@
 //! The filters and orders of a list of applications (spec: applications#operations).
 
-use crate::filters::VersionFilter;
+use crate::{filters::VersionFilter, walk::Kind};
 use bailiwick_domain::{Keywords, OrgId, SystemId};
 
 /// Filters; none = not given, an empty list = given, but nothing can match.
@@ -64,19 +64,19 @@ impl ApplicationOrder {
     ]);
 
     /// Sort column before the id.
-    pub(super) const fn column(self) -> &'static str {
+    pub(super) const fn column(self) -> (&'static str, Kind) {
         match self {
-            ApplicationOrder::DisplayName => "a.display_key",
-            ApplicationOrder::ModuleId => "a.module_key",
-            ApplicationOrder::InstanceOf => "a.type_key",
-            ApplicationOrder::Version => "a.version",
-            ApplicationOrder::Status => "a.status",
-            ApplicationOrder::SystemName => "t.name_key",
-            ApplicationOrder::OrganizationName => "w.name_key",
-            ApplicationOrder::UpdatedAt => "a.updated_at",
-            ApplicationOrder::LastInventoryAt => "t.seen_at",
-            ApplicationOrder::CertificationLevel => "a.certification_level",
-            ApplicationOrder::CreatedAt => "a.created_at",
+            ApplicationOrder::DisplayName => ("a.display_key", Kind::Text),
+            ApplicationOrder::ModuleId => ("a.module_key", Kind::Text),
+            ApplicationOrder::InstanceOf => ("a.type_key", Kind::Text),
+            ApplicationOrder::Version => ("a.version", Kind::Text),
+            ApplicationOrder::Status => ("a.status", Kind::Text),
+            ApplicationOrder::SystemName => ("t.name_key", Kind::Text),
+            ApplicationOrder::OrganizationName => ("w.name_key", Kind::Text),
+            ApplicationOrder::UpdatedAt => ("a.updated_at", Kind::Time),
+            ApplicationOrder::LastInventoryAt => ("t.seen_at", Kind::Time),
+            ApplicationOrder::CertificationLevel => ("a.certification_level", Kind::Number),
+            ApplicationOrder::CreatedAt => ("a.created_at", Kind::Time),
         }
     }
 }

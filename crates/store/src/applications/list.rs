@@ -13,6 +13,7 @@ use crate::{
     filters::{can_be_stored, expand, push_in, push_product_versions},
     scope::push_scope,
     sql::Q,
+    walk::{self, By, Position, Step, Walked, in_order},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection,
@@ -61,6 +62,35 @@ pub async fn list(
     Ok(Page { rows, total, request })
 }
 
+/// The next applications of a walk (spec: conventions#cursors).
+///
+/// # Errors
+/// The database's.
+pub async fn walk(
+    db: &Db,
+    scope: &Scope,
+    filter: &ApplicationFilter,
+    (order, direction): (ApplicationOrder, SortDirection),
+    step: &Step,
+) -> Result<Walked<ApplicationRecord>, StoreError> {
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let spec = Spec { scope, filter, expanded: &expanded, order, direction };
+    let runs = match order {
+        ApplicationOrder::OrganizationName => spec.runs().map(Some).to_vec(),
+        _ => vec![None],
+    };
+    let ids = |run: &Option<Run>, after: Option<&Position>, limit| {
+        let mut q = Q::new("");
+        spec.push_ids(&mut q, *run, after, (limit, 0));
+        q
+    };
+    let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, spec.by(run))), step, ids).await?;
+    let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM applications a"));
+    q.push(BESIDE).push(" WHERE ").one_of(db, "a.id", &ids);
+    let rows: Vec<Row> = in_order(&ids, q.all(db).await?, Row::id);
+    Ok(Walked { rows: rows.into_iter().map(ApplicationRecord::try_from).collect::<Result<_, _>>()?, next })
+}
+
 /// How many listed applications in scope match.
 pub async fn total(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
@@ -78,6 +108,12 @@ pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
 /// them beforehand.
 pub(super) const JOINS: &str = " [[JOIN||LEFT JOIN]] systems s ON s.id = a.system_id \
      [[JOIN||LEFT JOIN]] organizations h ON h.id = a.home_id";
+
+/// What is read beside the rows of a page.
+const BESIDE: &str = " JOIN systems s ON s.id = a.system_id JOIN organizations h ON h.id = a.home_id \
+     LEFT JOIN application_hosts t ON t.system_id = a.system_id \
+     LEFT JOIN organizations g ON g.id = a.organization_id \
+     LEFT JOIN organizations w ON w.id = a.organization_id";
 
 impl Spec<'_> {
     async fn total(&self, db: &Db) -> Result<u64, StoreError> {
@@ -118,12 +154,8 @@ impl Spec<'_> {
         if self.order != ApplicationOrder::OrganizationName {
             return self.page_query(None, wanted, offset).all(db).await;
         }
-        let mut runs = [Run::Assigned, Run::Unassigned];
-        if self.direction == SortDirection::Desc {
-            runs.reverse();
-        }
         let mut rows: Vec<Row> = Vec::new();
-        for run in runs {
+        for run in self.runs() {
             let found: Vec<Row> = self.page_query(Some(run), wanted, offset).all(db).await?;
             if found.is_empty() {
                 if offset > 0 {
@@ -141,6 +173,19 @@ impl Spec<'_> {
         Ok(rows)
     }
 
+    /// The runs by the organization's name, in order.
+    const fn runs(&self) -> [Run; 2] {
+        match self.direction {
+            SortDirection::Asc => [Run::Assigned, Run::Unassigned],
+            SortDirection::Desc => [Run::Unassigned, Run::Assigned],
+        }
+    }
+
+    fn by(&self, run: Option<Run>) -> By {
+        let column = if run == Some(Run::Unassigned) { None } else { Some(self.order.column()) };
+        By { column, id: "a.id" }
+    }
+
     async fn count(&self, db: &Db, run: Run) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
         q.push(JOINS);
@@ -156,20 +201,18 @@ impl Spec<'_> {
     /// Finds the ids of the page; their rows are read afterwards.
     fn page_query(&self, run: Option<Run>, limit: u64, offset: u64) -> Q {
         let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM ("));
-        self.push_ids(&mut q, run, limit, offset);
-        q.push(
-            ") page [[JOIN||CROSS JOIN]] applications a ON a.id = page.page_id \
-             JOIN systems s ON s.id = a.system_id JOIN organizations h ON h.id = a.home_id \
-             LEFT JOIN application_hosts t ON t.system_id = a.system_id \
-             LEFT JOIN organizations g ON g.id = a.organization_id \
-             LEFT JOIN organizations w ON w.id = a.organization_id",
-        );
+        self.push_ids(&mut q, run, None, (limit, offset));
+        q.push(") page [[JOIN||CROSS JOIN]] applications a ON a.id = page.page_id").push(BESIDE);
         self.push_order(&mut q, run);
         q
     }
 
-    fn push_ids(&self, q: &mut Q, run: Option<Run>, limit: u64, offset: u64) {
-        q.push("SELECT a.id AS page_id FROM ");
+    /// The ids of rows behind a position, if there is one.
+    fn push_ids(&self, q: &mut Q, run: Option<Run>, after: Option<&Position>, (limit, offset): (u64, u64)) {
+        let by = self.by(run);
+        q.push("SELECT ");
+        by.push_columns(q);
+        q.push(" FROM ");
         let by_host = matches!(self.order, ApplicationOrder::SystemName | ApplicationOrder::LastInventoryAt);
         q.push(if by_host {
             "application_hosts t [[JOIN||CROSS JOIN]] applications a ON a.system_id = t.system_id"
@@ -190,13 +233,19 @@ impl Spec<'_> {
             None => "",
         });
         self.push_filter(q);
+        if let Some(position) = after {
+            if by_host || run == Some(Run::Assigned) {
+                position.push_not_before(q, self.order.column().0, self.direction);
+            }
+            by.push_behind(q, position, self.direction);
+        }
         self.push_order(q, run);
         q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
     }
 
     fn push_order(&self, q: &mut Q, run: Option<Run>) {
         let word = self.direction.as_str();
-        let column = self.order.column();
+        let (column, _) = self.order.column();
         match run {
             Some(Run::Unassigned) => q.push(&format!(" ORDER BY a.id {word}")),
             _ => q.push(&format!(" ORDER BY {column} {word}, a.id {word}")),

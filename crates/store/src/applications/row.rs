@@ -130,6 +130,13 @@ impl ApplicationRecord {
     }
 }
 
+impl Row {
+    /// Of the application.
+    pub(super) const fn id(&self) -> Uuid {
+        self.id
+    }
+}
+
 impl TryFrom<Row> for ApplicationRecord {
     type Error = StoreError;
 

@@ -2,14 +2,14 @@
 
 use super::{
     DetailsRow, Order, details,
-    list::{Selected, count, push_where},
+    list::{Selected, walk_ids},
 };
 use crate::{
     Db, StoreError,
-    exports::{Bounds, Found},
     sql::Q,
     time::TsCodec,
     tree::parse_type,
+    walk::{self, Step, Walked},
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, org::Details};
 use uuid::Uuid;
@@ -39,6 +39,7 @@ pub struct Line {
 
 #[derive(sqlx::FromRow)]
 struct Row {
+    id: Uuid,
     #[sqlx(flatten)]
     details: DetailsRow,
     vat: Option<String>,
@@ -84,29 +85,27 @@ pub struct Extra<'a> {
     pub logto: Option<&'a str>,
 }
 
-/// All selected rows, as the list has them.
+/// The next selected rows of a walk, as the list has them.
+///
+/// # Errors
+/// [`StoreError::TooHeavy`] if several rows do not fit into the bytes of the step.
 pub async fn export(
     db: &Db,
     selected: Selected<'_>,
     order: Order,
-    bounds: Bounds,
     extra: Extra<'_>,
-) -> Result<Found<Line>, StoreError> {
-    let total = count(db, selected).await?;
-    if total > bounds.rows {
-        return Ok(Found::TooMany(total));
-    }
-    let mut q = Q::new(concat!("SELECT ", details!(), ", o.vat, CAST("));
+    step: &Step,
+) -> Result<Walked<Line>, StoreError> {
+    let (ids, next) = walk_ids(db, selected, order, step).await?;
+    let mut q = Q::new(concat!("SELECT o.id, ", details!(), ", o.vat, CAST("));
     q.push(if extra.custom_data { "o.custom_data" } else { "NULL" });
     q.push(
         " AS TEXT) AS custom_data, o.type, o.parent_id, o.created_at, o.updated_at, o.updated_by_org_id, \
          (SELECT l.synced_at FROM logto_organizations l WHERE l.organization_id = o.id AND l.issuer = ?) AS synced_at \
-         FROM organizations o",
+         FROM organizations o WHERE ",
     )
     .arg(extra.logto);
-    push_where(&mut q, selected);
-    order.push(&mut q);
-    q.push(" LIMIT ?").arg(bounds.rows + 1);
-    let rows = q.all_within(db, bounds.bytes, Row::weight).await;
-    Found::of(rows.and_then(|rows| rows.into_iter().map(Line::try_from).collect()), bounds)
+    q.one_of(db, "o.id", &ids);
+    let rows = walk::rows(db, q, (&ids, step), |row: &Row| row.id, Row::weight).await?;
+    Ok(Walked { rows: rows.into_iter().map(Line::try_from).collect::<Result<_, _>>()?, next })
 }

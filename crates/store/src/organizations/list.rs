@@ -1,10 +1,14 @@
 //! The list of one family: filters, order, page and total (spec: organizations#list).
 
 use super::{COLUMNS, Row, suspended::push_suspended};
-use crate::{Db, StoreError, scope::push_scope, sql::Q};
+use crate::{
+    Db, StoreError,
+    scope::push_scope,
+    sql::Q,
+    walk::{self, By, Kind, Position, Run, Step, Walked, in_order},
+};
 use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, SortDirection, UserId, fold::fold};
 use bailiwick_policy::Scope;
-use std::collections::HashMap;
 use uuid::Uuid;
 
 /// The filter of the family's rows. Empty lists match nothing; none switches a condition off.
@@ -72,21 +76,22 @@ pub enum Sort {
 
 impl Order {
     /// Appends ` ORDER BY …`.
-    pub(super) fn push(self, q: &mut Q) {
-        let (column, is_nullable) = self.by.column();
+    fn push(self, q: &mut Q) {
+        let ((column, _), is_nullable) = self.by.column();
         push_order(q, column, is_nullable, self.direction, "o.id");
     }
 }
 
 impl Sort {
-    const fn column(self) -> (&'static str, bool) {
+    /// The column, and whether rows may have no value there.
+    const fn column(self) -> ((&'static str, Kind), bool) {
         match self {
-            Sort::Name => ("o.name_key", false),
-            Sort::Description => ("o.description_order", false),
-            Sort::CreatedAt => ("o.created_at", false),
-            Sort::UpdatedAt => ("o.updated_at", false),
-            Sort::SuspendedAt => ("o.eff_suspended_at", true),
-            Sort::CreatorName => ("o.creator_key", true),
+            Sort::Name => (("o.name_key", Kind::Text), false),
+            Sort::Description => (("o.description_order", Kind::Text), false),
+            Sort::CreatedAt => (("o.created_at", Kind::Time), false),
+            Sort::UpdatedAt => (("o.updated_at", Kind::Time), false),
+            Sort::SuspendedAt => (("o.eff_suspended_at", Kind::Time), true),
+            Sort::CreatorName => (("o.creator_key", Kind::Text), true),
         }
     }
 }
@@ -251,16 +256,75 @@ pub async fn page_of(
         order.push(&mut q);
         q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
         let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
-        let mut q = Q::new(&format!(
-            "SELECT {COLUMNS} FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE "
-        ));
-        q.one_of(db, "o.id", &ids);
-        let rows: Vec<Row> = q.all(db).await?;
-        let mut rows: HashMap<Uuid, Row> = rows.into_iter().map(|row| (row.id(), row)).collect();
-        ids.iter().filter_map(|id| rows.remove(id)).collect()
+        in_order(&ids, by_ids(db, &ids).all(db).await?, Row::id)
     };
     let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;
     Ok(Page { rows, total, request: page })
+}
+
+fn by_ids(db: &Db, ids: &[Uuid]) -> Q {
+    let mut q = Q::new(&format!(
+        "SELECT {COLUMNS} FROM organizations o LEFT JOIN organizations c ON c.id = o.creator_org_id WHERE "
+    ));
+    q.one_of(db, "o.id", ids);
+    q
+}
+
+/// The next organizations of a walk (spec: conventions#cursors).
+///
+/// # Errors
+/// The database's.
+pub async fn walk(
+    db: &Db,
+    selected: Selected<'_>,
+    order: Order,
+    step: &Step,
+) -> Result<Walked<Organization>, StoreError> {
+    let (ids, next) = walk_ids(db, selected, order, step).await?;
+    let rows: Vec<Row> = in_order(&ids, by_ids(db, &ids).all(db).await?, Row::id);
+    let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;
+    Ok(Walked { rows, next })
+}
+
+/// The ids of a walk's next rows, and the end of the step if there are rows behind it.
+pub(super) async fn walk_ids(
+    db: &Db,
+    selected: Selected<'_>,
+    Order { by, direction }: Order,
+    step: &Step,
+) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
+    let (column, is_nullable) = by.column();
+    let states = selected.filter.states;
+    let can_appear = |run: Run| by != Sort::SuspendedAt || states.show(run == Run::With);
+    let runs = walk::runs(column, is_nullable, direction, "o.id");
+    let runs = runs.into_iter().filter(|(run, _)| can_appear(*run)).map(|(run, by)| ((run, by), by));
+    let ids = |(run, by_run): &(Run, By), after: Option<&Position>, limit| {
+        let mut q = Q::new("SELECT ");
+        by_run.push_columns(&mut q);
+        q.push(" FROM organizations o");
+        push_where(&mut q, selected);
+        let mut sorted = column.0;
+        match (run, by) {
+            (Run::All, _) => {}
+            (Run::With, Sort::SuspendedAt) => push_run(&mut q, states, true),
+            (Run::Without, Sort::SuspendedAt) => {
+                push_run(&mut q, states, false);
+                sorted = "o.id";
+            }
+            // Ordered by the missing value too, which is the order of the index.
+            (Run::With | Run::Without, _) => {
+                let word = if *run == Run::With { "IS NOT NULL" } else { "IS NULL" };
+                q.push(&format!(" AND {sorted} {word}"));
+            }
+        }
+        if let Some(position) = after {
+            by_run.push_behind(&mut q, position, direction);
+        }
+        push_order(&mut q, sorted, false, direction, "o.id");
+        q.push(" LIMIT ?").arg(limit);
+        q
+    };
+    walk::walk(db, runs, step, ids).await
 }
 
 fn select(selected: Selected<'_>) -> Q {

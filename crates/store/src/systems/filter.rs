@@ -1,6 +1,6 @@
 //! The filters and orders of a list of systems (spec: systems#list).
 
-use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q};
+use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q, walk::Kind};
 use bailiwick_domain::{Keywords, OrgId, SystemStatus, fold::fold};
 use uuid::Uuid;
 
@@ -82,17 +82,17 @@ impl SystemOrder {
     ]);
 
     /// Sort column before the id; none where the id alone orders a run.
-    pub(super) const fn column(self) -> Option<&'static str> {
+    pub(super) const fn column(self) -> Option<(&'static str, Kind)> {
         Some(match self {
-            SystemOrder::Name => "s.name_key",
-            SystemOrder::Type => "s.type_key",
-            SystemOrder::Fqdn => "s.fqdn_key",
-            SystemOrder::Version => "s.version",
-            SystemOrder::SystemKey => "s.system_key",
-            SystemOrder::CreatedAt => "s.created_at",
-            SystemOrder::UpdatedAt => "s.updated_at",
-            SystemOrder::CreatorName => "s.creator_key",
-            SystemOrder::OrganizationName => "o.name_key",
+            SystemOrder::Name => ("s.name_key", Kind::Text),
+            SystemOrder::Type => ("s.type_key", Kind::Text),
+            SystemOrder::Fqdn => ("s.fqdn_key", Kind::Text),
+            SystemOrder::Version => ("s.version", Kind::Text),
+            SystemOrder::SystemKey => ("s.system_key", Kind::Text),
+            SystemOrder::CreatedAt => ("s.created_at", Kind::Time),
+            SystemOrder::UpdatedAt => ("s.updated_at", Kind::Time),
+            SystemOrder::CreatorName => ("s.creator_key", Kind::Text),
+            SystemOrder::OrganizationName => ("o.name_key", Kind::Text),
             SystemOrder::Status => return None,
         })
     }

@@ -8,6 +8,7 @@ mod by_status;
 mod deep;
 mod matches;
 mod ranked;
+mod walk;
 
 use super::{
     SystemRecord,
@@ -20,22 +21,22 @@ use super::{
 };
 use crate::{
     Db, StoreError,
-    exports::{Bounds, Found},
     filters::{VersionFilter, can_be_stored, expand, push_in, push_product_versions},
     organizations::{suspended::push_suspended, totals},
     scope::push_scope,
     sql::Q,
+    walk::{By, in_order},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, Ts, fold::contains_pattern,
 };
 use bailiwick_policy::Scope;
 use deep::{Start, Walk, Window};
-use std::collections::HashMap;
 use uuid::Uuid;
 
 pub use matches::{Matches, is_lasting, matches};
 pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
+pub use walk::{ranked_walk, walk, walk_query};
 
 /// The joins that a row is read with.
 const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
@@ -64,8 +65,6 @@ struct Spec<'a> {
     direction: SortDirection,
     /// A heartbeat at or before it is too old.
     cutoff: Ts,
-    /// Most bytes of text an export may read; none = a page, which is short.
-    budget: Option<usize>,
     known: Known<'a>,
 }
 
@@ -101,7 +100,7 @@ pub async fn list(
 ) -> Result<Page<SystemRecord>, StoreError> {
     let Part { order: (order, direction), page: request, cutoff } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, budget: None, known };
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, known };
     let (rows, total) = if request.offset() == 0 && filter.search.is_none() {
         let (rows, total) = tokio::join!(spec.page(db, Window::of(request, None)), spec.total(db));
         (rows?, total?)
@@ -116,25 +115,17 @@ pub async fn list(
     Ok(Page { rows, total, request })
 }
 
-/// All systems in scope that match, as the list has them, without `custom_data`.
-pub async fn export(
+/// How many systems in scope match.
+pub async fn total(
     db: &Db,
     scope: &Scope,
     filter: &SystemFilter,
-    (order, direction): (SystemOrder, SortDirection),
-    bounds: Bounds,
     cutoff: Ts,
-) -> Result<Found<SystemRecord>, StoreError> {
+    known: Known<'_>,
+) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let (budget, known) = (Some(bounds.bytes), Known::default());
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, budget, known };
-    let total = spec.total(db).await?;
-    if total > bounds.rows {
-        return Ok(Found::TooMany(total));
-    }
-    let all = PageRequest { page: 1, page_size: bounds.rows + 1 };
-    let rows = spec.page(db, Window::of(all, None)).await;
-    Found::of(rows.and_then(|rows| rows.into_iter().map(SystemRecord::try_from).collect()), bounds)
+    let (order, direction) = (SystemOrder::CreatedAt, SortDirection::Asc);
+    Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, known }.total(db).await
 }
 
 impl Spec<'_> {
@@ -168,34 +159,20 @@ impl Spec<'_> {
         if self.order == SystemOrder::OrganizationName {
             (walk, start) = self.start(db, walk).await?;
         }
-        self.read(db, (self.ids(None, walk, start.as_ref()), walk), &[]).await
+        self.read(db, (self.ids(None, walk, start.as_ref()), walk)).await
     }
 
-    /// The rows whose ids a statement finds. An export reads them in one statement, within the rest of the budget; a
-    /// page reads them by their ids, which PostgreSQL plans once instead of once for each order and page.
-    async fn read(&self, db: &Db, (ids, walk): (Q, Walk), before: &[Row]) -> Result<Vec<Row>, StoreError> {
-        if let Some(budget) = self.budget {
-            let mut q =
-                Q::new(concat!("SELECT ", row_columns!("[[CAST('{}' AS jsonb)||'{}']] AS custom_data")));
-            q.push(" FROM (")
-                .append(ids)
-                .push(") page [[JOIN||CROSS JOIN]] systems s ON s.id = page.page_id")
-                .push(JOINED);
-            self.push_order(&mut q, self.direction, "");
-            let spent = before.iter().map(Row::weight).sum();
-            return q.all_within(db, budget.saturating_sub(spent), Row::weight).await;
-        }
+    /// The rows whose ids a statement finds. They are read by their ids, which PostgreSQL plans once instead of once for
+    /// each order and page.
+    async fn read(&self, db: &Db, (ids, walk): (Q, Walk)) -> Result<Vec<Row>, StoreError> {
         let ids: Vec<(Uuid,)> = ids.all(db).await?;
         let mut ids: Vec<Uuid> = ids.into_iter().map(|(id,)| id).collect();
         if walk.direction != self.direction {
             ids.reverse();
         }
         let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM systems s"));
-        q.push(JOINED).push(" WHERE ");
-        q.one_of(db, "s.id", &ids);
-        let mut rows: HashMap<Uuid, Row> =
-            q.all(db).await?.into_iter().map(|row: Row| (row.id(), row)).collect();
-        Ok(ids.iter().filter_map(|id| rows.remove(id)).collect())
+        q.push(JOINED).push(" WHERE ").one_of(db, "s.id", &ids);
+        Ok(in_order(&ids, q.all(db).await?, Row::id))
     }
 
     /// The ids of a walk's rows, by an index alone where possible.
@@ -208,9 +185,9 @@ impl Spec<'_> {
         // Both halves in order, so that neither is read beyond the page.
         let half = Walk { offset: 0, limit: walk.limit.saturating_add(walk.offset), ..walk };
         q.push("SELECT page_id FROM (SELECT * FROM (");
-        self.push_walk(&mut q, Some(Run::SuspendedSelf), None, half);
+        self.push_walk(&mut q, Some(Run::SuspendedSelf), start, half);
         q.push(") own UNION ALL SELECT * FROM (");
-        self.push_walk(&mut q, Some(Run::SuspendedAbove), None, half);
+        self.push_walk(&mut q, Some(Run::SuspendedAbove), start, half);
         q.push(&format!(
             ") inherited) suspended ORDER BY page_id {} LIMIT ? OFFSET ?",
             walk.direction.as_str()
@@ -221,7 +198,9 @@ impl Spec<'_> {
 
     fn push_walk(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
         let (is_by_organization, few) = (self.is_by_organization(run), self.few());
-        q.push("SELECT s.id AS page_id FROM ").push(match is_by_organization {
+        q.push("SELECT ");
+        self.by().push_columns(q);
+        q.push(" FROM ").push(match is_by_organization {
             true if few.is_some() => {
                 "systems s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id"
             }
@@ -242,14 +221,18 @@ impl Spec<'_> {
         self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove)
     }
 
+    fn by(&self) -> By {
+        By { column: self.order.column(), id: "s.id" }
+    }
+
     fn push_order(&self, q: &mut Q, direction: SortDirection, sign: &str) {
         let word = direction.as_str();
         match self.order.column() {
             // Unique, so ties do not occur, and the unique index has the order.
-            Some(column) if self.order == SystemOrder::SystemKey => {
+            Some((column, _)) if self.order == SystemOrder::SystemKey => {
                 q.push(&format!(" ORDER BY {sign}{column} {word}"))
             }
-            Some(column) => q.push(&format!(" ORDER BY {sign}{column} {word}, s.id {word}")),
+            Some((column, _)) => q.push(&format!(" ORDER BY {sign}{column} {word}, s.id {word}")),
             None => q.push(&format!(" ORDER BY {sign}s.id {word}")),
         };
     }

@@ -1,15 +1,16 @@
 //! The rows of an export of users (spec: users#export).
 
-use super::{Filter, Order, list::count};
+use super::{Filter, Order, list::walk_ids};
 use crate::{
     Db, StoreError,
-    exports::{Bounds, Found},
     sql::Q,
     time::TsCodec,
+    walk::{self, Step, Walked},
 };
 use bailiwick_domain::Ts;
 use bailiwick_policy::Scope;
 use serde_json::Value;
+use uuid::Uuid;
 
 /// The data of a user that an export needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,7 @@ pub struct Line {
 
 #[derive(sqlx::FromRow)]
 struct Row {
+    id: Uuid,
     username: String,
     email: String,
     name: String,
@@ -80,24 +82,24 @@ impl TryFrom<Row> for Line {
     }
 }
 
-/// All users inside the scope that match, as the list has them.
+/// The next users of a walk, as the list has them.
+///
+/// # Errors
+/// [`StoreError::TooHeavy`] if several rows do not fit into the bytes of the step.
 pub async fn export(
     db: &Db,
     scope: &Scope,
     filter: &Filter,
     order: Order,
-    bounds: Bounds,
-) -> Result<Found<Line>, StoreError> {
-    let total = count(db, scope, filter).await?;
-    if total > bounds.rows {
-        return Ok(Found::TooMany(total));
-    }
+    step: &Step,
+) -> Result<Walked<Line>, StoreError> {
+    let (ids, next) = walk_ids(db, scope, filter, order, step).await?;
     let mut q = Q::new(
-        "SELECT u.username, u.email, u.name, u.phone, u.role_ids, u.created_at, u.latest_login_at, u.suspended_at, \
-         u.deleted_at, o.name AS organization, o.eff_suspended_at, o.eff_deleted_at FROM users u ",
+        "SELECT u.id, u.username, u.email, u.name, u.phone, u.role_ids, u.created_at, u.latest_login_at, \
+         u.suspended_at, u.deleted_at, o.name AS organization, o.eff_suspended_at, o.eff_deleted_at FROM users u \
+         JOIN organizations o ON o.id = u.organization_id WHERE ",
     );
-    order.push(&mut q, scope, filter);
-    q.push(" LIMIT ?").arg(bounds.rows + 1);
-    let rows = q.all_within(db, bounds.bytes, Row::weight).await;
-    Found::of(rows.and_then(|rows| rows.into_iter().map(Line::try_from).collect()), bounds)
+    q.one_of(db, "u.id", &ids);
+    let rows = walk::rows(db, q, (&ids, step), |row: &Row| row.id, Row::weight).await?;
+    Ok(Walked { rows: rows.into_iter().map(Line::try_from).collect::<Result<_, _>>()?, next })
 }

@@ -10,10 +10,10 @@ use crate::{
     },
     scope::push_scope,
     sql::Q,
+    walk::{self, By, Kind, Position, Run, Step, Walked, in_order},
 };
 use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection};
 use bailiwick_policy::Scope;
-use std::collections::HashMap;
 use uuid::Uuid;
 
 /// The filter of users. Empty lists match nothing; none switches a condition off.
@@ -58,30 +58,28 @@ const SUSPENDED: &str = "COALESCE(u.suspended_at, o.eff_suspended_at)";
 const DELETED: &str = "COALESCE(u.deleted_at, o.eff_deleted_at)";
 
 impl Order {
-    /// Appends the organizations and ` WHERE … ORDER BY …` to a `SELECT … FROM users u `.
-    pub(super) fn push(self, q: &mut Q, scope: &Scope, filter: &Filter) {
-        self.by.push_organizations(q);
-        push_where(q, scope, filter, true);
+    /// Appends ` WHERE … ORDER BY …` to a `SELECT … FROM users u `.
+    fn push_page(self, q: &mut Q, scope: &Scope, filter: &Filter) {
+        self.push_rows(q, scope, filter);
+        self.push_words(q);
+    }
+
+    /// Appends ` WHERE …`, and before it the organizations where the order or the states need them.
+    fn push_rows(self, q: &mut Q, scope: &Scope, filter: &Filter) {
+        let joins = filter.states.deleted || matches!(self.by, Sort::Organization | Sort::SuspendedAt);
+        if joins {
+            self.by.push_organizations(q);
+        }
+        push_where(q, scope, filter, joins);
         if self.by == Sort::Organization {
             // Repeats the scope, so that only the organizations of the scope are walked by name.
             push_scope(q, "o", "id", scope);
         }
-        self.push_words(q);
-    }
-
-    /// The same where only users are read: without the organizations, where neither the order nor the states need them.
-    fn push_page(self, q: &mut Q, scope: &Scope, filter: &Filter) {
-        if filter.states.deleted || matches!(self.by, Sort::Organization | Sort::SuspendedAt) {
-            self.push(q, scope, filter);
-            return;
-        }
-        push_where(q, scope, filter, false);
-        self.push_words(q);
     }
 
     /// Appends ` ORDER BY …`.
     fn push_words(self, q: &mut Q) {
-        let (column, is_nullable) = self.by.column();
+        let ((column, _), is_nullable) = self.by.column();
         push_order(q, column, is_nullable, self.direction, "u.id");
     }
 }
@@ -97,17 +95,18 @@ impl Sort {
         q.push(" organizations o ON o.id = u.organization_id");
     }
 
-    const fn column(self) -> (&'static str, bool) {
+    /// The column, and whether users may have no value there.
+    const fn column(self) -> ((&'static str, Kind), bool) {
         match self {
-            Sort::Name => ("u.name_key", false),
-            Sort::Email => ("u.email_key", false),
-            Sort::Username => ("u.username_key", false),
-            Sort::CreatedAt => ("u.created_at", false),
-            Sort::UpdatedAt => ("u.updated_at", false),
-            Sort::LatestLoginAt => ("u.latest_login_at", true),
-            Sort::Organization => ("o.name_key", false),
-            Sort::SuspendedAt => (SUSPENDED, true),
-            Sort::CreatorName => ("u.creator_key", true),
+            Sort::Name => (("u.name_key", Kind::Text), false),
+            Sort::Email => (("u.email_key", Kind::Text), false),
+            Sort::Username => (("u.username_key", Kind::Text), false),
+            Sort::CreatedAt => (("u.created_at", Kind::Time), false),
+            Sort::UpdatedAt => (("u.updated_at", Kind::Time), false),
+            Sort::LatestLoginAt => (("u.latest_login_at", Kind::Time), true),
+            Sort::Organization => (("o.name_key", Kind::Text), false),
+            Sort::SuspendedAt => ((SUSPENDED, Kind::Time), true),
+            Sort::CreatorName => (("u.creator_key", Kind::Text), true),
         }
     }
 }
@@ -236,16 +235,80 @@ pub async fn page_of(
     order.push_page(&mut q, scope, filter);
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
     let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
+    Ok(Page { rows: by_ids(db, &ids).await?, total, request: page })
+}
+
+async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<Placed>, StoreError> {
     let mut q = Q::new(concat!(
         "SELECT ",
         columns!(),
         " FROM users u JOIN organizations o ON o.id = u.organization_id"
     ));
-    q.push(CREATORS).push(" WHERE ").one_of(db, "u.id", &ids);
-    let rows: Vec<Row> = q.all(db).await?;
-    let mut rows: HashMap<Uuid, Row> = rows.into_iter().map(|row| (row.id, row)).collect();
-    let rows = ids.iter().filter_map(|id| rows.remove(id)).map(Row::into_placed).collect::<Result<_, _>>()?;
-    Ok(Page { rows, total, request: page })
+    q.push(CREATORS).push(" WHERE ").one_of(db, "u.id", ids);
+    let rows: Vec<Row> = in_order(ids, q.all(db).await?, |row: &Row| row.id);
+    rows.into_iter().map(Row::into_placed).collect()
+}
+
+/// The next users of a walk (spec: conventions#cursors).
+///
+/// # Errors
+/// The database's.
+pub async fn walk(
+    db: &Db,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    step: &Step,
+) -> Result<Walked<Placed>, StoreError> {
+    let (ids, next) = walk_ids(db, scope, filter, order, step).await?;
+    Ok(Walked { rows: by_ids(db, &ids).await?, next })
+}
+
+/// The ids of a walk's next users, and the end of the step if there are users behind it.
+pub(super) async fn walk_ids(
+    db: &Db,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    step: &Step,
+) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
+    let direction = order.direction;
+    let (column, is_nullable) = order.by.column();
+    let runs = walk::runs(column, is_nullable, direction, "u.id");
+    let ids = |(run, by): &(Run, By), after: Option<&Position>, limit| {
+        let mut q = Q::new("SELECT ");
+        by.push_columns(&mut q);
+        q.push(" FROM users u ");
+        order.push_rows(&mut q, scope, filter);
+        let mut sorted = column.0;
+        match (run, order.by) {
+            (Run::All, _) => {}
+            (Run::Without, Sort::SuspendedAt) => {
+                q.push(" AND u.suspended_at IS NULL AND o.eff_suspended_at IS NULL");
+                sorted = "u.id";
+            }
+            // Ordered by the missing value too, which is the order of the index.
+            (Run::Without, _) => {
+                q.push(&format!(" AND {sorted} IS NULL"));
+            }
+            (Run::With, by) => {
+                q.push(&format!(" AND {sorted} IS NOT NULL"));
+                if by == Sort::SuspendedAt && !filter.states.deleted {
+                    push_marked(&mut q, scope);
+                }
+            }
+        }
+        if let Some(position) = after {
+            if order.by == Sort::Organization {
+                position.push_not_before(&mut q, sorted, direction);
+            }
+            by.push_behind(&mut q, position, direction);
+        }
+        push_order(&mut q, sorted, false, direction, "u.id");
+        q.push(" LIMIT ?").arg(limit);
+        q
+    };
+    walk::walk(db, runs.into_iter().map(|(run, by)| ((run, by), by)), step, ids).await
 }
 
 async fn placed(q: Q, db: &Db) -> Result<Vec<Placed>, StoreError> {

@@ -3,7 +3,7 @@
 //! The heartbeat of each system decides its status. Large lists use the counted status instead ([`status_counts`]),
 //! which an index has in order, and read the heartbeats of the few unsettled systems only.
 
-use super::{BY_WORD, Row, Run, Spec, StatusFilter, SystemFilter, Walk, Window, push_scope};
+use super::{BY_WORD, Row, Run, Spec, Start, StatusFilter, SystemFilter, Walk, Window, push_scope};
 use crate::{
     Db, StoreError,
     sql::Q,
@@ -30,8 +30,9 @@ impl Spec<'_> {
             }
             let walk = Window { offset, limit: wanted, size }.walk(self.direction);
             let is_counted = goes_by_counted && is_by_heartbeat(status);
-            let ids = if is_counted { self.counted_ids(status, walk) } else { self.ids(run, walk, None) };
-            let found = self.read(db, (ids, walk), &rows).await?;
+            let ids =
+                if is_counted { self.counted_ids(status, walk, None) } else { self.ids(run, walk, None) };
+            let found = self.read(db, (ids, walk)).await?;
             if found.is_empty() {
                 if offset > 0 && size.is_none() {
                     offset = offset.saturating_sub(match is_counted {
@@ -52,31 +53,41 @@ impl Spec<'_> {
     }
 
     /// The statuses that can appear, in order.
-    fn runs(&self) -> Vec<SystemStatus> {
-        let asked = self.filter.statuses.as_deref().unwrap_or_default();
-        let with_deleted = asked.contains(&StatusFilter::Is(SystemStatus::Deleted));
-        let mut runs: Vec<_> =
-            BY_WORD.into_iter().filter(|s| with_deleted || *s != SystemStatus::Deleted).collect();
+    pub(super) fn runs(&self) -> Vec<SystemStatus> {
+        let can_appear = |status: &SystemStatus| match self.filter.statuses.as_deref() {
+            None => *status != SystemStatus::Deleted,
+            Some(asked) => {
+                asked.contains(&StatusFilter::Is(*status))
+                    || (asked.contains(&StatusFilter::NoInventory) && *status != SystemStatus::Deleted)
+            }
+        };
+        let mut runs: Vec<_> = BY_WORD.into_iter().filter(can_appear).collect();
         if self.direction == SortDirection::Desc {
             runs.reverse();
         }
         runs
     }
 
-    /// Whether the list uses the counted status: it is a page of a large scope without a filter.
-    async fn goes_by_counted(&self, db: &Db) -> Result<bool, StoreError> {
-        let is_plain = *self.filter == SystemFilter::default() && self.budget.is_none();
+    /// Whether the list uses the counted status: it is one of a large scope without a filter.
+    pub(super) async fn goes_by_counted(&self, db: &Db) -> Result<bool, StoreError> {
+        let is_plain = *self.filter == SystemFilter::default();
         let is_large = matches!(self.scope, Scope::Everything | Scope::Subtree { .. });
         Ok(is_plain && is_large && status_counts::can_be_listed_by(db, self.cutoff).await?)
     }
 
     /// The ids of a walk through the systems of a status.
-    fn counted_ids(&self, status: SystemStatus, walk: Walk) -> Q {
+    pub(super) fn counted_ids(&self, status: SystemStatus, walk: Walk, start: Option<&Start>) -> Q {
+        let push_start = |q: &mut Q, id| {
+            if let Some(start) = start {
+                start.push_by_id(q, id);
+            }
+        };
         let order = format!(" ORDER BY page_id {}", walk.direction.as_str());
         let mut q = Q::new("");
         if status == SystemStatus::Unknown {
             q.push("SELECT s.id AS page_id");
             self.push_unheard(&mut q);
+            push_start(&mut q, "s.id");
         } else {
             // SQLite merges ordered inputs; PostgreSQL merges those that are ordered and short.
             let push_end = |q: &mut Q| {
@@ -86,9 +97,10 @@ impl Spec<'_> {
             };
             q.push("SELECT page_id FROM ([[(||]]SELECT s.system_id AS page_id");
             self.push_settled(&mut q, status);
+            push_start(&mut q, "s.system_id");
             push_end(&mut q);
             q.push(" UNION ALL [[(||]]SELECT w.system_id AS page_id");
-            self.push_unsettled(&mut q, status);
+            self.push_unsettled(&mut q, status, |q| push_start(q, "s.id"));
             push_end(&mut q);
             q.push(") s");
         }
@@ -105,7 +117,7 @@ impl Spec<'_> {
         self.push_settled(&mut q, status);
         let settled = q.count(db).await?;
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
-        self.push_unsettled(&mut q, status);
+        self.push_unsettled(&mut q, status, |_| {});
         Ok(settled + q.count(db).await?)
     }
 
@@ -137,7 +149,7 @@ impl Spec<'_> {
 
     /// FROM and WHERE of the unsettled systems that are active or inactive. One lookup for each, whatever the engine
     /// estimates about their number.
-    fn push_unsettled(&self, q: &mut Q, status: SystemStatus) {
+    fn push_unsettled(&self, q: &mut Q, status: SystemStatus, push_and: impl Fn(&mut Q)) {
         let hint = if *self.scope == Scope::Everything { " INDEXED BY systems_all_live" } else { "" };
         q.push(&format!(
             " FROM system_unsettled w CROSS JOIN [[LATERAL (SELECT s.id FROM||]] systems s[[||{hint} ON s.id = w.system_id]] \
@@ -146,11 +158,12 @@ impl Spec<'_> {
         q.push(heard(StatusFilter::Is(status))).arg(self.cutoff);
         push_unmarked(q);
         push_scope(q, "s", "organization_id", self.scope);
+        push_and(q);
         q.push("[[ OFFSET 0) s||]]");
     }
 }
 
 /// Whether heartbeats decide the status, for systems that are neither deleted nor suspended.
-const fn is_by_heartbeat(status: SystemStatus) -> bool {
+pub(super) const fn is_by_heartbeat(status: SystemStatus) -> bool {
     matches!(status, SystemStatus::Active | SystemStatus::Inactive | SystemStatus::Unknown)
 }

@@ -6,6 +6,7 @@ use crate::{
     scope::push_scope,
     sql::Q,
     systems::filter::{DELETED_ORGANIZATIONS, StatusFilter, distinct},
+    walk::{By, Position},
 };
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
@@ -57,16 +58,35 @@ pub(super) struct Walk {
     pub limit: u64,
 }
 
-/// The start of a walk by the names of organizations.
+/// The start of a walk.
 #[derive(Clone, Debug)]
-pub(super) struct Start {
-    name_key: String,
-    direction: SortDirection,
+pub(super) enum Start {
+    /// The systems of the organizations from this name on.
+    AtName { name_key: String, direction: SortDirection },
+    /// The rows behind one.
+    Behind { by: By, position: Position, direction: SortDirection },
 }
 
 impl Start {
     pub(super) fn push(&self, q: &mut Q) {
-        q.push(&format!(" AND o.name_key {} ?", at_or_behind(self.direction))).arg(&self.name_key);
+        match self {
+            Start::AtName { name_key, direction } => {
+                q.push(&format!(" AND o.name_key {} ?", at_or_behind(*direction))).arg(name_key);
+            }
+            Start::Behind { by, position, direction } => {
+                if let Some((column @ "o.name_key", _)) = by.column {
+                    position.push_not_before(q, column, *direction);
+                }
+                by.push_behind(q, position, *direction);
+            }
+        }
+    }
+
+    /// The same in an order by id alone, where the id has this name.
+    pub(super) fn push_by_id(&self, q: &mut Q, id: &'static str) {
+        if let Start::Behind { position, direction, .. } = self {
+            By { column: None, id }.push_behind(q, position, *direction);
+        }
     }
 }
 
@@ -139,15 +159,16 @@ impl Spec<'_> {
     /// The start for rows far behind in a list by organization, and the walk from there on: whole blocks of
     /// organizations are passed over by the counters of their systems.
     pub(super) async fn start(&self, db: &Db, mut walk: Walk) -> Result<(Walk, Option<Start>), StoreError> {
-        let mut start: Option<Start> = None;
         if walk.offset < NEAR * walk.limit || *self.filter != SystemFilter::default() {
-            return Ok((walk, start));
+            return Ok((walk, None));
         }
+        let mut at: Option<String> = None;
         let mut size = (walk.offset / 8).max(SMALLEST_BLOCK);
         loop {
+            let start = at.clone().map(|name_key| Start::AtName { name_key, direction: walk.direction });
             let (last, systems) = self.block(db, walk.direction, start.as_ref(), size).await?;
             let Some(name_key) = last else { break };
-            if start.as_ref().is_some_and(|start| start.name_key == name_key) {
+            if at.as_ref() == Some(&name_key) {
                 break;
             }
             if systems > walk.offset {
@@ -158,9 +179,9 @@ impl Spec<'_> {
                 continue;
             }
             walk.offset -= systems;
-            start = Some(Start { name_key, direction: walk.direction });
+            at = Some(name_key);
         }
-        Ok((walk, start))
+        Ok((walk, at.map(|name_key| Start::AtName { name_key, direction: walk.direction })))
     }
 
     /// The name that ends the next block of `size` organizations, and the number of systems before the block's end.

@@ -80,7 +80,6 @@ pub async fn matches(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<Ma
         order: SystemOrder::CreatedAt,
         direction: SortDirection::Asc,
         cutoff: Ts(0),
-        budget: None,
         known: Known::default(),
         db,
     };

@@ -58,9 +58,9 @@ impl Ranked {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsettled {
     /// All of them.
-    all: HashSet<Uuid>,
+    pub(super) all: HashSet<Uuid>,
     /// Those that the list shows.
-    shown: Vec<Uuid>,
+    pub(super) shown: Vec<Uuid>,
 }
 
 /// Whether [`ranked`] and [`unsettled`] find this list: its scope is large, heartbeats and marks decide its statuses,
@@ -91,17 +91,8 @@ pub async fn ranked(
     let filter = SystemFilter { statuses: None, ..filter.clone() };
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let (direction, known) = (SortDirection::Asc, Known { matches, ..Known::default() });
-    let spec = Spec {
-        db,
-        scope,
-        filter: &filter,
-        expanded: &expanded,
-        order,
-        direction,
-        cutoff: Ts(0),
-        budget: None,
-        known,
-    };
+    let spec =
+        Spec { db, scope, filter: &filter, expanded: &expanded, order, direction, cutoff: Ts(0), known };
     let mut q = Q::new("SELECT s.id FROM systems s");
     if spec.few().is_none() {
         q.push(spec.by_search());
@@ -156,7 +147,6 @@ pub async fn unsettled(
         order: SystemOrder::CreatedAt,
         direction: SortDirection::Asc,
         cutoff,
-        budget: None,
         known: Known::default(),
     };
     // One lookup for each, whatever the engine estimates about their number.
@@ -218,7 +208,6 @@ pub async fn ranked_page(
         order,
         direction,
         cutoff: Ts(0),
-        budget: None,
         known: Known::default(),
     };
     let walk = Walk { direction, offset: offset - from, limit: request.page_size };
@@ -227,14 +216,14 @@ pub async fn ranked_page(
     q.push(" WHERE ").one_of(db, "s.id", &near);
     spec.push_order(&mut q, direction, "[[||+]]");
     q.push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
-    let rows = spec.read(db, (q, walk), &[]).await?;
+    let rows = spec.read(db, (q, walk)).await?;
     let rows = rows.into_iter().map(SystemRecord::try_from).collect::<Result<Vec<_>, _>>()?;
     Ok(Page { rows, total, request })
 }
 
 impl Spec<'_> {
     /// Appends the organizations, behind `systems s`, where the order is theirs.
-    fn push_ordered_by(&self, q: &mut Q) {
+    pub(super) fn push_ordered_by(&self, q: &mut Q) {
         if self.is_by_organization(None) {
             q.push(" JOIN organizations o ON o.id = s.organization_id");
         }

@@ -1,0 +1,46 @@
+//! The list of systems by cursors.
+
+use super::{SystemQuery, SystemRecord, known, matches, prepare, ranked};
+use crate::Fleet;
+use bailiwick_domain::{Result, System, Walked};
+use bailiwick_platform::{answer_cache, cursor::Walk};
+use bailiwick_policy::Caller;
+use bailiwick_store::{
+    systems::{self, Known},
+    walk::Walked as Found,
+};
+
+/// `GET /systems` with a cursor; an empty one begins the walk.
+///
+/// # Errors
+/// 400 for a cursor that is not of this list.
+pub async fn walk(
+    service: &Fleet,
+    caller: &Caller,
+    query: SystemQuery,
+    cursor: &str,
+) -> Result<Walked<System>> {
+    let (scope, order, cutoff) = prepare(service, caller, &query)?;
+    let list = answer_cache::variant(&("systems", &query.filter, order));
+    let walk = Walk::open(service, &list, cursor)?;
+    let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));
+    if let Some((found, total)) = ranked::walk(service, scope, &query, order, cutoff, &step).await? {
+        let total = walk.total().unwrap_or(total);
+        return walk.page(systems_of(found), total, rows);
+    }
+    let matches = matches(service, scope, &query.filter).await?;
+    let total = match walk.total() {
+        Some(total) => total,
+        None => {
+            let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
+            systems::total(&service.db, &scope, &query.filter, cutoff, known).await?
+        }
+    };
+    let known = Known { matches: matches.as_ref(), ..Known::default() };
+    let found = systems::walk(&service.db, &scope, &query.filter, order, cutoff, known, &step).await?;
+    walk.page(systems_of(found), total, rows)
+}
+
+fn systems_of(found: Found<SystemRecord>) -> Found<System> {
+    Found { rows: found.rows.into_iter().map(|record| record.system).collect(), next: found.next }
+}
