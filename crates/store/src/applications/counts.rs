@@ -398,9 +398,9 @@ pub async fn assigned_to(
     let mut q = Q::new(&format!(
         "SELECT o.{column} AS root, CAST(SUM(k.applications) AS BIGINT), \
          CAST(SUM(CASE WHEN o.id = o.{column} THEN k.applications ELSE 0 END) AS BIGINT) \
-         FROM organizations o JOIN assignment_counts k ON k.organization_id = o.id \
-         WHERE o.eff_deleted_at IS NULL AND k.home_id NOT IN \
-         (SELECT h.id FROM organizations h WHERE h.eff_deleted_at IS NOT NULL) AND "
+         FROM organizations o [[JOIN||CROSS JOIN]] assignment_counts k ON k.organization_id = o.id \
+         [[JOIN||CROSS JOIN]] organizations h ON h.id = k.home_id \
+         WHERE o.eff_deleted_at IS NULL AND h.eff_deleted_at IS NULL AND "
     ));
     q.one_of(on.reborrow(), &format!("o.{column}"), page).push(&format!(" GROUP BY o.{column}"));
     let rows: Vec<(Uuid, i64, i64)> = q.all(on).await?;
