@@ -7,7 +7,6 @@
 use crate::Platform;
 use bailiwick_domain::{Error, Page, PageRequest, Result, Walked};
 use bailiwick_store::walk::{Position, Step, Walked as Found};
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
 
 /// A walk at one of its pages.
@@ -31,8 +30,7 @@ impl<'a> Walk<'a> {
             return Ok(Walk { service, purpose, number: 1, total: None, after: None });
         }
         let unknown = || Error::field("cursor", "invalid");
-        let sealed = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| unknown())?;
-        let plain = service.keys.open(&purpose, &sealed).map_err(|_| unknown())?;
+        let plain = service.keys.open_from_address(&purpose, cursor).map_err(|_| unknown())?;
         let plain: serde_json::Value = serde_json::from_slice(&plain).map_err(|_| unknown())?;
         let (number, total) = (plain[0].as_u64(), plain[1].as_u64());
         let (number, after) = number.zip(Position::from_json(&plain[2])).ok_or_else(unknown)?;
@@ -57,8 +55,7 @@ impl<'a> Walk<'a> {
         let request = PageRequest { page: self.number, page_size };
         let next_cursor = next.map(|next| {
             let plain = json!([self.number.saturating_add(1), total, next.to_json()]).to_string();
-            let sealed = self.service.keys.seal(&self.purpose, plain.as_bytes(), &*self.service.entropy)?;
-            Ok::<_, Error>(URL_SAFE_NO_PAD.encode(sealed))
+            self.service.keys.seal_for_address(&self.purpose, plain.as_bytes(), &*self.service.entropy)
         });
         Ok(Walked { page: Page { rows, total, request }, next_cursor: next_cursor.transpose()? })
     }
