@@ -85,7 +85,7 @@ pub(crate) async fn database(engine: Engine) -> (Db, Arc<Kept>, String) {
 }
 
 /// Opens another handle, as a second process would. Every PostgreSQL connection reads the catalogue and plans its
-/// statements anew, which is most of the time of a test, so there are as few as work.
+/// statements anew, which is most of the time of a test, so a handle has only two.
 pub(crate) async fn open(url: &str) -> Db {
     let options = Options { connections: 2, acquire: PATIENCE, ..Options::new(url) };
     Db::open(&options).await.expect("the database opens")

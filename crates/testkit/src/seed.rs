@@ -15,7 +15,7 @@ use bailiwick_policy::{
 };
 use bailiwick_store::{api_keys, applications, identities, organizations, users};
 use http::Method;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use std::{
     sync::{
         Arc,
@@ -220,7 +220,7 @@ impl Test {
     }
 
     /// Saves an organization's alert layer.
-    pub async fn alert_layer(&self, org: OrgId, layer: serde_json::Value) {
+    pub async fn alert_layer(&self, org: OrgId, layer: Value) {
         let layer = serde_json::from_value(layer).expect("a layer");
         let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.now() };
         let mut tx = self.app.db.begin().await.expect("a transaction");
@@ -261,6 +261,23 @@ impl Test {
     /// Suspends a system.
     pub async fn suspend_system(&self, id: SystemId) {
         self.act(Method::PATCH, format!("/api/systems/{id}/suspend")).await;
+    }
+
+    /// Sends a heartbeat and two documents of a system with these credentials; the second one changes a version and a
+    /// subscription. A minute passes after each document.
+    pub async fn send_documents(&self, key: &str, secret: &str) {
+        self.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
+        let sample = include_str!("../../inventory/tests/data/inventory-ns8.json");
+        let mut document: Value = serde_json::from_str(sample).expect("JSON");
+        for (version, subscription) in [("3.19.2", "enterprise"), ("4.0.0", "community")] {
+            document["facts"]["nodes"]["1"]["version"] = json!(version);
+            document["facts"]["cluster"]["subscription"] = json!(subscription);
+            let sent =
+                self.post("/api/systems/inventory").basic(key, secret).json(document.clone()).send().await;
+            assert!(sent.status.is_success(), "{}", sent.text());
+            inventory::run_until_idle(&self.app).await.expect("the documents are compared");
+            self.advance(Duration::from_secs(60));
+        }
     }
 
     /// Deletes a system (soft).

@@ -20,7 +20,6 @@ mod systems;
 mod users;
 
 use crate::{Kind, Stage};
-use bailiwick_fleet::inventory;
 use bailiwick_testkit::{
     Engine, Test,
     engine::OWNER_PASSWORD,
@@ -31,8 +30,7 @@ use bailiwick_testkit::{
     seed::{Seeded, Tree},
 };
 use fantoccini::Locator;
-use serde_json::{Value, json};
-use std::time::Duration;
+use serde_json::json;
 
 /// Two branches, systems in several states, one with documents, changes, applications and an alert.
 async fn fill(t: &Test) -> (Tree, Seeded) {
@@ -45,17 +43,7 @@ async fn fill(t: &Test) -> (Tree, Seeded) {
     }
     t.suspend_system(t.system(tree.other_customer).await.id).await;
     let system = t.system(tree.customer).await;
-    t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
-    let sample = include_str!("../../../crates/inventory/tests/data/inventory-ns8.json");
-    let mut document: Value = serde_json::from_str(sample).unwrap();
-    for (version, subscription) in [("3.19.2", "enterprise"), ("4.0.0", "community")] {
-        document["facts"]["nodes"]["1"]["version"] = json!(version);
-        document["facts"]["cluster"]["subscription"] = json!(subscription);
-        let sent = t.post("/api/systems/inventory").basic(&system.key, &system.secret).json(document.clone());
-        assert!(sent.send().await.status.is_success());
-        inventory::run_until_idle(&t.app).await.unwrap();
-        t.advance(Duration::from_secs(60));
-    }
+    t.send_documents(&system.key, &system.secret).await;
     let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"},
         "annotations": {"summary": "The disk of node 1 is 96 % full"}}]);
     let path = "/api/services/mimir/alertmanager/api/v2/alerts";

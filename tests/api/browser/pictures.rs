@@ -5,18 +5,16 @@
 use crate::{Kind, Stage};
 use aws_lc_rs::digest;
 use bailiwick_demo::{self as demo, Plan};
-use bailiwick_fleet::inventory;
 use bailiwick_testkit::{
     Engine, Test,
     engine::OWNER_PASSWORD,
     parts::recorder::{Answer, Recorder},
 };
 use fantoccini::Locator;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// Largest picture.
@@ -72,17 +70,7 @@ async fn add_headquarters(t: &Test) {
     let made = t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201).data();
     let (key, secret) = (made["system_key"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
     t.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);
-    t.post("/api/systems/heartbeat").basic(key, secret).send().await.expect(200);
-    let sample = include_str!("../../../crates/inventory/tests/data/inventory-ns8.json");
-    let mut document: Value = serde_json::from_str(sample).unwrap();
-    for (version, subscription) in [("3.19.2", "enterprise"), ("4.0.0", "community")] {
-        document["facts"]["nodes"]["1"]["version"] = json!(version);
-        document["facts"]["cluster"]["subscription"] = json!(subscription);
-        let sent = t.post("/api/systems/inventory").basic(key, secret).json(document.clone()).send().await;
-        assert!(sent.status.is_success());
-        inventory::run_until_idle(&t.app).await.unwrap();
-        t.advance(Duration::from_secs(60));
-    }
+    t.send_documents(key, secret).await;
     let alert = |(name, severity, summary): &(&str, &str, &str)| json!({"labels": {"alertname": name, "severity": severity}, "annotations": {"summary": summary}});
     let alerts: Vec<_> = ALERTS.iter().map(alert).collect();
     let path = "/api/services/mimir/alertmanager/api/v2/alerts";

@@ -255,7 +255,8 @@ api_test!(lists_are_narrowed_to_what_some_people_have_created, |t| async move {
         assert!(!found.contains("type=\"hidden\" name=\"created_by\""), "{found}");
         let both = browser.get(&format!("{path}?created_by={mine}&created_by={theirs}")).await.expect(200);
         assert!(both.text().contains("Mine") && both.text().contains("Theirs"));
-        // A person who has created nothing is no choice: the form hands the filter on, without their name.
+        // The choices hold only people who have created a system. The form still keeps a filter by another person, without
+        // their name.
         let none = browser.get(&format!("{path}?created_by={stranger}")).await.expect(200).text();
         let kept = format!("type=\"hidden\" name=\"created_by\" value=\"{stranger}\"");
         assert!(none.contains(&kept) && none.contains("class=\"chip\""), "{none}");

@@ -5,10 +5,9 @@ use super::{
     crawl::{links, walk},
 };
 use axum::http::Method;
-use bailiwick_fleet::inventory;
 use bailiwick_testkit::{Test, api_test, seed::Tree};
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 /// Most bytes of a page whose style and scripts the browser has, of a page with all that it needs, of all scripts.
 const PAGE: usize = 15_000;
@@ -39,17 +38,7 @@ async fn fill(t: &Test, tree: &Tree) {
         t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201);
     }
     let system = t.system(tree.customer).await;
-    t.post("/api/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
-    let sample = include_str!("../../../crates/inventory/tests/data/inventory-ns8.json");
-    let mut document: Value = serde_json::from_str(sample).unwrap();
-    for (version, subscription) in [("3.19.2", "enterprise"), ("4.0.0", "community")] {
-        document["facts"]["nodes"]["1"]["version"] = json!(version);
-        document["facts"]["cluster"]["subscription"] = json!(subscription);
-        let sent = t.post("/api/systems/inventory").basic(&system.key, &system.secret).json(document.clone());
-        assert!(sent.send().await.status.is_success());
-        inventory::run_until_idle(&t.app).await.unwrap();
-        t.advance(Duration::from_secs(60));
-    }
+    t.send_documents(&system.key, &system.secret).await;
     let alert = |n: usize| {
         json!({"labels": {"alertname": format!("Alert{n:03}"), "severity": "critical"},
         "annotations": {"summary": format!("The disk of node {n} is 96 % full")}})
