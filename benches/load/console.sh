@@ -1,5 +1,5 @@
 # The pages of the console at 20,000 organizations and 100,000 systems, as the owner sees them. Sourced by run.sh after
-# people.sh and systems.sh.
+# people.sh, systems.sh and lists.sh.
 
 # Every page that only reads; {S} {D} {C} stand for a system, a distributor and a customer.
 console_paths() {
@@ -16,11 +16,7 @@ console_paths() {
 # console_part ENGINE: the slowest pages by their p99, 8 connections, the processor of one page on average, and weights.
 console_part() {
     local engine=$1 cookie path p99 size code
-    stop_service
-    start_service "$engine"
-    stop_service
-    database_of_its_own "$engine" console
-    make_people "${BENCH_LISTED:-100000}"
+    start_settled "$engine" console
     cookie=$(python3 benches/load/console_cookie.py "$service" "$BAILIWICK_OWNER_PASSWORD")
     call "$service/api/systems?page_size=1&sort_by=updated_at&sort_direction=desc" | jq -r '.data.systems[0].id' >"$work/systems.id"
     : >"$work/pages"
@@ -42,4 +38,5 @@ console_part() {
     row 'the heaviest page, compressed' "$engine" \
         "$(sort -k2 -rn "$work/pages" | head -n 1 | awk '{ printf "%.1f kB (%s)", $2 / 1000, $3 }')" '≤ 15 kB'
     stop_service
+    unset BAILIWICK_SYSTEMS__LIVENESS_TIMEOUT BAILIWICK_SYSTEMS__LINK_ALERT_REFRESH
 }
