@@ -10,7 +10,7 @@ use uuid::Uuid;
 pub(crate) enum Wrong {
     /// Not of the form.
     Unreadable,
-    /// Something in it belongs to somebody else.
+    /// It holds data outside what the caller may see.
     Foreign(String),
 }
 

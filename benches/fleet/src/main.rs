@@ -1,8 +1,7 @@
 //! `bench-fleet`: behaves like a fleet of systems and the people who watch it, with a load that does not wait for the
 //! service, and checks what it gets: own data only, and nothing lost. docs/internals/testing.md explains it.
 //!
-//! Ends with 0 when all is well, with 1 when something acknowledged is lost or somebody was shown data of others, with 2
-//! when the run could not be made.
+//! Exit codes: 0 = all is well; 1 = acknowledged data is lost, or an answer held foreign data; 2 = the run could not be made.
 
 mod answers;
 mod check;
@@ -116,7 +115,7 @@ async fn introduce(plan: &run::Plan, tokens: &str) -> Result<Vec<Person>, String
     }
     match people.first() {
         Some(first) if first.sees_all => Ok(people),
-        _ => Err("the first token is not that of somebody of the owner organization".to_owned()),
+        _ => Err("the first token does not belong to a user of the owner organization".to_owned()),
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct OfKind {
 /// Answers that should not have been given.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
-    /// With something of somebody else.
+    /// Answers with foreign data.
     pub foreign: u64,
     /// Texts about the first ones.
     pub texts: Vec<String>,
@@ -120,7 +120,7 @@ impl Measures {
         }
     }
 
-    /// Somebody was shown something of somebody else.
+    /// Counts an answer with foreign data.
     pub(crate) fn foreign(&self, text: &str) {
         with(&self.findings, |findings| {
             findings.foreign += 1;

@@ -14,7 +14,7 @@ pub(crate) struct Options {
     /// The file that `bailiwick demo --credentials` has written
     #[arg(long, value_name = "FILE")]
     pub credentials: PathBuf,
-    /// File with an access token a line; the first is that of somebody of the owner organization
+    /// File with one access token in each line; the first must belong to a user of the owner organization
     #[arg(long, value_name = "FILE")]
     pub people: PathBuf,
     /// Address of a service or of the load balancer in front; connections take turns among several

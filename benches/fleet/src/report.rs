@@ -21,7 +21,7 @@ pub(crate) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Whether nothing was lost, everything could be looked for, and nobody was shown anything of others.
+    /// Whether nothing was lost, every search had an answer, and no answer held foreign data.
     pub(crate) fn is_good(&self) -> bool {
         let is_whole = |checked: &Checked| checked.lost.is_empty() && checked.unanswered.is_empty();
         self.checked.iter().all(is_whole) && self.measures.findings().foreign == 0
