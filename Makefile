@@ -7,7 +7,7 @@ SHELL := bash
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
 .PHONY: help run test check test-browser pictures test-clients test-long test-schema fuzz bench bench-fleet fmt lint generate examples \
-	need-build need-test format-check deny direction unit generated-check
+	need-build need-test format-check deny direction tests
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
@@ -26,7 +26,7 @@ help: ## show this list
 run: need-build ## build and start the service with everything built in: http://127.0.0.1:8080, data in ./data
 	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
 
-test: need-test format-check lint deny direction unit generated-check ## all checks and tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
+test: need-test format-check lint deny direction tests ## all checks and tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
 
 # The same selection of packages as in `make test`: another one would compile dependencies anew with other features.
 # The unit tests run beside the HTTP tests, which leave them time while they wait; their output follows when both ended.
@@ -93,12 +93,12 @@ lint: ## what the compiler and clippy have to say, as errors
 	$(CARGO) clippy $(LOCKED) --workspace --test browser -- -D warnings
 
 generate: ## renew openapi.json and docs/configuration.md
-	scripts/generated.sh write
+	scripts/generated.sh
 
 examples: need-build ## take over what the operations answer now as the examples of the reference; then as `make generate`
 	BAILIWICK_WRITE_EXAMPLES=1 $(CARGO) test $(LOCKED) --workspace --test api -- \
 		--exact examples::every_operation_as_the_reference_shows_it::sqlite
-	scripts/generated.sh write
+	scripts/generated.sh
 
 need-build:
 	@scripts/need.sh rust build-essential
@@ -119,10 +119,13 @@ deny:
 direction:
 	scripts/direction.sh
 
-# Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). Tests wait for
-# databases, mail and timers half of their time: two for each core.
-unit:
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} $(CARGO) test $(LOCKED) --workspace --no-fail-fast
-
-generated-check:
-	scripts/generated.sh check
+# Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). The HTTP tests wait for
+# databases, mail and timers for a good part of their time: two run for each core, and the other tests (`--test` with a
+# pattern: every target but `api` and `browser`) run beside them. The output of those follows when both have ended.
+tests:
+	$(CARGO) test $(LOCKED) --workspace --no-run
+	others=$$(mktemp); trap 'rm -f "$$others"' EXIT; export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))}; \
+	{ failed=; $(CARGO) test $(LOCKED) --workspace --lib --bins --test '[!ab]*' --no-fail-fast || failed=1; \
+		$(CARGO) test $(LOCKED) --workspace --doc --no-fail-fast || failed=1; [ -z "$$failed" ]; } >"$$others" 2>&1 & \
+	failed=; $(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast || failed=1; \
+	wait $$! || failed=1; cat "$$others"; [ -z "$$failed" ]

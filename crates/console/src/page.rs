@@ -4,8 +4,8 @@
 use crate::{filters, look::Look, texts};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use minijinja::{Environment, UndefinedBehavior, value::Serde};
-use serde_json::{Value, json};
+use minijinja::{Environment, UndefinedBehavior, context, value::Serde};
+use serde_json::Value;
 use std::sync::LazyLock;
 
 macro_rules! sources {
@@ -105,11 +105,14 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 /// A page. `values`: an object with what the template names besides `t`, `lang` and `look`.
-pub(crate) fn render(look: &Look, status: StatusCode, template: &str, mut values: Value) -> Response {
-    values["lang"] = json!(look.language.code());
-    values["t"] = texts::all(look.language).clone();
-    values["look"] = serde_json::to_value(look).unwrap_or_default();
-    let html = TEMPLATES.get_template(template).and_then(|page| page.render(Serde(&values)));
+pub(crate) fn render(look: &Look, status: StatusCode, template: &str, values: Value) -> Response {
+    let values = context! {
+        lang => look.language.code(),
+        t => texts::for_templates(look.language),
+        look => minijinja::Value::from(Serde(look)),
+        ..minijinja::Value::from(Serde(values))
+    };
+    let html = TEMPLATES.get_template(template).and_then(|page| page.render(values));
     match html {
         Ok(html) => (status, Html(html)).into_response(),
         Err(error) => {

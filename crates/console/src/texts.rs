@@ -3,6 +3,7 @@
 //! [`Language`].
 
 use bailiwick_web::Language;
+use minijinja::value::Serde;
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
@@ -36,9 +37,12 @@ static TEXTS: LazyLock<Value> = LazyLock::new(|| {
     Value::Object(all)
 });
 
-/// All texts of a language.
-pub(crate) fn all(language: Language) -> &'static Value {
-    &TEXTS[language.code()]
+/// The same as values of the template engine: making them takes longer than showing a page.
+static FOR_TEMPLATES: LazyLock<minijinja::Value> = LazyLock::new(|| Serde(&*TEXTS).into());
+
+/// All texts of a language, as templates read them.
+pub(crate) fn for_templates(language: Language) -> minijinja::Value {
+    FOR_TEMPLATES.get_attr(language.code()).unwrap_or_default()
 }
 
 /// One text; none unless there is one with this key.

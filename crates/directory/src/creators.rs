@@ -8,11 +8,16 @@ use bailiwick_store::creators;
 
 pub use bailiwick_store::creators::Of;
 
-/// Those who have created entities that the caller sees, by name: id and name.
+/// Those who have created entities that the caller sees, by name: id and name. `first`: only so many of them.
 ///
 /// # Errors
 /// 403 without the permission to read such entities.
-pub async fn names(service: &Directory, caller: &Caller, of: Of) -> Result<Vec<(String, String)>> {
+pub async fn names(
+    service: &Directory,
+    caller: &Caller,
+    of: Of,
+    first: Option<usize>,
+) -> Result<Vec<(String, String)>> {
     let (resource, depends_on, other) = match of {
         Of::Family(family) => (resource_of(family).ok_or(Refusal::Gate)?, DependsOn::People, family.as_str()),
         Of::Users => (Resource::Users, DependsOn::People, "user"),
@@ -21,7 +26,9 @@ pub async fn names(service: &Directory, caller: &Caller, of: Of) -> Result<Vec<(
     let scope = list_scope(caller, resource)?;
     let make = async {
         let found = organizations::by_name(creators::creators(&service.db, of, &scope).await?);
-        Ok(found.into_iter().map(|c| (c.user_id.to_string(), c.name)).collect::<Vec<_>>())
+        let names = found.into_iter().map(|c| (c.user_id.to_string(), c.name));
+        Ok(names.take(first.unwrap_or(usize::MAX)).collect::<Vec<_>>())
     };
-    answer_cache::computed(service, depends_on, "creators", scope, other.to_owned(), make).await
+    let other = format!("{other} {first:?}");
+    answer_cache::computed(service, depends_on, "creators", scope, other, make).await
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use bailiwick_domain::{OrgId, Ts, UserId, fold::fold};
 use serde_json::{Value, json};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const REMOVE_OF_SYSTEM: &str = "DELETE FROM alert_assignments WHERE organization_id = ? AND system_key = ?";

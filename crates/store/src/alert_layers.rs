@@ -11,7 +11,7 @@ use crate::{
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
 use bailiwick_policy::{Granted, Path};
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 

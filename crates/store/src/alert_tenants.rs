@@ -10,7 +10,7 @@ use crate::{
     tree::subtree_column,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, pushed_at = ?, checked_at = ?, \

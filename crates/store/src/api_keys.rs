@@ -10,7 +10,7 @@ use crate::{
 };
 use bailiwick_domain::{ApiKeyId, OrgId, Ts, UserId};
 use bailiwick_policy::KeyMode;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 use uuid::Uuid;
 

@@ -10,7 +10,7 @@ use crate::{
 };
 use bailiwick_domain::{AuditAction, OrgId, Ts, UserId};
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const INSERT: &str = "INSERT INTO audit_log \

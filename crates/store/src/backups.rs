@@ -10,7 +10,7 @@ use crate::{
 };
 use bailiwick_domain::{JobId, OrgId, OrgType, SystemId, Ts};
 use serde_json::json;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// Kind of the jobs that delete objects: payload `{"keys":[…]}`.

@@ -2,7 +2,7 @@
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{ChainId, ImpersonationId, LoginId, Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// A signed-in browser with what its chain says of itself.

@@ -59,7 +59,7 @@ pub struct CreatorChoice {
 }
 
 /// The latest snapshot of a creator, and their organization.
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Row {
     creator: Uuid,
     created_by: Option<Value>,

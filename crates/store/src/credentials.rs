@@ -6,7 +6,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, OrgType, SystemId, Ts, org::OrgRef};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 macro_rules! columns {

@@ -360,7 +360,7 @@ fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
 }
 
 /// An index removed for the time of a load.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx_macros::FromRow)]
 pub struct SetAside {
     /// Its name.
     pub name: String,

@@ -26,7 +26,7 @@ use crate::{
 };
 use bailiwick_domain::{OrgId, Ts, fold::contains_pattern};
 use bailiwick_policy::Path;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uuid::Uuid;
 

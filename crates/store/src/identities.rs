@@ -10,7 +10,7 @@ use crate::{
     users::ProfileRow,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// A user as authentication reads them. Nothing is cached: each request reads the user again.

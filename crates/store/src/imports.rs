@@ -33,7 +33,7 @@ pub struct ImportSession {
     pub created_at: Ts,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Row {
     id: Uuid,
     user_id: Uuid,

@@ -66,7 +66,7 @@ pub struct Job {
     pub claimed_until: Ts,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Row {
     id: Uuid,
     kind: String,

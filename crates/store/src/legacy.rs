@@ -10,7 +10,7 @@ use crate::{
     sql::{On, Q},
 };
 use bailiwick_domain::{System, SystemId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const BY_ID: &str = concat!(

@@ -3,8 +3,8 @@
 use crate::{Db, engine::Engine, error::StoreError};
 use sqlx::migrate::{MigrateError, Migrator};
 
-static SQLITE: Migrator = sqlx::migrate!("./migrations/sqlite");
-static POSTGRES: Migrator = sqlx::migrate!("./migrations/postgres");
+static SQLITE: Migrator = sqlx_macros::migrate!("./migrations/sqlite");
+static POSTGRES: Migrator = sqlx_macros::migrate!("./migrations/postgres");
 
 impl Db {
     /// Applies the missing migrations; several processes may do so at the same time.

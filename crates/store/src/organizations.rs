@@ -113,7 +113,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![GET, PLACE, LOCK_PATH, LOCK, INSERT, INSERT_COUNTS, UPDATE, OWNER, ADD_USERS];
 
 /// Columns of [`Details`].
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 pub(crate) struct DetailsRow {
     name: String,
     description: String,
@@ -132,7 +132,7 @@ impl From<DetailsRow> for Details {
     }
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 pub(crate) struct Row {
     id: Uuid,
     r#type: String,
@@ -184,7 +184,7 @@ impl Row {
     }
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct PlaceRow {
     id: Uuid,
     r#type: String,
@@ -196,7 +196,7 @@ struct PlaceRow {
     parent_deleted_at: Option<TsCodec>,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct PathRow {
     id: Uuid,
     r#type: String,
@@ -391,7 +391,7 @@ pub struct Editable {
     pub custom_data: Map<String, Value>,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct EditableRow {
     #[sqlx(flatten)]
     details: DetailsRow,

@@ -7,7 +7,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{Ts, UserId, fold::fold};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// The purpose of a link.

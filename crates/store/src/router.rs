@@ -7,7 +7,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{Clock, OrgId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 use uuid::Uuid;
 

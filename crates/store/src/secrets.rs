@@ -6,7 +6,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::Ts;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A secret that values were sealed or signed with.
 #[derive(Clone, Debug, PartialEq, Eq)]

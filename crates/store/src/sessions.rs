@@ -10,7 +10,7 @@ use crate::{
     tree::subtree_column,
 };
 use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// One line of refresh tokens.
@@ -185,7 +185,10 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
 /// These chains with their users and their organizations, in any order; chains that do not exist are left out.
 pub async fn with_users(db: &Db, ids: Vec<Uuid>) -> Result<Vec<(Chain, Identified)>, StoreError> {
     let mut q = Q::new(WITH_USERS);
-    if db.is_postgres() {
+    if let [id] = ids[..] {
+        // Not as an array of one: PostgreSQL would make a plan for it each time, which takes longer than the lookup.
+        q.push("= ?").arg(id);
+    } else if db.is_postgres() {
         q.push("= ANY(?)").arg(Arg::Ids(ids));
     } else if let Some(last) = ids.last().copied() {
         // Few different texts, so that they stay prepared.

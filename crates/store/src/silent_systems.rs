@@ -3,7 +3,7 @@
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 

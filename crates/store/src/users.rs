@@ -118,7 +118,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![GET, LOCK, TAKEN, INSERT, UPDATE, MOVE];
 
 /// What people write of a user.
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 pub(crate) struct ProfileRow {
     pub(crate) username: String,
     pub(crate) email: String,
@@ -136,7 +136,7 @@ impl ProfileRow {
     }
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 pub(crate) struct Row {
     id: Uuid,
     #[sqlx(flatten)]
@@ -240,7 +240,7 @@ pub struct Taken {
     pub phone: bool,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct TakenRow {
     username_key: String,
     email_key: Option<String>,

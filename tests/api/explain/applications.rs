@@ -36,7 +36,7 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
                 for _ in 0..REPEATS {
                     let filter = ApplicationFilter::default();
                     let page =
-                        applications::list(db, scope, &filter, (order, direction), PAGE).await.unwrap();
+                        applications::list(db, scope, &filter, (order, direction), PAGE, None).await.unwrap();
                     assert!(page.total >= page.rows.len() as u64, "{label}");
                     assert!(page.rows.len() == 20 || !is_large, "{label}");
                 }
@@ -62,7 +62,7 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_of_applications_read_an_index_range() {
     let cluster = Cluster::start().await.unwrap();
-    let plan = Plan { organizations: 300, systems: 20_000, users: Some(300), applications: true, seed: 1 };
+    let plan = Plan { organizations: 800, systems: 20_000, users: Some(300), applications: true, seed: 1 };
     let db = fill_with(&cluster, &plan).await;
     let callers = callers(&db).await;
     db.close().await;

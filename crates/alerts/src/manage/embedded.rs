@@ -114,12 +114,7 @@ pub(super) async fn groups(
 
 /// The names of the active alerts of these organizations, at most 100.
 pub(super) async fn active_names(service: &Alerts, within: OrganizationsRead) -> Result<Vec<String>> {
-    let request = PageRequest { page: 1, page_size: PageRequest::MAX_SIZE };
-    let (groups, _) = live(service, within).groups(&service.db, &[], GroupBy::Name, request).await?;
-    let mut names: Vec<String> = groups.into_iter().map(|group| group.key).collect();
-    names.retain(|name| !name.is_empty());
-    names.sort_unstable();
-    Ok(names)
+    Ok(live(service, within).names(&service.db, PageRequest::MAX_SIZE).await?)
 }
 
 /// The routing of these tenants. A tenant whose routing cannot be read has none: none of its recipients is notified or

@@ -15,8 +15,11 @@ const OFFERED: usize = 50;
 
 /// The first creators by name, and those further ones that the address asks for.
 pub(crate) async fn creator_filter(app: &App, guest: &Guest, of: Of, here: &Address) -> Outcome<Filter> {
-    let names = creators::names(app, &guest.caller, of).await?;
-    let asked = names.iter().skip(OFFERED).filter(|(id, _)| here.holds(KEY, id)).take(MOST_CHIPS);
-    let offered = names.iter().take(OFFERED).chain(asked).cloned();
+    let mut offered = creators::names(app, &guest.caller, of, Some(OFFERED)).await?;
+    if here.values(KEY).any(|id| offered.iter().all(|(known, _)| known != id)) {
+        let names = creators::names(app, &guest.caller, of, None).await?;
+        let asked = names.into_iter().skip(OFFERED).filter(|(id, _)| here.holds(KEY, id));
+        offered.extend(asked.take(MOST_CHIPS));
+    }
     Ok(Filter::of(KEY, "label_created_by", offered, here))
 }

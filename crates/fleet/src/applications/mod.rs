@@ -70,7 +70,9 @@ pub async fn list(
     query: ApplicationQuery,
 ) -> Result<Page<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
-    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page).await?)
+    let is_whole = query.filter == ApplicationFilter::default();
+    let all = if is_whole { Some(stats::listed(service, scope).await?) } else { None };
+    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page, all).await?)
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).

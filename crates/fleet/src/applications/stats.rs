@@ -59,6 +59,15 @@ pub async fn totals(service: &Fleet, caller: &Caller) -> Result<Totals> {
     Ok(totals)
 }
 
+/// How many listed applications a scope has.
+pub(super) async fn listed(service: &Fleet, scope: Scope) -> Result<u64> {
+    Ok(modules(service, scope)
+        .await?
+        .into_iter()
+        .map(|(_, unassigned, assigned)| unassigned + assigned)
+        .sum())
+}
+
 /// The applications of each module, unassigned and assigned ones: their counters are summed once for each version of
 /// them.
 async fn modules(service: &Fleet, scope: Scope) -> Result<Vec<(String, u64, u64)>> {
@@ -131,8 +140,12 @@ fn of_type(of: ByType, versions: &mut BTreeMap<String, BTreeMap<String, u64>>) -
 pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Applications)?;
     let window = Window::parse(service.now(), period)?;
-    let changes = stats::changes_by_day(&service.db, &scope, window.since()?).await?;
-    window.fill(&changes, counts::listed(&service.db, &scope).await?)
+    let since = window.since()?;
+    let changes = async { Ok(stats::changes_by_day(&service.db, &scope, since).await?) };
+    let (depends_on, day) = (DependsOn::Applications, since.secs().to_string());
+    let changes: Vec<(i64, i64)> =
+        answer_cache::computed(service, depends_on, "applications/changes", scope, day, changes).await?;
+    window.fill(&changes, listed(service, scope).await?)
 }
 
 /// The order of a summary; equal rows are ordered by module.

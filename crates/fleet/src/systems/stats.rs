@@ -4,7 +4,7 @@ use crate::Fleet;
 use bailiwick_directory::organizations::by_name;
 use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
 use bailiwick_platform::{
-    answer_cache::Key,
+    answer_cache::{self, DependsOn, Key},
     trend::{Trend, Window},
 };
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
@@ -79,7 +79,11 @@ pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Tota
 pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Result<Trend> {
     let scope = list_scope(caller, Resource::Systems)?;
     let window = Window::parse_calendar(service.now(), period)?;
-    let changes = stats::changes_by_day(&service.db, &scope, window.since()?).await?;
+    let since = window.since()?;
+    let changes = async { Ok(stats::changes_by_day(&service.db, &scope, since).await?) };
+    let (depends_on, day) = (DependsOn::Systems, since.secs().to_string());
+    let changes: Vec<(i64, i64)> =
+        answer_cache::computed(service, depends_on, "systems/changes", scope, day, changes).await?;
     window.fill(&changes, super::all(service, scope).await?)
 }
 
@@ -97,8 +101,12 @@ pub struct Choices {
 /// Types, ascending, with their versions, descending.
 pub async fn products(service: &Fleet, caller: &Caller) -> Result<BTreeMap<String, Vec<String>>> {
     let scope = list_scope(caller, Resource::Systems)?;
+    let found = async { Ok(stats::products(&service.db, &scope).await?) };
+    let found: Vec<(String, String)> =
+        answer_cache::computed(service, DependsOn::Systems, "systems/products", scope, String::new(), found)
+            .await?;
     let mut products: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (product, version) in stats::products(&service.db, &scope).await? {
+    for (product, version) in found {
         let versions = products.entry(product).or_default();
         if !version.is_empty() {
             versions.push(version);

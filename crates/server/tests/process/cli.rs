@@ -1,6 +1,6 @@
 //! Commands.
 
-use crate::program::{Serving, command, run, text};
+use crate::program::{Serving, command, repository, run, text};
 use serde_json::Value;
 
 fn directory() -> tempfile::TempDir {
@@ -17,6 +17,19 @@ fn openapi_is_a_document_of_version_3_1() {
     let older = run(dir.path(), &["openapi", "--openapi", "3.0"]);
     let older: Value = serde_json::from_slice(&older.stdout).expect("JSON");
     assert_eq!(older["openapi"], "3.0.3");
+}
+
+#[test]
+fn files_that_the_program_writes_about_itself_are_up_to_date() {
+    let dir = directory();
+    for (file, arguments) in
+        [("openapi.json", &["openapi"][..]), ("docs/configuration.md", &["config", "docs"])]
+    {
+        let kept = std::fs::read_to_string(repository().join(file)).expect("a file of the repository");
+        let now = text(&run(dir.path(), arguments));
+        let differs = kept.lines().zip(now.lines()).find(|(kept, now)| kept != now);
+        assert!(kept == now, "{file} is out of date, run `make generate` and commit it: {differs:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::{Db, StoreError, Tx, filters::push_in, sql::Q, time::TsCodec};
 use bailiwick_domain::{ApiKeyId, OrgId, Page, PageRequest, Ts, UserId};
 use bailiwick_policy::KeyMode;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// Why a key was refused.

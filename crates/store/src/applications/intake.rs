@@ -13,7 +13,7 @@ use bailiwick_domain::{
     fold::{fold, fold_start},
 };
 use serde_json::json;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 

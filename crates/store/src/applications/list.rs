@@ -20,6 +20,7 @@ use bailiwick_domain::{
     fold::{contains_pattern, fold_start},
 };
 use bailiwick_policy::Scope;
+use uuid::Uuid;
 
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,25 +40,34 @@ struct Spec<'a> {
     direction: SortDirection,
 }
 
-/// A page of the listed applications in scope with the true total.
+/// A page of the listed applications in scope with the true total. `all`: how many there are without a filter, if that is
+/// known.
 pub async fn list(
     db: &Db,
     scope: &Scope,
     filter: &ApplicationFilter,
     (order, direction): (ApplicationOrder, SortDirection),
     request: PageRequest,
+    all: Option<u64>,
 ) -> Result<Page<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec { scope, filter, expanded: &expanded, order, direction };
-    let (rows, total) = if request.offset() == 0 {
-        let (rows, total) = tokio::join!(spec.page(db, request), spec.total(db));
-        (rows?, total?)
+    let total = async {
+        match all.filter(|_| *filter == ApplicationFilter::default()) {
+            Some(all) => Ok(all),
+            None => spec.total(db).await,
+        }
+    };
+    let (ids, total) = if request.offset() == 0 {
+        let (ids, total) = tokio::join!(spec.page(db, request), total);
+        (ids?, total?)
     } else {
         // Behind the end there is nothing to walk to.
-        let total = spec.total(db).await?;
-        let rows = if request.offset() < total { spec.page(db, request).await? } else { Vec::new() };
-        (rows, total)
+        let total = total.await?;
+        let ids = if request.offset() < total { spec.page(db, request).await? } else { Vec::new() };
+        (ids, total)
     };
+    let rows = rows(db, &ids).await?;
     let rows = rows.into_iter().map(ApplicationRecord::try_from).collect::<Result<Vec<_>, _>>()?;
     Ok(Page { rows, total, request })
 }
@@ -85,10 +95,17 @@ pub async fn walk(
         q
     };
     let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, spec.by(run))), step, ids).await?;
+    Ok(Walked {
+        rows: rows(db, &ids).await?.into_iter().map(ApplicationRecord::try_from).collect::<Result<_, _>>()?,
+        next,
+    })
+}
+
+/// The rows with these ids, in their order.
+async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
     let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM applications a"));
-    q.push(BESIDE).push(" WHERE ").one_of(db, "a.id", &ids);
-    let rows: Vec<Row> = in_order(&ids, q.all(db).await?, Row::id);
-    Ok(Walked { rows: rows.into_iter().map(ApplicationRecord::try_from).collect::<Result<_, _>>()?, next })
+    q.push(BESIDE).push(" WHERE ").one_of(db, "a.id", ids);
+    Ok(in_order(ids, q.all(db).await?, Row::id))
 }
 
 /// How many listed applications in scope match.
@@ -112,8 +129,7 @@ pub(super) const JOINS: &str = " [[JOIN||LEFT JOIN]] systems s ON s.id = a.syste
 /// What is read beside the rows of a page.
 const BESIDE: &str = " JOIN systems s ON s.id = a.system_id JOIN organizations h ON h.id = a.home_id \
      LEFT JOIN application_hosts t ON t.system_id = a.system_id \
-     LEFT JOIN organizations g ON g.id = a.organization_id \
-     LEFT JOIN organizations w ON w.id = a.organization_id";
+     LEFT JOIN organizations g ON g.id = a.organization_id";
 
 impl Spec<'_> {
     async fn total(&self, db: &Db) -> Result<u64, StoreError> {
@@ -149,14 +165,16 @@ impl Spec<'_> {
             .sum())
     }
 
-    async fn page(&self, db: &Db, request: PageRequest) -> Result<Vec<Row>, StoreError> {
+    /// The ids of a page, in order. Their rows are read by a second statement: PostgreSQL would plan a single one with all its
+    /// joins anew for each page, which takes longer than both.
+    async fn page(&self, db: &Db, request: PageRequest) -> Result<Vec<Uuid>, StoreError> {
         let (mut offset, mut wanted) = (request.offset(), request.page_size);
         if self.order != ApplicationOrder::OrganizationName {
-            return self.page_query(None, wanted, offset).all(db).await;
+            return self.ids(db, None, (wanted, offset)).await;
         }
-        let mut rows: Vec<Row> = Vec::new();
+        let mut ids = Vec::new();
         for run in self.runs() {
-            let found: Vec<Row> = self.page_query(Some(run), wanted, offset).all(db).await?;
+            let found = self.ids(db, Some(run), (wanted, offset)).await?;
             if found.is_empty() {
                 if offset > 0 {
                     offset = offset.saturating_sub(self.count(db, run).await?);
@@ -165,12 +183,12 @@ impl Spec<'_> {
             }
             wanted = wanted.saturating_sub(found.len() as u64);
             offset = 0;
-            rows.extend(found);
+            ids.extend(found);
             if wanted == 0 {
                 break;
             }
         }
-        Ok(rows)
+        Ok(ids)
     }
 
     /// The runs by the organization's name, in order.
@@ -198,13 +216,11 @@ impl Spec<'_> {
         q.count(db).await
     }
 
-    /// Finds the ids of the page; their rows are read afterwards.
-    fn page_query(&self, run: Option<Run>, limit: u64, offset: u64) -> Q {
-        let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM ("));
-        self.push_ids(&mut q, run, None, (limit, offset));
-        q.push(") page [[JOIN||CROSS JOIN]] applications a ON a.id = page.page_id").push(BESIDE);
-        self.push_order(&mut q, run);
-        q
+    async fn ids(&self, db: &Db, run: Option<Run>, part: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
+        let mut q = Q::new("");
+        self.push_ids(&mut q, run, None, part);
+        let rows: Vec<(Uuid,)> = q.all(db).await?;
+        Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 
     /// The ids of rows behind a position, if there is one.

@@ -3,7 +3,7 @@
 use crate::{StoreError, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{ApplicationId, OrgId, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::{ApplicationTarget, Path, Standing};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// Columns of [`Row`], from applications `a`, their systems `s`, those systems' organizations `h`, the times `t` of

@@ -5,7 +5,7 @@ use crate::{Db, StoreError, sql::Q, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
 use bailiwick_policy::{Path, Scope};
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
 

@@ -16,7 +16,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{BTreeSet, HashSet};
 use uuid::Uuid;
 

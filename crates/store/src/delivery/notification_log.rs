@@ -7,7 +7,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const PURGE: &str = "DELETE FROM router_notices WHERE \

@@ -9,7 +9,7 @@ use crate::{
 };
 use bailiwick_domain::{Page, PageRequest, Ts};
 use bailiwick_policy::Granted;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
 

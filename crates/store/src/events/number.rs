@@ -9,7 +9,7 @@ use crate::{
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_policy::Path;
 use serde_json::{Value, json};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 

@@ -10,7 +10,7 @@ use crate::{
 use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts};
 use bailiwick_policy::Scope;
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::time::Duration;
 use uuid::Uuid;
 

@@ -11,7 +11,7 @@ use crate::{
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, Ts};
 use bailiwick_policy::{Granted, Path, Scope};
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
 

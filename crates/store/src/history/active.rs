@@ -12,7 +12,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{Keywords, OrgId, PageRequest, SortDirection, Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// The most bytes of records in one read.
@@ -129,10 +129,6 @@ impl From<PayloadRow> for ActiveRow {
     }
 }
 
-const FROM: &str = " FROM alert_history h JOIN organizations o ON o.id = h.organization_id \
-     JOIN router_alerts r ON r.organization_id = h.organization_id AND r.fingerprint = h.fingerprint \
-     LEFT JOIN alert_assignments a ON a.organization_id = h.organization_id AND a.fingerprint = h.fingerprint";
-
 impl ActiveQuery {
     /// A page, and how many there are in all. `suppressed`: rows that silences suppress, where the query asks.
     pub async fn page(
@@ -142,10 +138,10 @@ impl ActiveQuery {
         request: PageRequest,
     ) -> Result<(Vec<ActiveRow>, u64), StoreError> {
         let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
-        self.push_rows(&mut count, db, suppressed);
+        self.push_rows(&mut count, db, suppressed, false);
         let mut page =
             Q::new("SELECT h.organization_id, h.fingerprint, h.system_key, r.payload FROM (SELECT h.id");
-        self.push_rows(&mut page, db, suppressed);
+        self.push_rows(&mut page, db, suppressed, false);
         self.push_order(&mut page, db, suppressed);
         page.push(" LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
         page.push(
@@ -164,9 +160,18 @@ impl ActiveQuery {
     pub async fn severities(&self, db: &Db) -> Result<Vec<(Option<String>, i64)>, StoreError> {
         let known = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
         let mut q = Q::new(&format!("SELECT {known}, CAST(COUNT(*) AS BIGINT)"));
-        self.push_rows(&mut q, db, &[]);
+        self.push_rows(&mut q, db, &[], false);
         q.push(&format!(" GROUP BY {known}"));
         q.all(db).await
+    }
+
+    /// The different names, in order, at most `limit`.
+    pub async fn names(&self, db: &Db, limit: u64) -> Result<Vec<String>, StoreError> {
+        let mut q = Q::new("SELECT DISTINCT h.alertname");
+        self.push_rows(&mut q, db, &[], false);
+        q.push(" AND h.alertname <> '' ORDER BY h.alertname LIMIT ?").arg(limit);
+        let rows: Vec<(String,)> = q.all(db).await?;
+        Ok(rows.into_iter().map(|(name,)| name).collect())
     }
 
     /// Rows, with their organization, system and labels, of systems with a silence in force: only these can be
@@ -177,7 +182,7 @@ impl ActiveQuery {
         after: i64,
     ) -> Result<Vec<(i64, Uuid, String, String)>, StoreError> {
         let mut q = Q::new("SELECT h.id, h.organization_id, h.system_key, CAST(h.labels AS TEXT)");
-        self.push_rows(&mut q, db, &[]);
+        self.push_rows(&mut q, db, &[], false);
         q.push(
             " AND EXISTS (SELECT 1 FROM router_silences m WHERE m.organization_id = h.organization_id \
              AND m.system_key = h.system_key AND m.ends_at > ?)",
@@ -186,17 +191,33 @@ impl ActiveQuery {
         q.all_within(db, BYTES, |row: &(i64, Uuid, String, String)| row.2.len() + row.3.len()).await
     }
 
-    pub(super) fn push_rows(&self, q: &mut Q, db: &Db, suppressed: &[i64]) {
-        q.push(FROM);
+    /// Appends ` FROM … WHERE …`: the open rows, as `h`; with the row of their organization as `o` if asked for.
+    pub(super) fn push_rows(&self, q: &mut Q, db: &Db, suppressed: &[i64], with_organizations: bool) {
+        q.push(" FROM alert_history h");
+        // Every join is a lookup for each firing alert, so there are only those that the conditions need.
+        if with_organizations || self.filter.search.is_some() {
+            q.push(" JOIN organizations o ON o.id = h.organization_id");
+        }
+        if self.filter.assignees.is_some() || self.order == ActiveOrder::AssignedUserName {
+            q.push(
+                " LEFT JOIN alert_assignments a ON a.organization_id = h.organization_id \
+                 AND a.fingerprint = h.fingerprint",
+            );
+        }
         q.push(" WHERE h.status = 'firing' AND (h.expires_at >= ?").arg(self.now);
         if let Some((from, to)) = self.spared {
             q.push(" OR (h.expires_at >= ? AND h.expires_at <= ?)").arg(from).arg(to);
         }
         q.push(")");
-        self.within.push(q, "h", "organization_id");
-        // Alerts of deleted systems are not shown. One lookup for each firing alert, of which there are few; a join
-        // could become a walk through all systems.
-        q.push(" AND (SELECT s.deleted_at FROM systems s WHERE s.system_key = h.system_key) IS NULL");
+        q.push(
+            " AND h.organization_id NOT IN (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
+        );
+        self.within.push_named(q, "h", "organization_id");
+        // Alerts of deleted systems are not shown. Few systems are deleted, and an index has just those.
+        q.push(
+            " AND NOT EXISTS (SELECT 1 FROM systems s WHERE s.system_key = h.system_key \
+             AND s.deleted_at IS NOT NULL)",
+        );
         self.filter.push_columns(q);
         if let Some(text) = &self.filter.search {
             push_search(q, text);

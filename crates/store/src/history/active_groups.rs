@@ -8,7 +8,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{Keywords, OrgId, PageRequest, SystemId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// What the alerts of a group have in common.
@@ -107,14 +107,14 @@ impl ActiveQuery {
              CAST(SUM(CASE WHEN h.severity = 'warning' THEN 1 ELSE 0 END) AS BIGINT) AS warning, \
              MIN(h.starts_at) AS first"
         ));
-        self.push_rows(&mut page, db, suppressed);
+        self.push_rows(&mut page, db, suppressed, by != GroupBy::Name);
         page.push(&format!(
             " GROUP BY {} ORDER BY 5 DESC, 6 DESC, 4 DESC, 7, 3, 1 LIMIT ? OFFSET ?",
             by.grouping()
         ));
         page.arg(request.page_size).arg(request.offset());
         let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 AS one");
-        self.push_rows(&mut count, db, suppressed);
+        self.push_rows(&mut count, db, suppressed, by != GroupBy::Name);
         count.push(&format!(" GROUP BY {}) g", by.grouping()));
         let (rows, total) = tokio::join!(page.all::<GroupRow>(db), count.count(db));
         Ok((rows?.into_iter().map(Group::from).collect(), total?))

@@ -13,7 +13,7 @@ use crate::{
     time::{TsCodec, utc_day},
 };
 use bailiwick_domain::{OrgId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// In an order that only the index of firing rows has.

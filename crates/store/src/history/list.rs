@@ -3,7 +3,7 @@
 use super::{OrganizationsRead, push_search, word};
 use crate::{Db, StoreError, filters::push_in, sql::Q, time::TsCodec};
 use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, SortDirection, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// Filters; none = not given, an empty list = given, but nothing can match.

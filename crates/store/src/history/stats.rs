@@ -7,7 +7,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// The most names of alerts that a filter offers.
 const NAMES: u64 = 1000;
@@ -43,11 +43,16 @@ pub async fn names(
     db: &Db,
     within: &OrganizationsRead,
 ) -> Result<Vec<(String, Option<String>, Ts)>, StoreError> {
-    let mut q = Q::new(
-        "SELECT n.alertname, n.severity, MAX(n.seen_at) FROM alert_names n \
-         JOIN organizations o ON o.id = n.organization_id WHERE 1 = 1",
-    );
-    within.push(&mut q, "o", "id");
+    let mut q = Q::new("SELECT n.alertname, n.severity, MAX(n.seen_at) FROM alert_names n");
+    if within.is_everything() {
+        // All organizations need not be read to know the few deleted ones.
+        q.push(
+            " WHERE n.organization_id NOT IN (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
+        );
+    } else {
+        q.push(" JOIN organizations o ON o.id = n.organization_id WHERE 1 = 1");
+        within.push(&mut q, "o", "id");
+    }
     q.push(" GROUP BY n.alertname, n.severity ORDER BY 3 DESC LIMIT ?").arg(NAMES);
     let rows: Vec<(String, Option<String>, TsCodec)> = q.all(db).await?;
     Ok(rows.into_iter().map(|(name, severity, at)| (name, severity, at.0)).collect())

@@ -7,7 +7,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::HashSet;
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{ImpersonationId, Page, PageRequest, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// A call that begins, already without secrets.

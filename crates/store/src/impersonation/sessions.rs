@@ -17,7 +17,7 @@ use bailiwick_domain::{
 };
 use bailiwick_policy::Path;
 use serde_json::json;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 #[derive(FromRow)]

@@ -3,7 +3,7 @@
 use crate::{Db, StoreError, Tx, scope::push_scope, sql::Q, time::TsCodec};
 use bailiwick_domain::{SystemId, Ts};
 use bailiwick_policy::Scope;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const ADD: &str = "INSERT INTO inventory_alerts (system_id, diff_id, record_id, alert_type, message, severity, \

@@ -8,7 +8,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{SystemId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::{
     collections::{HashMap, HashSet},
     time::Duration,

@@ -9,7 +9,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{Page, PageRequest, SystemId, Ts, fold::contains_pattern};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 const OF_SYSTEM: &str = concat!(
     "SELECT ",

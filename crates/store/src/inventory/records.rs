@@ -6,7 +6,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{SystemId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const ADD_BASE: &str =

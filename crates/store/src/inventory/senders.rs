@@ -5,7 +5,7 @@ use crate::{
     sql::{Q, padded},
 };
 use bailiwick_domain::SystemId;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// The state of a sender.

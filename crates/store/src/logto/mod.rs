@@ -10,7 +10,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId, org::SyncState};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
 

@@ -10,7 +10,7 @@ use crate::{
     tree::subtree_column,
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, aspects, wanted, position, \

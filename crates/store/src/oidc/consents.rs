@@ -6,7 +6,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A user's consent to one client.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{LoginId, Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// A grant of a user's login to a client.

@@ -7,7 +7,7 @@ use crate::{
 };
 use bailiwick_domain::{Ts, UserId};
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// A stored request, bound to the browser that sent it.

@@ -7,7 +7,7 @@ use crate::{
 };
 use bailiwick_domain::Ts;
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 
 /// A signing key as stored.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::{LoginId, OrgId, OrgType, Ts, UserId};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// A browser that has signed in.

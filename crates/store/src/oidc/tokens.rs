@@ -7,7 +7,7 @@ use crate::{
     time::TsCodec,
 };
 use bailiwick_domain::Ts;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// Kinds of token.

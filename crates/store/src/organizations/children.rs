@@ -19,7 +19,7 @@ pub struct Child {
     pub suspended_at: Option<Ts>,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Row {
     id: Uuid,
     parent_id: Uuid,

@@ -37,7 +37,7 @@ pub struct Line {
     pub synced_at: Option<Ts>,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Row {
     id: Uuid,
     #[sqlx(flatten)]

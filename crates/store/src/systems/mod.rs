@@ -30,7 +30,7 @@ use bailiwick_domain::{OrgId, OrgType, System, SystemId, Ts, fold::fold, org::Cr
 use bailiwick_policy::{Granted, OrgNode, Path, Standing};
 use row::{Row, row_columns};
 use serde_json::{Map, Value};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::HashSet;
 use uuid::Uuid;
 

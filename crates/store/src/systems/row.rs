@@ -7,7 +7,7 @@ use bailiwick_domain::{
 };
 use bailiwick_policy::{Path, Standing, SystemTarget};
 use serde_json::{Map, Value};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// Columns of [`Row`], from systems `s`, its organization `o`, its activity `a` and the creator's organization `c`;

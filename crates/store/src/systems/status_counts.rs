@@ -13,7 +13,7 @@
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, SystemId, Ts};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 

@@ -37,7 +37,7 @@ pub struct Line {
     pub is_deleted: bool,
 }
 
-#[derive(sqlx::FromRow)]
+#[derive(sqlx_macros::FromRow)]
 struct Row {
     id: Uuid,
     username: String,
