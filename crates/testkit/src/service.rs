@@ -5,7 +5,13 @@ use axum::Router;
 use bailiwick_app::App;
 use bailiwick_settings::{ObjectLocation, Settings};
 use http::Method;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 /// The whole service on a database of its own.
 #[derive(Debug)]
@@ -20,6 +26,8 @@ pub struct Test {
     pub engine: Engine,
     /// Address of the database, for a second process on it.
     pub database_url: String,
+    /// Processes on the database so far. Each draws other ids: with the same ones, two rows would meet in one key.
+    processes: Arc<AtomicU64>,
     router: Router,
     kept: Arc<engine::Kept>,
     _assets: Option<tempfile::TempDir>,
@@ -45,7 +53,8 @@ impl Test {
         let app = engine::build(settings, db, clock.clone(), entropy.clone());
         app.start_background().await;
         let router = router(&app);
-        Test { app, clock, entropy, engine, database_url, router, kept, _assets: Some(assets) }
+        let processes = Arc::new(AtomicU64::new(1));
+        Test { app, clock, entropy, engine, database_url, processes, router, kept, _assets: Some(assets) }
     }
 
     /// A second process on the same database and clock (PostgreSQL).
@@ -58,12 +67,22 @@ impl Test {
         let mut settings = (*self.app.settings).clone();
         change(&mut settings);
         let db = engine::open(&self.database_url).await;
-        let entropy = Arc::new(SeededEntropy::new(3));
+        let seed = 2 + self.processes.fetch_add(1, Ordering::Relaxed);
+        let entropy = Arc::new(SeededEntropy::new(seed));
         let app = engine::build(settings, db, self.clock.clone(), entropy.clone());
         app.start_background().await;
         let router = router(&app);
-        let (engine, database_url, kept) = (self.engine, self.database_url.clone(), self.kept.clone());
-        Test { app, clock: self.clock.clone(), entropy, engine, database_url, router, kept, _assets: None }
+        Test {
+            app,
+            clock: self.clock.clone(),
+            entropy,
+            engine: self.engine,
+            database_url: self.database_url.clone(),
+            processes: self.processes.clone(),
+            router,
+            kept: self.kept.clone(),
+            _assets: None,
+        }
     }
 
     /// A request.
