@@ -91,6 +91,19 @@ pub(crate) struct By {
     pub id: &'static str,
 }
 
+/// Begins a statement that finds the ids of a page; [`push_page_end`] ends it.
+pub(crate) const PAGE: &str = "SELECT * FROM (";
+
+/// Ends it. The statement itself says about how many rows it walks through, and the parameters say which of them are the page.
+/// Without that number PostgreSQL would plan such a statement anew for each page, which takes as long as a walk through a
+/// thousand rows. There are few different numbers, so few statements stay prepared.
+pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
+    const FEWEST: u64 = 64;
+    let walked = limit.saturating_add(offset).max(FEWEST).checked_next_power_of_two();
+    let walked = walked.and_then(|walked| i64::try_from(walked).ok()).unwrap_or(i64::MAX);
+    q.push(&format!(" LIMIT {walked}) page LIMIT ? OFFSET ?")).arg(limit).arg(offset);
+}
+
 impl By {
     /// Appends the columns that [`walk`] reads.
     pub(crate) fn push_columns(self, q: &mut Q) {

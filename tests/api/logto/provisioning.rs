@@ -2,7 +2,25 @@
 
 use super::*;
 use crate::{avatars, mail, session::exchange};
+use bailiwick_store::logto::outbox::{self, Kind};
 use bailiwick_testkit::parts::{logto::CLIENT, smtp::SmtpSink};
+
+logto_test!(several_users_of_a_new_organization_get_their_accounts_at_once, |t, l| async move {
+    let tree = t.tree().await;
+    let users = [t.user(tree.customer, &["admin"]).await.id, t.user(tree.customer, &["reader"]).await.id];
+    let issuer = l.settings().issuer.url;
+    let everything_about_a_user = 0b1_1111;
+    let mut tx = t.app.db.begin().await.unwrap();
+    for id in users {
+        outbox::put(&mut tx, &issuer, Kind::User, id.0, everything_about_a_user, t.app.now()).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    tell(&t).await;
+    for id in users {
+        account(&l, &id.to_string());
+    }
+    assert_eq!(waiting(&t, &l).await, 0);
+});
 
 logto_test!(a_new_user_gets_an_account, |t, l| async move {
     let (owner, tree) = (t.owner().await, t.tree().await);

@@ -145,9 +145,10 @@ async fn wait_for(
     let (issuer, now) = (logto.issuer(), service.now());
     let mut tx = service.db.begin().await?;
     let (kind, all) = (Kind::Organization, aspect::ORGANIZATION);
-    let is_new = outbox::put_new(&mut tx, issuer, kind, organization.0, all, now).await?;
+    // Several users of a new organization are often sent in one round: each of them can follow it at once.
+    let at_once = outbox::put_new(&mut tx, issuer, kind, organization.0, all, now).await?;
     tx.commit().await?;
-    Ok(Outcome::Wait { at_once: is_new, refused })
+    Ok(Outcome::Wait { at_once, refused })
 }
 
 async fn tell(

@@ -226,7 +226,7 @@ impl Spec<'_> {
     /// The ids of rows behind a position, if there is one.
     fn push_ids(&self, q: &mut Q, run: Option<Run>, after: Option<&Position>, (limit, offset): (u64, u64)) {
         let by = self.by(run);
-        q.push("SELECT ");
+        q.push(walk::PAGE).push("SELECT ");
         by.push_columns(q);
         q.push(" FROM ");
         let by_host = matches!(self.order, ApplicationOrder::SystemName | ApplicationOrder::LastInventoryAt);
@@ -256,7 +256,7 @@ impl Spec<'_> {
             by.push_behind(q, position, self.direction);
         }
         self.push_order(q, run);
-        q.push(" LIMIT ? OFFSET ?").arg(limit).arg(offset);
+        walk::push_page_end(q, limit, offset);
     }
 
     fn push_order(&self, q: &mut Q, run: Option<Run>) {

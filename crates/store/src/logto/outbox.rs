@@ -19,7 +19,8 @@ const PUT: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, provider_i
     wanted = logto_outbox.wanted + 1, attempts = 0, next_at = excluded.next_at, after_id = NULL, problem = NULL, \
     queued_at = CASE WHEN logto_outbox.next_at IS NULL THEN excluded.queued_at ELSE logto_outbox.queued_at END";
 const PUT_NEW: &str = "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, \
-    next_at, queued_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO NOTHING";
+    next_at, queued_at) VALUES (?, ?, ?, ?, 1, ?, 0, ?, ?) ON CONFLICT (issuer, kind, object_id) DO UPDATE \
+    SET aspects = logto_outbox.aspects WHERE logto_outbox.next_at <= excluded.next_at AND logto_outbox.claimed_until IS NULL";
 const CLAIM: &str = "UPDATE logto_outbox SET claimed_until = ?, attempts = attempts + 1 \
     WHERE issuer || '' = ? AND [[ctid = ANY(ARRAY(SELECT q.ctid||(kind, object_id) IN (SELECT q.kind, q.object_id]] FROM logto_outbox q \
     WHERE q.issuer = ? AND q.position = ? AND q.next_at <= ? AND (q.claimed_until IS NULL OR q.claimed_until <= ? \
@@ -213,7 +214,7 @@ async fn put_one(
     Ok(())
 }
 
-/// The same unless the object is already queued; returns whether it was not.
+/// The same unless the object is already queued; returns whether it is due now and nobody sends it yet.
 pub async fn put_new(
     tx: &mut Tx,
     issuer: &str,

@@ -251,10 +251,11 @@ pub async fn page_of(
     } else {
         // Finds the ids of the page first, so that no row before it is read whole. Then reads the rows by their ids,
         // which PostgreSQL plans once instead of once for each order and page.
-        let mut q = Q::new("SELECT o.id FROM organizations o");
+        let mut q = Q::new(walk::PAGE);
+        q.push("SELECT o.id FROM organizations o");
         push_where(&mut q, selected);
         order.push(&mut q);
-        q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+        walk::push_page_end(&mut q, page.page_size, page.offset());
         let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
         in_order(&ids, by_ids(db, &ids).all(db).await?, Row::id)
     };

@@ -25,7 +25,7 @@ use crate::{
     organizations::{suspended::push_suspended, totals},
     scope::push_scope,
     sql::Q,
-    walk::{By, in_order},
+    walk::{By, PAGE, in_order, push_page_end},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, Ts, fold::contains_pattern,
@@ -198,7 +198,7 @@ impl Spec<'_> {
 
     fn push_walk(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
         let (is_by_organization, few) = (self.is_by_organization(run), self.few());
-        q.push("SELECT ");
+        q.push(PAGE).push("SELECT ");
         self.by().push_columns(q);
         q.push(" FROM ").push(match is_by_organization {
             true if few.is_some() => {
@@ -213,7 +213,7 @@ impl Spec<'_> {
         self.push_where(q, run, start);
         // A few ids are looked up and sorted; SQLite does that only where no index has the order.
         self.push_order(q, walk.direction, if few.is_some() { "[[||+]]" } else { "" });
-        q.push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
+        push_page_end(q, walk.limit, walk.offset);
     }
 
     /// Whether organizations are joined, as `o`, before the systems.

@@ -231,9 +231,10 @@ pub async fn page_of(
     }
     // Finds the ids of the page first, so that no row before it is read whole. Then reads the rows by their ids, which
     // PostgreSQL plans once instead of once for each order and page.
-    let mut q = Q::new("SELECT u.id FROM users u ");
+    let mut q = Q::new(walk::PAGE);
+    q.push("SELECT u.id FROM users u ");
     order.push_page(&mut q, scope, filter);
-    q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
+    walk::push_page_end(&mut q, page.page_size, page.offset());
     let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
     Ok(Page { rows: by_ids(db, &ids).await?, total, request: page })
 }
