@@ -208,7 +208,7 @@ api_test!(a_consent_given_while_a_list_is_asked_for_shows_no_longer_than_it_last
         let found = users.iter().find(|user| user["id"] == json!(target.id)).unwrap();
         found["can_be_impersonated"].as_bool().unwrap()
     };
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.begin_apart().await;
     let (now, life) = (t.app.now(), Duration::from_secs(60));
     let consent = Consent {
         id: t.app.fresh(),

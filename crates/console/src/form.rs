@@ -92,11 +92,7 @@ impl Form {
     /// The context of a change that counts only while the entity is in the state that the form was made from: its hidden
     /// field `seen` stands for `If-Match`. Without the field there is no condition.
     pub(crate) fn conditional(&self, context: &RequestContext) -> RequestContext {
-        let mut context = context.clone();
-        if self.has("seen") {
-            context.conditions.if_match = Condition::read(std::iter::once(self.text("seen").as_bytes()));
-        }
-        context
+        if self.has("seen") { conditional_on(context, &self.text("seen")) } else { context.clone() }
     }
 
     /// The fields whose names begin with a text, each with the rest of its name and its value.
@@ -126,6 +122,13 @@ impl Form {
 /// The state of an entity, for the hidden field `seen` of its form.
 pub(crate) fn seen(platform: &Platform, entity: &impl Editable) -> bailiwick_domain::Result<String> {
     Ok(Version::of(platform, entity)?.tag(platform, b""))
+}
+
+/// The context of a change that counts only while the entity is in this state.
+pub(crate) fn conditional_on(context: &RequestContext, seen: &str) -> RequestContext {
+    let mut context = context.clone();
+    context.conditions.if_match = Condition::read(std::iter::once(seen.as_bytes()));
+    context
 }
 
 /// Whether another person changed the entity after the form was made.

@@ -4,6 +4,7 @@ use crate::{Call, Engine, ManualClock, SeededEntropy, engine};
 use axum::Router;
 use bailiwick_app::App;
 use bailiwick_settings::{ObjectLocation, Settings};
+use bailiwick_store::Tx;
 use http::Method;
 use std::{
     sync::{
@@ -83,6 +84,12 @@ impl Test {
             kept: self.kept.clone(),
             _assets: None,
         }
+    }
+
+    /// A transaction on a connection of its own, for a test that lets others wait for it. The pool has two connections: one
+    /// for such a transaction, and one for a worker that waits for it, would leave none for the request under test.
+    pub async fn begin_apart(&self) -> Tx {
+        engine::open(&self.database_url).await.begin().await.expect("a transaction")
     }
 
     /// A request.

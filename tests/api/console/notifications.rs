@@ -130,12 +130,25 @@ api_test!(
         assert!(found.contains(&format!("{HERE}?organization_id={customer}")));
 
         let remove = format!("{HERE}/remove?organization_id={own}");
-        assert!(browser.get(&remove).await.expect(200).text().contains("Remove all recipients of Owner?"));
-        let removed = browser.post(&remove, &[]).await.expect(303);
+        let question = browser.get(&remove).await.expect(200).text();
+        assert!(question.contains("Remove all recipients of Owner?"));
+        let layer = t.get("/api/alerts/config").bearer(&owner.token).send().await.expect(200).data();
+        let mut changed = layer.clone();
+        changed["enabled"]["email"] = json!(false);
+        t.post("/api/alerts/config").bearer(&owner.token).json(changed).send().await.expect(200);
+        let outdated = browser.post(&action(&question), &[]).await.expect(422).text();
+        assert!(outdated.contains("Somebody else changed these recipients"), "{outdated}");
+        let removed = browser.post(&action(&outdated), &[]).await.expect(303);
         let page = browser.get(removed.header("location").unwrap()).await.expect(200).text();
         assert!(page.contains("are removed") && !page.contains("noc@example.org"));
     }
 );
+
+/// Where the form of a question goes.
+fn action(page: &str) -> String {
+    let start = page.split("action=\"/console/notifications/remove").nth(1).expect("a form");
+    format!("/console/notifications/remove{}", start.split('"').next().unwrap().replace("&amp;", "&"))
+}
 
 api_test!(layers_are_seen_and_changed_by_those_who_may, |t| async move {
     let tree = t.tree().await;

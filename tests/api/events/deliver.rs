@@ -360,7 +360,7 @@ async fn retention_takes_the_position_before_the_events() {
         rename(&t, &owner, &system, name).await;
     }
     bailiwick_events::number_all(&t.app).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.begin_apart().await;
     let held = Q::new("UPDATE event_position SET last = last");
     assert_eq!(held.run(&mut tx).await.unwrap(), 1);
     let event = Q::new("UPDATE events SET data = data WHERE seq = (SELECT MIN(seq) FROM events)");
@@ -408,7 +408,7 @@ api_test!(
         let destroyed = act(&t, &owner, "DELETE", &path, Value::Null);
         if t.engine == Engine::Postgres {
             // As what became of tries is written, the later one first.
-            let mut tx = t.app.db.begin().await.unwrap();
+            let mut tx = t.begin_apart().await;
             let held = Q::new("SELECT id FROM event_subscriptions FOR UPDATE").all::<(uuid::Uuid,)>(&mut tx);
             assert_eq!(held.await.unwrap().len(), 1);
             let all: Vec<(i64,)> = Q::new(DELIVERIES).bind(tree.customer).all(&t.app.db).await.unwrap();

@@ -86,7 +86,7 @@ api_test!(a_logout_waits_for_a_way_back_and_ends_its_chain, |t| async move {
     }
     let a = acting(&t).await;
     // The way back has written its chain and not yet committed.
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.begin_apart().await;
     Q::new("SELECT CAST(1 AS BIGINT) FROM users WHERE id = ? FOR NO KEY UPDATE")
         .bind(a.by.id)
         .one::<(i64,)>(&mut tx)
@@ -113,7 +113,7 @@ api_test!(a_token_that_is_revoked_meanwhile_leads_nowhere, |t| async move {
     let other = t.session(a.by.id).await;
     let chain = "SELECT id FROM session_chains WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT 1";
     let (chain,): (uuid::Uuid,) = Q::new(chain).bind(a.by.id).one(&t.app.db).await.unwrap();
-    let mut tx = t.app.db.begin().await.unwrap();
+    let mut tx = t.begin_apart().await;
     Q::new("SELECT CAST(1 AS BIGINT) FROM users WHERE id = ? FOR NO KEY UPDATE")
         .bind(a.by.id)
         .one::<(i64,)>(&mut tx)

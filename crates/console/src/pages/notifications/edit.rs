@@ -4,7 +4,7 @@ use super::{HERE, fields, of};
 use crate::{
     components::question::{Crumb, Question},
     failure::Outcome,
-    form::{Form, is_outdated, problems_by},
+    form::{Form, conditional_on, is_outdated, problems_by},
     page,
     pages::done,
     session::Guest,
@@ -160,27 +160,45 @@ fn render(
 /// `GET /console/notifications/remove`.
 pub(crate) async fn ask(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     let edited = Edited::of(&app, &guest, params.text("organization_id"), None).await?;
+    let (_, seen) = stored(&app, &guest, &edited).await?;
+    question(&guest, &edited, &seen, false)
+}
+
+/// `seen`: the state that is removed.
+fn question(guest: &Guest, edited: &Edited, seen: &str, is_outdated: bool) -> Outcome {
     let list = texts::find(guest.look.language, "nav_notifications").unwrap_or_default();
+    let condition = form_urlencoded::Serializer::new(String::new()).append_pair("seen", seen).finish();
+    let outdated = texts::find(guest.look.language, "layer_outdated").filter(|_| is_outdated);
     Question {
         word: "delete",
         area: Some("layer"),
         name: &edited.name,
         crumbs: vec![Crumb::link(HERE, list), Crumb::link(edited.address(), &*edited.name)],
-        action: of("/remove", &edited.id.to_string()),
+        action: format!("{}&{condition}", of("/remove", &edited.id.to_string())),
         back: edited.address(),
-        details: Vec::new(),
+        details: outdated.into_iter().map(str::to_owned).collect(),
         types_name: false,
-        is_wrong: false,
+        is_wrong: is_outdated,
         other: None,
     }
-    .page(&guest)
+    .page(guest)
 }
 
 /// `POST /console/notifications/remove`.
 pub(crate) async fn remove(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     let edited = Edited::of(&app, &guest, params.text("organization_id"), None).await?;
     let id = edited.id.to_string();
-    config::remove(&app, &guest.caller, &guest.context, Some(&id)).await?;
+    let context = match params.one("seen") {
+        Some(seen) => conditional_on(&guest.context, seen),
+        None => guest.context.clone(),
+    };
+    match config::remove(&app, &guest.caller, &context, Some(&id)).await {
+        Err(error) if is_outdated(&error) => {
+            let (_, seen) = stored(&app, &guest, &edited).await?;
+            return question(&guest, &edited, &seen, true);
+        }
+        removed => removed?,
+    };
     if guest.caller.org().map(|own| own.id) == Some(edited.id) {
         return Ok(done(HERE, "layer_removed"));
     }
