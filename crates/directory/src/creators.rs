@@ -29,6 +29,6 @@ pub async fn names(
         let names = found.into_iter().map(|c| (c.user_id.to_string(), c.name));
         Ok(names.take(first.unwrap_or(usize::MAX)).collect::<Vec<_>>())
     };
-    let other = format!("{other} {first:?}");
+    let other = format!("{other} {}", first.unwrap_or(0));
     answer_cache::computed(service, depends_on, "creators", scope, other, make).await
 }
