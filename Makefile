@@ -121,7 +121,8 @@ direction:
 
 # Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). The HTTP tests wait for
 # databases, mail and timers for a good part of their time: two run for each core, and the other tests (`--test` with a
-# pattern: every target but `api` and `browser`) run beside them. The output of those follows when both have ended.
+# pattern) run beside them; their output follows when both have ended. The pattern leaves out `api` and `browser`, so no other
+# test target may have a name that begins with `a` or `b`.
 tests:
 	$(CARGO) test $(LOCKED) --workspace --no-run
 	others=$$(mktemp); trap 'rm -f "$$others"' EXIT; export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))}; \

@@ -15,7 +15,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::{io::Read as _, time::Duration};
 
-const KEPT: [&str; 17] = [
+const KEPT: [&str; 21] = [
     "/api/distributors",
     "/api/resellers?sort_by=name",
     "/api/customers?search=e&page_size=2&page=2",
@@ -33,6 +33,10 @@ const KEPT: [&str; 17] = [
     "/api/distributors/trend",
     "/api/customers/trend",
     "/api/applications/totals",
+    "/api/applications?page_size=1",
+    "/api/applications/trend?period=30",
+    "/api/filters/systems",
+    "/api/systems/trend?period=30",
 ];
 
 async fn ask(t: &Test, who: &Persona) -> Vec<Value> {

@@ -37,7 +37,7 @@ static TEXTS: LazyLock<Value> = LazyLock::new(|| {
     Value::Object(all)
 });
 
-/// The same as values of the template engine: making them takes longer than showing a page.
+/// The texts as values of the template engine. The conversion takes longer than rendering a page.
 static FOR_TEMPLATES: LazyLock<minijinja::Value> = LazyLock::new(|| Serde(&*TEXTS).into());
 
 /// All texts of a language, as templates read them.

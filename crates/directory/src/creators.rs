@@ -8,7 +8,7 @@ use bailiwick_store::creators;
 
 pub use bailiwick_store::creators::Of;
 
-/// Those who have created entities that the caller sees, by name: id and name. `first`: only so many of them.
+/// Those who have created entities that the caller sees, by name: id and name; at most `most`.
 ///
 /// # Errors
 /// 403 without the permission to read such entities.
@@ -16,7 +16,7 @@ pub async fn names(
     service: &Directory,
     caller: &Caller,
     of: Of,
-    first: Option<usize>,
+    most: usize,
 ) -> Result<Vec<(String, String)>> {
     let (resource, depends_on, other) = match of {
         Of::Family(family) => (resource_of(family).ok_or(Refusal::Gate)?, DependsOn::People, family.as_str()),
@@ -27,8 +27,8 @@ pub async fn names(
     let make = async {
         let found = organizations::by_name(creators::creators(&service.db, of, &scope).await?);
         let names = found.into_iter().map(|c| (c.user_id.to_string(), c.name));
-        Ok(names.take(first.unwrap_or(usize::MAX)).collect::<Vec<_>>())
+        Ok(names.take(most).collect::<Vec<_>>())
     };
-    let other = format!("{other} {}", first.unwrap_or(0));
+    let other = format!("{other} {most}");
     answer_cache::computed(service, depends_on, "creators", scope, other, make).await
 }

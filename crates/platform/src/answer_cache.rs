@@ -158,6 +158,10 @@ pub async fn value(
     key: Key,
     make: impl Future<Output = std::result::Result<Bytes, StoreError>>,
 ) -> Result<Bytes> {
+    stored(platform, key, async { Ok(make.await?) }).await
+}
+
+async fn stored(platform: &Platform, key: Key, make: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {
     let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
     let cached = platform.answers.answers.try_get_with(key, make).await;
     cached.map(|answer| answer.plain).map_err(|e: Arc<Error>| (*e).clone())
@@ -178,10 +182,7 @@ pub async fn computed<T: Serialize + DeserializeOwned>(
 ) -> Result<T> {
     let make = async { serde_json::to_vec(&make.await?).map(Bytes::from).map_err(Error::internal) };
     let key = Key { epochs: epochs(platform, shows).await?, operation, scope, other };
-    let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
-    let cached = platform.answers.answers.try_get_with(key, make).await;
-    let cached = cached.map_err(|e: Arc<Error>| (*e).clone())?;
-    serde_json::from_slice(&cached.plain).map_err(Error::internal)
+    serde_json::from_slice(&stored(platform, key, make).await?).map_err(Error::internal)
 }
 
 /// The answer of an operation to all callers with this scope. `other` names everything else that the answer depends on,

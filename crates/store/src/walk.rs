@@ -94,9 +94,9 @@ pub(crate) struct By {
 /// Begins a statement that finds the ids of a page; [`push_page_end`] ends it.
 pub(crate) const PAGE: &str = "SELECT * FROM (";
 
-/// Ends it. The statement itself says about how many rows it walks through, and the parameters say which of them are the page.
-/// Without that number PostgreSQL would plan such a statement anew for each page, which takes as long as a walk through a
-/// thousand rows. There are few different numbers, so few statements stay prepared.
+/// Ends it. The text of the statement bounds how many rows it walks through; its parameters select the page among them.
+/// Without that bound PostgreSQL plans the statement anew for each page, which takes as long as a walk through a thousand
+/// rows. The bound is a power of two, so there are few texts to keep prepared.
 pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
     const FEWEST: u64 = 64;
     let walked = limit.saturating_add(offset).max(FEWEST).checked_next_power_of_two();

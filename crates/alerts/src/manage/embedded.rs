@@ -112,7 +112,7 @@ pub(super) async fn groups(
     Ok(Page { rows, total, request })
 }
 
-/// The names of the active alerts of these organizations, at most 100.
+/// The names of the active alerts of these organizations, the first 100 in order.
 pub(super) async fn active_names(service: &Alerts, within: OrganizationsRead) -> Result<Vec<String>> {
     Ok(live(service, within).names(&service.db, PageRequest::MAX_SIZE).await?)
 }

@@ -56,7 +56,7 @@ pub(crate) struct Question<'q> {
     pub(crate) details: Vec<String>,
     /// Whether the name has to be typed.
     pub(crate) types_name: bool,
-    /// Whether another name was typed.
+    /// Whether the form was refused: another name was typed, or somebody else has changed the object.
     pub(crate) is_wrong: bool,
     /// Another way, in red: address and key of its text.
     pub(crate) other: Option<(String, &'q str)>,

@@ -70,9 +70,14 @@ pub async fn list(
     query: ApplicationQuery,
 ) -> Result<Page<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
-    let is_whole = query.filter == ApplicationFilter::default();
-    let all = if is_whole { Some(stats::listed(service, scope).await?) } else { None };
-    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page, all).await?)
+    let known = known_total(service, scope, &query.filter).await?;
+    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page, known).await?)
+}
+
+/// How many applications the list has, if that is known without counting them.
+async fn known_total(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Result<Option<u64>> {
+    let is_whole = *filter == ApplicationFilter::default();
+    Ok(if is_whole { Some(stats::listed(service, scope).await?) } else { None })
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
@@ -90,7 +95,10 @@ pub async fn walk(
     let (walk, rows) = (Walk::open(service, &list, cursor)?, query.page.page_size);
     let total = match walk.total() {
         Some(total) => total,
-        None => applications::total(&service.db, &scope, &query.filter).await?,
+        None => match known_total(service, scope, &query.filter).await? {
+            Some(total) => total,
+            None => applications::total(&service.db, &scope, &query.filter).await?,
+        },
     };
     let found = applications::walk(&service.db, &scope, &query.filter, order, &walk.step(rows)).await?;
     walk.page(found, total, rows)

@@ -32,11 +32,9 @@ const KINDS: &str = "SELECT c.instance_of, c.version, c.name, CAST(SUM(c.unassig
 const MODULES: &str = "SELECT c.instance_of, CAST(SUM(c.unassigned) AS BIGINT), \
      CAST(SUM(c.assigned) AS BIGINT) FROM application_counts c WHERE c.home_id NOT IN \
      (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL) GROUP BY c.instance_of";
-const LISTED: &str = "SELECT CAST(COALESCE(SUM(n.applications), 0) AS BIGINT) FROM organization_counts n \
-     WHERE n.organization_id NOT IN (SELECT o.id FROM organizations o WHERE o.eff_deleted_at IS NOT NULL)";
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
-    crate::sql::statements![TALLY, ADD_LISTED, DROP_KINDS, DROP_ASSIGNMENTS, KINDS, MODULES, LISTED];
+    crate::sql::statements![TALLY, ADD_LISTED, DROP_KINDS, DROP_ASSIGNMENTS, KINDS, MODULES];
 
 /// Rows of one statement.
 const ROWS: usize = 200;
@@ -349,19 +347,6 @@ pub(crate) async fn add(tx: &mut Tx, rows: &[Added]) -> Result<(), StoreError> {
     tx.applications_changed();
     write_kinds(tx, &kinds).await?;
     write_assignments(tx, &assignments).await
-}
-
-/// How many applications the unfiltered list of a scope holds.
-pub async fn listed(db: &Db, scope: &Scope) -> Result<u64, StoreError> {
-    if *scope == Scope::Everything {
-        return Q::new(LISTED).count(db).await;
-    }
-    let mut q = Q::new(
-        "SELECT CAST(COALESCE(SUM(n.applications), 0) AS BIGINT) FROM organizations o \
-         JOIN organization_counts n ON n.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
-    );
-    push_scope(&mut q, "o", "id", scope);
-    q.count(db).await
 }
 
 /// How many of the listed applications have errors. Few do, so they have an index of their own.

@@ -40,21 +40,20 @@ struct Spec<'a> {
     direction: SortDirection,
 }
 
-/// A page of the listed applications in scope with the true total. `all`: how many there are without a filter, if that is
-/// known.
+/// A page of the listed applications in scope with the true total, which may be known already.
 pub async fn list(
     db: &Db,
     scope: &Scope,
     filter: &ApplicationFilter,
     (order, direction): (ApplicationOrder, SortDirection),
     request: PageRequest,
-    all: Option<u64>,
+    known_total: Option<u64>,
 ) -> Result<Page<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec { scope, filter, expanded: &expanded, order, direction };
     let total = async {
-        match all.filter(|_| *filter == ApplicationFilter::default()) {
-            Some(all) => Ok(all),
+        match known_total {
+            Some(total) => Ok(total),
             None => spec.total(db).await,
         }
     };
@@ -138,9 +137,6 @@ impl Spec<'_> {
             statuses: self.filter.statuses.clone(),
             ..ApplicationFilter::default()
         };
-        if *self.filter == ApplicationFilter::default() {
-            return counts::listed(db, self.scope).await;
-        }
         if *self.filter == by_kind {
             return self.total_of_kinds(db).await;
         }

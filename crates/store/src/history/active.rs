@@ -212,7 +212,7 @@ impl ActiveQuery {
         q.push(
             " AND h.organization_id NOT IN (SELECT d.id FROM organizations d WHERE d.eff_deleted_at IS NOT NULL)",
         );
-        self.within.push_named(q, "h", "organization_id");
+        self.within.push_with_deleted(q, "h", "organization_id");
         // Alerts of deleted systems are not shown. Few systems are deleted, and an index has just those.
         q.push(
             " AND NOT EXISTS (SELECT 1 FROM systems s WHERE s.system_key = h.system_key \

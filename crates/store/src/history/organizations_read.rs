@@ -30,11 +30,11 @@ impl OrganizationsRead {
     /// Appends ` AND …` by the columns `p2`, `p3` and `organization` of `alias`, and by `o`, the organization's row.
     pub(super) fn push(&self, q: &mut Q, alias: &str, organization: &str) {
         q.push(" AND o.eff_deleted_at IS NULL");
-        self.push_named(q, alias, organization);
+        self.push_with_deleted(q, alias, organization);
     }
 
-    /// The same without the check that the organizations are not deleted.
-    pub(super) fn push_named(&self, q: &mut Q, alias: &str, organization: &str) {
+    /// The same, deleted organizations included; it does not name `o`.
+    pub(super) fn push_with_deleted(&self, q: &mut Q, alias: &str, organization: &str) {
         push_scope(q, alias, organization, &self.scope);
         let Some(named) = &self.named else { return };
         if !self.with_descendants {

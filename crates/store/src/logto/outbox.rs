@@ -214,7 +214,7 @@ async fn put_one(
     Ok(())
 }
 
-/// The same unless the object is already queued; returns whether it is due now and nobody sends it yet.
+/// Queues an object unless it is queued already. Returns whether its row is due now and no process has claimed it.
 pub async fn put_new(
     tx: &mut Tx,
     issuer: &str,

@@ -164,7 +164,7 @@ pub(crate) async fn ask(State(app): State<App>, guest: Guest, params: Params) ->
     question(&guest, &edited, &seen, false)
 }
 
-/// `seen`: the state that is removed.
+/// Asks whether the layer in this state is to be removed.
 fn question(guest: &Guest, edited: &Edited, seen: &str, is_outdated: bool) -> Outcome {
     let list = texts::find(guest.look.language, "nav_notifications").unwrap_or_default();
     let condition = form_urlencoded::Serializer::new(String::new()).append_pair("seen", seen).finish();
