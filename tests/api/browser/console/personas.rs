@@ -3,7 +3,7 @@
 
 use super::{fits, look, stage};
 use crate::{Kind, Stage};
-use bailiwick_domain::OrgId;
+use bailiwick_domain::{OrgId, SystemId};
 use bailiwick_identity::passwords;
 use bailiwick_store::identities;
 use bailiwick_testkit::{Engine, engine::OWNER_PASSWORD};
@@ -160,9 +160,9 @@ async fn see(stage: &Stage, who: &str, role: &Role) {
     assert!(details >= 4, "{who} sees {details} details");
 }
 
-/// What can be done to a system, and a change of its name.
-async fn change_system(stage: &Stage, who: &str, role: &Role) {
-    let system = glance(stage, who, "/console/systems").await.unwrap();
+/// What can be done to a system that is not suspended, and a change of its name.
+async fn change_system(stage: &Stage, who: &str, role: &Role, system: SystemId) {
+    let system = format!("/console/systems/{system}");
     glance(stage, who, &system).await;
     let offered = addresses(stage, "main .top .actions").await;
     let offered: Vec<&str> = offered.iter().filter_map(|address| address.rsplit('/').next()).collect();
@@ -193,7 +193,7 @@ async fn create_user(stage: &Stage, who: &str) {
 }
 
 async fn every_role_of_every_level(engine: Engine) {
-    let (stage, tree, _) = stage(engine, Kind { width: Some(360), ..Kind::default() }).await;
+    let (stage, tree, system) = stage(engine, Kind { width: Some(360), ..Kind::default() }).await;
     bailiwick_events::number_all(&stage.test.app).await.unwrap();
     for (org, level) in [
         (tree.owner, "owner"),
@@ -210,7 +210,7 @@ async fn every_role_of_every_level(engine: Engine) {
                 .await;
             let creates = role.creates_organizations && level != "customer";
             offers(&stage, &who, "/console/organizations", "/console/organizations/new", creates).await;
-            change_system(&stage, &who, role).await;
+            change_system(&stage, &who, role, system.id).await;
             if role.sees_users {
                 offers(&stage, &who, "/console/users", "/console/users/new", role.creates_users).await;
             }
