@@ -4,6 +4,7 @@
 //! add an entity: an id in [`id`], its record in a module of its own, its rules in [`validate`].
 
 mod audit_action;
+mod choices;
 pub mod error;
 mod event_kind;
 pub mod fold;
@@ -26,6 +27,7 @@ pub mod user;
 pub mod validate;
 
 pub use audit_action::AuditAction;
+pub use choices::ChoiceSearch;
 pub use error::{Error, FieldError, Result};
 pub use event_kind::{EventKind, EventTopic, Happening};
 pub use id::{

@@ -4,7 +4,7 @@ use crate::{
     Db, StoreError,
     sql::{Arg, Q},
 };
-use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_domain::{ChoiceSearch, OrgId, OrgType, fold::contains_pattern};
 use uuid::Uuid;
 
 /// Separates the parts of `search_key`; a search for it finds nothing.
@@ -17,6 +17,29 @@ pub struct VersionFilter {
     pub product: Option<String>,
     /// Exact.
     pub version: String,
+}
+
+/// Appends the end of a statement for choices by the folded name in a column, at most `limit` of them if there is one. With a
+/// search only what it finds, and one more than it asks for, which tells that there are more.
+pub(crate) fn push_choices(
+    q: &mut Q,
+    (name, id): (&str, &str),
+    limit: Option<u64>,
+    search: Option<&ChoiceSearch>,
+) {
+    match search {
+        Some(search) if can_be_stored(&search.text) => {
+            q.push(&format!(" AND {name} LIKE ? ESCAPE '\\'")).arg(contains_pattern(&search.text));
+        }
+        Some(_) => {
+            q.push(" AND 1 = 0");
+        }
+        None => {}
+    }
+    q.push(&format!(" ORDER BY {name}, {id}"));
+    if let Some(limit) = search.map(|search| search.most.saturating_add(1)).or(limit) {
+        q.push(" LIMIT ?").arg(limit);
+    }
 }
 
 /// The types of the organizations with subtrees that a filter means: the type decides the column.

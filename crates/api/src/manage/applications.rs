@@ -19,7 +19,7 @@ use bailiwick_fleet::{
     applications::{self, ApplicationRef, SummaryOrder, SummaryQuery},
 };
 use bailiwick_platform::conditions::Version;
-use bailiwick_web::application_query;
+use bailiwick_web::{application_query, choice_search};
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 50;
@@ -158,7 +158,8 @@ pub async fn trend(
 pub async fn filters(
     Service(fleet): Service<Fleet>,
     Who(caller): Who,
+    params: Params,
 ) -> Outcome<Answer<ApplicationFilters>> {
-    let choices = applications::choices(&fleet, &caller).await?;
+    let choices = applications::choices(&fleet, &caller, choice_search(&params).as_ref()).await?;
     Ok(Answer::ok("application filters retrieved successfully", choices.into()))
 }

@@ -16,7 +16,7 @@ use axum::response::Response;
 use bailiwick_domain::{SystemId, Walked};
 use bailiwick_fleet::{Fleet, systems};
 use bailiwick_platform::conditions::Version;
-use bailiwick_web::system_query;
+use bailiwick_web::{choice_search, system_query};
 
 /// Rows of a page unless the client says otherwise.
 pub(super) const PAGE_SIZE: u64 = 50;
@@ -68,8 +68,12 @@ pub async fn trend(
 }
 
 /// `GET /filters/systems`.
-pub async fn filters(Service(fleet): Service<Fleet>, Who(caller): Who) -> Outcome<Answer<SystemFilters>> {
-    let choices = systems::choices(&fleet, &caller).await?;
+pub async fn filters(
+    Service(fleet): Service<Fleet>,
+    Who(caller): Who,
+    params: Params,
+) -> Outcome<Answer<SystemFilters>> {
+    let choices = systems::choices(&fleet, &caller, choice_search(&params).as_ref()).await?;
     Ok(Answer::ok("system filters retrieved successfully", choices.into()))
 }
 

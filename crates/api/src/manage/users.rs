@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use bailiwick_directory::{Directory, users};
 use bailiwick_domain::{UserId, Walked};
 use bailiwick_platform::conditions::Version;
-use bailiwick_web::user_query;
+use bailiwick_web::{choice_search, user_query};
 
 /// Rows of a page unless the client says otherwise.
 const PAGE_SIZE: u64 = 20;
@@ -170,8 +170,10 @@ pub async fn filters(
     Service(directory): Service<Directory>,
     Who(caller): Who,
     gzip: Gzip,
+    params: Params,
 ) -> Outcome<Cached> {
+    let search = choice_search(&params);
     let write =
         |choices| Answer::ok("user filters retrieved successfully", UserFilters::from(choices)).write();
-    Ok(Cached(users::choices(&directory, &caller, write).await?, gzip))
+    Ok(Cached(users::choices(&directory, &caller, search.as_ref(), write).await?, gzip))
 }

@@ -87,6 +87,7 @@ fn keys(operation: &str) -> Vec<&'static str> {
         "listEventSubscriptions" => &[PAGE],
         "listEventDeliveries" => &[PAGE, &["status*"]],
         "search" => &[&["q!", "kinds*", "limit"]],
+        "getSystemFilters" | "getUserFilters" | "getApplicationFilters" => &[&["q", "limit"]],
         "listAudit" => &[&["object_id", "actor_id", "action", "from_date", "to_date", "cursor", "page_size"]],
         "listOwnAlerts" => &[MATCHING, &["unprocessed"]],
         "listOwnAlertGroups" => &[MATCHING, &["muted"]],

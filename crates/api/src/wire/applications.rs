@@ -400,6 +400,9 @@ pub struct ApplicationFilters {
     pub systems: Vec<HostOutput>,
     /// Organizations by name, after `no_org` where one is unassigned.
     pub organizations: Vec<AssignedOrganizationOutput>,
+    /// Only with `q`: the lists that have more choices than `limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<Vec<&'static str>>,
 }
 
 impl From<Choices> for ApplicationFilters {
@@ -421,6 +424,7 @@ impl From<Choices> for ApplicationFilters {
                 .into_iter()
                 .chain(choices.organizations.into_iter().map(AssignedOrganizationOutput::from))
                 .collect(),
+            more: choices.more,
         }
     }
 }

@@ -103,6 +103,9 @@ pub struct UserFilters {
     pub organizations: Vec<OrganizationRefOutput>,
     /// One entry for each creating user, by name.
     pub created_by: Vec<CreatorChoice>,
+    /// Only with `q`: the lists that have more choices than `limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<Vec<&'static str>>,
 }
 
 impl From<Choices> for UserFilters {
@@ -111,6 +114,7 @@ impl From<Choices> for UserFilters {
             roles: all(choices.roles),
             organizations: choices.organizations.into_iter().map(OrganizationRefOutput::from).collect(),
             created_by: choices.creators.into_iter().map(CreatorChoice::from).collect(),
+            more: choices.more,
         }
     }
 }

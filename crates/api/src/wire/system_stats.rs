@@ -67,6 +67,9 @@ pub struct SystemFilters {
     pub versions: Vec<ProductVersions>,
     /// Organizations with systems, by name.
     pub organizations: Vec<OrganizationRefOutput>,
+    /// Only with `q`: the lists that have more choices than `limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<Vec<&'static str>>,
 }
 
 impl From<Choices> for SystemFilters {
@@ -80,6 +83,7 @@ impl From<Choices> for SystemFilters {
             versions: choices.products.iter().filter(|(_, v)| !v.is_empty()).map(versions).collect(),
             created_by: choices.creators.into_iter().map(CreatorChoice::from).collect(),
             organizations: choices.organizations.into_iter().map(OrganizationRefOutput::from).collect(),
+            more: choices.more,
         }
     }
 }

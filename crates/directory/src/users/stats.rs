@@ -1,7 +1,7 @@
 //! Totals, trend and the choices of the list's filters (spec: users#operations, conventions#trends).
 
 use crate::{Directory, organizations::by_name, roles::RoleChoice};
-use bailiwick_domain::{Result, org::OrgRef};
+use bailiwick_domain::{ChoiceSearch, Result, org::OrgRef};
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
     trend::{Trend, Window},
@@ -64,12 +64,15 @@ pub struct Choices {
     pub organizations: Vec<OrgRef>,
     /// The users who created users, by name.
     pub creators: Vec<CreatorChoice>,
+    /// The lists that the search has cut, by their names on the wire; none without a search.
+    pub more: Option<Vec<&'static str>>,
 }
 
-/// `GET /filters/users`. `write` writes the answer.
+/// `GET /filters/users`; with a search only creators and organizations that it finds. `write` writes the answer.
 pub async fn choices(
     service: &Directory,
     caller: &Caller,
+    search: Option<&ChoiceSearch>,
     write: impl FnOnce(Choices) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, Resource::Users)?;
@@ -77,9 +80,17 @@ pub async fn choices(
         filter_roles(caller, &service.catalogue).into_iter().map(RoleChoice::of).collect();
     let offered = roles.iter().map(|role| role.id.as_str()).collect::<Vec<_>>().join(",");
     let make = async {
-        let organizations = stats::homes(&service.db, &scope).await?;
-        let creators = by_name(creators::creators(&service.db, Of::Users, &scope).await?);
-        write(Choices { roles, organizations, creators })
+        let mut organizations = stats::homes(&service.db, &scope, search).await?;
+        let mut creators = by_name(creators::creators(&service.db, Of::Users, &scope).await?);
+        let more = search.map(|search| {
+            let mut more = Vec::new();
+            creators.retain(|creator| search.finds(&creator.name));
+            more.extend(search.cut(&mut creators).then_some("created_by"));
+            more.extend(search.cut(&mut organizations).then_some("organizations"));
+            more
+        });
+        write(Choices { roles, organizations, creators, more })
     };
-    answer_cache::answer(service, DependsOn::People, "filters of users", scope, offered, make).await
+    let other = answer_cache::variant(&(offered, search));
+    answer_cache::answer(service, DependsOn::People, "filters of users", scope, other, make).await
 }

@@ -3,7 +3,7 @@
 
 use crate::Fleet;
 use bailiwick_domain::{
-    Error, Keywords, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, org::OrgRef,
+    ChoiceSearch, Error, Keywords, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, org::OrgRef,
 };
 use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
@@ -344,10 +344,12 @@ pub struct Choices {
     pub has_unassigned: bool,
     /// Organizations by name.
     pub organizations: Vec<OrgRef>,
+    /// The lists that the search has cut, by their names on the wire; none without a search.
+    pub more: Option<Vec<&'static str>>,
 }
 
-/// `GET /filters/applications`.
-pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
+/// `GET /filters/applications`; with a search only systems and organizations that it finds.
+pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSearch>) -> Result<Choices> {
     let scope = list_scope(caller, Resource::Applications)?;
     let kinds = counts::kinds(&service.db, &scope).await?;
     let has_unassigned = kinds.iter().any(|k| k.unassigned > 0);
@@ -366,7 +368,16 @@ pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
         Some(TypeVersions { application: t.instance_of.clone(), name: t.name.clone(), versions })
     };
     let versions = types.iter().filter_map(of_type).collect();
-    let (systems, organizations) =
-        tokio::join!(stats::hosts(&service.db, &scope, HOSTS), stats::assignees(&service.db, &scope));
-    Ok(Choices { types, versions, systems: systems?, has_unassigned, organizations: organizations? })
+    let (systems, organizations) = tokio::join!(
+        stats::hosts(&service.db, &scope, HOSTS, search),
+        stats::assignees(&service.db, &scope, search)
+    );
+    let (mut systems, mut organizations) = (systems?, organizations?);
+    let more = search.map(|search| {
+        let mut more = Vec::new();
+        more.extend(search.cut(&mut systems).then_some("systems"));
+        more.extend(search.cut(&mut organizations).then_some("organizations"));
+        more
+    });
+    Ok(Choices { types, versions, systems, has_unassigned, organizations, more })
 }

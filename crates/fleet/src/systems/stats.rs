@@ -2,7 +2,7 @@
 
 use crate::Fleet;
 use bailiwick_directory::organizations::by_name;
-use bailiwick_domain::{Result, SystemId, Ts, org::OrgRef};
+use bailiwick_domain::{ChoiceSearch, Result, SystemId, Ts, org::OrgRef};
 use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
     trend::{Trend, Window},
@@ -96,6 +96,8 @@ pub struct Choices {
     pub creators: Vec<CreatorChoice>,
     /// Organizations with systems, by name.
     pub organizations: Vec<OrgRef>,
+    /// The lists that the search has cut, by their names on the wire; none without a search.
+    pub more: Option<Vec<&'static str>>,
 }
 
 /// Types, ascending, with their versions, descending.
@@ -116,10 +118,18 @@ pub async fn products(service: &Fleet, caller: &Caller) -> Result<BTreeMap<Strin
     Ok(products)
 }
 
-/// `GET /filters/systems`.
-pub async fn choices(service: &Fleet, caller: &Caller) -> Result<Choices> {
+/// `GET /filters/systems`; with a search only creators and organizations that it finds.
+pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSearch>) -> Result<Choices> {
     let scope = list_scope(caller, Resource::Systems)?;
     let products = products(service, caller).await?;
-    let creators = by_name(creators::creators(&service.db, Of::Systems, &scope).await?);
-    Ok(Choices { products, creators, organizations: stats::homes(&service.db, &scope).await? })
+    let mut creators = by_name(creators::creators(&service.db, Of::Systems, &scope).await?);
+    let mut organizations = stats::homes(&service.db, &scope, search).await?;
+    let more = search.map(|search| {
+        let mut more = Vec::new();
+        creators.retain(|creator| search.finds(&creator.name));
+        more.extend(search.cut(&mut creators).then_some("created_by"));
+        more.extend(search.cut(&mut organizations).then_some("organizations"));
+        more
+    });
+    Ok(Choices { products, creators, organizations, more })
 }

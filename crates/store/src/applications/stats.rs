@@ -9,12 +9,13 @@ use super::{
 use crate::{
     Db, StoreError,
     changes_by_day::push_gone,
+    filters::push_choices,
     scope::push_scope,
     sql::Q,
     time::{TsCodec, utc_day},
     tree::parse_type,
 };
-use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
+use bailiwick_domain::{ChoiceSearch, OrgId, SystemId, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
 use std::collections::HashMap;
 use uuid::Uuid;
@@ -145,22 +146,32 @@ pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i6
 }
 
 /// The organizations that listed applications of the scope are assigned to, by name; deleted ones left out.
-pub async fn assignees(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
+pub async fn assignees(
+    db: &Db,
+    scope: &Scope,
+    search: Option<&ChoiceSearch>,
+) -> Result<Vec<OrgRef>, StoreError> {
     let mut q = Q::new(
         "SELECT g.id, g.type, g.name FROM organizations g WHERE g.eff_deleted_at IS NULL AND g.id IN \
          (SELECT k.organization_id FROM organizations h JOIN assignment_counts k ON k.home_id = h.id \
          WHERE k.listed > 0 AND h.eff_deleted_at IS NULL",
     );
     push_scope(&mut q, "h", "id", scope);
-    q.push(") ORDER BY g.name_key, g.id");
+    q.push(")");
+    push_choices(&mut q, ("g.name_key", "g.id"), None, search);
     let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
     rows.into_iter()
         .map(|(id, org_type, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? }))
         .collect()
 }
 
-/// The first systems by name that have listed applications.
-pub async fn hosts(db: &Db, scope: &Scope, limit: u64) -> Result<Vec<(SystemId, String)>, StoreError> {
+/// The first systems by name that have listed applications; with a search one more than it asks for.
+pub async fn hosts(
+    db: &Db,
+    scope: &Scope,
+    limit: u64,
+    search: Option<&ChoiceSearch>,
+) -> Result<Vec<(SystemId, String)>, StoreError> {
     let mut q = Q::new(concat!(
         "SELECT s.id, s.name FROM application_hosts t [[JOIN||CROSS JOIN]] systems s ON s.id = t.system_id \
          [[JOIN||LEFT JOIN]] organizations h ON h.id = t.home_id \
@@ -170,7 +181,7 @@ pub async fn hosts(db: &Db, scope: &Scope, limit: u64) -> Result<Vec<(SystemId, 
         ")"
     ));
     push_scope(&mut q, "t", "home_id", scope);
-    q.push(" ORDER BY t.name_key, t.system_id LIMIT ?").arg(limit);
+    push_choices(&mut q, ("t.name_key", "t.system_id"), Some(limit), search);
     let rows: Vec<(Uuid, String)> = q.all(db).await?;
     Ok(rows.into_iter().map(|(id, name)| (SystemId(id), name)).collect())
 }

@@ -1,7 +1,9 @@
 //! The series of one family over time, and the check whether a VAT number is in use.
 
-use crate::{Db, StoreError, scope::push_scope, sql::Q, time::utc_day, tree::parse_type};
-use bailiwick_domain::{OrgId, OrgType, Ts, org::OrgRef};
+use crate::{
+    Db, StoreError, filters::push_choices, scope::push_scope, sql::Q, time::utc_day, tree::parse_type,
+};
+use bailiwick_domain::{ChoiceSearch, OrgId, OrgType, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
@@ -68,18 +70,20 @@ pub async fn vat_in_use(
     Ok(found.is_some())
 }
 
-/// The organizations of the scope with a live object that `organization_counts` counts in this column, by name.
+/// The organizations of the scope with a live object that `organization_counts` counts in this column, by name; with a search
+/// one more than it asks for.
 pub(crate) async fn organizations_with(
     db: &Db,
     scope: &Scope,
     counted: &'static str,
+    search: Option<&ChoiceSearch>,
 ) -> Result<Vec<OrgRef>, StoreError> {
     let mut q = Q::new(&format!(
         "SELECT o.id, o.type, o.name FROM organizations o JOIN organization_counts n ON n.organization_id = o.id \
          WHERE o.eff_deleted_at IS NULL AND n.{counted} > 0"
     ));
     push_scope(&mut q, "o", "id", scope);
-    q.push(" ORDER BY o.name_key, o.id");
+    push_choices(&mut q, ("o.name_key", "o.id"), None, search);
     let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
     rows.into_iter()
         .map(|(id, org_type, name)| Ok(OrgRef { id: OrgId(id), name, org_type: parse_type(&org_type)? }))

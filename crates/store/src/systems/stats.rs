@@ -12,7 +12,7 @@ use crate::{
     sql::Q,
     time::{TsCodec, utc_day},
 };
-use bailiwick_domain::{Ts, org::OrgRef};
+use bailiwick_domain::{ChoiceSearch, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
 
 /// Systems that are not deleted, by status.
@@ -360,7 +360,7 @@ pub(crate) fn push_newest_by_creator(q: &mut Q, scope: &Scope) {
     q.push(") SELECT creator, id FROM walk");
 }
 
-/// The organizations of a scope that have systems not deleted, by name.
-pub async fn homes(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
-    organizations_with(db, scope, "systems").await
+/// The organizations of a scope that have systems not deleted, by name; with a search one more than it asks for.
+pub async fn homes(db: &Db, scope: &Scope, search: Option<&ChoiceSearch>) -> Result<Vec<OrgRef>, StoreError> {
+    organizations_with(db, scope, "systems", search).await
 }

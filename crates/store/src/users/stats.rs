@@ -7,7 +7,7 @@ use crate::{
     sql::Q,
     time::utc_day,
 };
-use bailiwick_domain::{Ts, org::OrgRef};
+use bailiwick_domain::{ChoiceSearch, Ts, org::OrgRef};
 use bailiwick_policy::Scope;
 
 /// Users that are not deleted, own or inherited.
@@ -61,7 +61,7 @@ pub async fn created_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i6
     q.all(db).await
 }
 
-/// The organizations of a scope that have users not deleted, by name.
-pub async fn homes(db: &Db, scope: &Scope) -> Result<Vec<OrgRef>, StoreError> {
-    organizations_with(db, scope, "users").await
+/// The organizations of a scope that have users not deleted, by name; with a search one more than it asks for.
+pub async fn homes(db: &Db, scope: &Scope, search: Option<&ChoiceSearch>) -> Result<Vec<OrgRef>, StoreError> {
+    organizations_with(db, scope, "users", search).await
 }
