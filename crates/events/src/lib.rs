@@ -17,9 +17,13 @@ pub mod test_and_replay;
 pub use bailiwick_store::events::{Stored, deliveries::Delivery};
 pub use numbering::number_all;
 
-use bailiwick_domain::{Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection};
 use bailiwick_outbound::webhook::Webhooks;
-use bailiwick_platform::{Platform, list_filters, periodic};
+use bailiwick_platform::{
+    Platform,
+    answer_cache::{self, DependsOn, Key},
+    list_filters, periodic,
+};
 use bailiwick_policy::{Caller, hierarchy};
 use bailiwick_settings::Settings;
 use bailiwick_store::{
@@ -139,10 +143,30 @@ pub async fn list(service: &Events, caller: &Caller, query: ListQuery) -> Result
         after: query.after.map(|after| after.parse().ok().filter(|n| *n >= 0).unwrap_or(i64::MAX)),
     };
     let sight = sight(caller, types);
-    let page = events::list(&service.db, &sight, &filter, query.direction, query.page).await?;
+    let rows = events::page(&service.db, &sight, &filter, query.direction, query.page);
+    let (rows, total) = tokio::join!(rows, total(service, &sight, &filter));
     // Read after the page, so that it includes events removed before the page was read.
     let removed_up_to = events::purged(&service.db).await?;
-    Ok(Listed { page, removed_up_to })
+    Ok(Listed { page: Page { rows: rows?, total: total?, request: query.page }, removed_up_to })
+}
+
+/// How many events a list has. Stored events never change, so only those are counted that came after the last count of the
+/// same list (docs/internals/answer-cache.md).
+async fn total(service: &Events, sight: &Sight, filter: &Filter) -> Result<u64> {
+    if filter.after.is_some() {
+        return Ok(events::count(&service.db, sight, filter).await?.0);
+    }
+    // Who sees an event depends on the present place of its organization, system or user.
+    let epochs = answer_cache::epochs(service, DependsOn::Systems).await?;
+    let other = answer_cache::variant(&(sight, filter, events::purged(&service.db).await?));
+    let key = Key { epochs, operation: "events/total", scope: sight.scope, other };
+    let counted = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let (before, newest): (u64, i64) = counted.unwrap_or((0, 0));
+    let since = Filter { after: Some(newest), ..filter.clone() };
+    let (more, newest) = events::count(&service.db, sight, &since).await?;
+    let total = before + more;
+    service.answers.put(key, serde_json::to_vec(&(total, newest)).map_err(Error::internal)?.into()).await;
+    Ok(total)
 }
 
 /// Removes events that are too old or too many, if this process holds the lease; returns how many.

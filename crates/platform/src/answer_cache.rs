@@ -33,6 +33,10 @@ pub enum DependsOn {
     Systems,
     /// Organizations, and how many applications of which module they have.
     Applications,
+    /// The applications that a text finds.
+    ApplicationTexts,
+    /// Active alerts with their assignees, until the first of them expires.
+    ActiveAlerts,
 }
 
 impl DependsOn {
@@ -44,6 +48,12 @@ impl DependsOn {
             DependsOn::Logins => ListEpochs { logins: all.logins, ..people },
             DependsOn::Systems => ListEpochs { systems: all.systems, ..people },
             DependsOn::Applications => ListEpochs { applications: all.applications, ..people },
+            DependsOn::ApplicationTexts => {
+                ListEpochs { systems: all.systems, application_texts: all.application_texts, ..people }
+            }
+            DependsOn::ActiveAlerts => {
+                ListEpochs { systems: all.systems, active_alerts: all.active_alerts, ..people }
+            }
         }
     }
 }

@@ -41,6 +41,7 @@ pub async fn end(tx: &mut Tx, alerts: &[AlertKey], now: Ts) -> Result<(), StoreE
         if ended.is_empty() {
             continue;
         }
+        tx.active_alerts_changed();
         let details = |e: &Ended| {
             json!({
                 "reason": "resolved",
@@ -71,6 +72,7 @@ pub(crate) async fn remove_of_system(
     organization: OrgId,
     system_key: &str,
 ) -> Result<(), StoreError> {
+    tx.active_alerts_changed();
     Q::new(REMOVE_OF_SYSTEM).bind(organization).bind(system_key).run(tx).await?;
     Ok(())
 }
@@ -263,6 +265,7 @@ pub async fn assign(
     (organization, fingerprint, system_key): (OrgId, &str, &str),
     to: &Assignment,
 ) -> Result<(), StoreError> {
+    tx.active_alerts_changed();
     Q::new(ASSIGN)
         .bind(organization)
         .bind(fingerprint)

@@ -12,7 +12,7 @@ mod row;
 pub mod stats;
 
 pub use filter::{ApplicationFilter, ApplicationOrder};
-pub use list::{list, total, walk};
+pub use list::{is_lasting, list, matches, total, walk};
 pub use row::{ApplicationRecord, Assignee};
 
 use crate::{
@@ -102,6 +102,7 @@ pub async fn delete(
     now: Ts,
 ) -> Result<(), StoreError> {
     let before = counts::tally(tx, system).await?;
+    tx.application_texts_changed();
     Q::new(SET_DELETED).bind(now).bind(now).bind(target.id()).run(tx).await?;
     Q::new(FORGET_DIGEST).bind(system).run(tx).await?;
     counts::settle(tx, system, before).await

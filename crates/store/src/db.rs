@@ -5,7 +5,7 @@ use crate::{
     engine::{Engine, Options},
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
-    list_epochs::{ListEpochs, MOVE_LISTS},
+    list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
     sql::Q,
 };
 use sqlx::{Postgres, Sqlite, Transaction};
@@ -163,7 +163,7 @@ impl Tx {
     /// Commits all changes.
     pub async fn commit(mut self) -> Result<(), StoreError> {
         let lists = self.moved().lists;
-        if lists != ListEpochs::default() {
+        if (ListEpochs { active_alerts: 0, ..lists }) != ListEpochs::default() {
             if self.is_postgres() {
                 // Otherwise a number lost in a crash would be used for another state.
                 Q::new("SET LOCAL synchronous_commit = on").run(&mut self).await?;
@@ -171,8 +171,15 @@ impl Tx {
             // Last of all: a transaction that waits for this row then holds no lock that the transaction before it
             // still needs.
             let q = Q::new(MOVE_LISTS).bind(lists.people).bind(lists.figures).bind(lists.logins);
-            let q = q.bind(lists.systems).bind(lists.statuses).bind(lists.applications);
+            let q = q
+                .bind(lists.systems)
+                .bind(lists.statuses)
+                .bind(lists.applications)
+                .bind(lists.application_texts);
             q.run(&mut self).await?;
+        }
+        if lists.active_alerts > 0 {
+            Q::new(MOVE_ACTIVE_ALERTS).run(&mut self).await?;
         }
         if self.moved().alert_config {
             Q::new(MOVE_ALERT_CONFIG).run(&mut self).await?;

@@ -27,9 +27,14 @@ use crate::{
 use bailiwick_domain::{OrgId, Ts, fold::contains_pattern};
 use bailiwick_policy::Path;
 use sqlx_macros::FromRow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    time::Duration,
+};
 use uuid::Uuid;
 
+/// Within this time after a push its rows are written.
+const SLOWEST_WRITE: Duration = Duration::from_secs(60);
 /// Characters of a name that is offered as a filter: it is part of a key.
 const NAME_CHARS: usize = 200;
 
@@ -234,6 +239,19 @@ pub struct Write {
     pub texts: Option<Texts>,
 }
 
+impl Write {
+    /// Whether the alert begins, ends or expires earlier. A repeated one does not, unless it has expired or may have until its
+    /// row is written.
+    fn changes_active(&self, now: Ts) -> bool {
+        match &self.stored {
+            Some(stored) if stored.is_open && self.is_open => {
+                self.expires_at < stored.expires_at || stored.expires_at < Some(now.plus(SLOWEST_WRITE))
+            }
+            stored => stored.as_ref().is_some_and(|stored| stored.is_open) != self.is_open,
+        }
+    }
+}
+
 /// Texts of an alert.
 #[derive(Clone, Debug)]
 pub struct Texts {
@@ -243,8 +261,9 @@ pub struct Texts {
     pub annotations: String,
 }
 
-/// Writes rows of locked organizations with their counters; rows of other organizations are left out.
-pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), StoreError> {
+/// Writes rows of locked organizations with their counters; rows of other organizations are left out. `now`: when the newest
+/// of the alerts was pushed.
+pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>, now: Ts) -> Result<(), StoreError> {
     let rows: Vec<Write> = rows.into_iter().filter(|row| held.contains(row.key.0)).collect();
     let (old, new): (Vec<&Write>, Vec<&Write>) = rows.iter().partition(|row| row.stored.is_some());
     // Ended rows are written first: they give their place to alerts that begin, or begin again.
@@ -254,6 +273,9 @@ pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>) -> Result<(), Sto
     }
     for chunk in new.chunks(ROWS) {
         insert(tx, held, chunk).await?;
+    }
+    if rows.iter().any(|row| row.changes_active(now)) {
+        tx.active_alerts_changed();
     }
     let begun = rows.iter().filter(|row| row.stored.as_ref().is_none_or(|s| !s.is_open));
     note_names(tx, begun).await?;

@@ -45,6 +45,7 @@ pub mod leases;
 pub mod legacy;
 mod list_epochs;
 pub mod logto;
+pub mod matches;
 pub mod migrate;
 pub mod oidc;
 pub mod organizations;

@@ -3,12 +3,18 @@
 
 use crate::{Db, StoreError, Tx, sql::Q};
 
-const LIST_EPOCHS: &str =
-    "SELECT people, figures, logins, systems, statuses, applications FROM list_epochs WHERE id = 1";
+const LIST_EPOCHS: &str = "SELECT people, figures, logins, systems, statuses, applications, application_texts, \
+     (SELECT a.n FROM active_alerts_epoch a WHERE a.id = 1) FROM list_epochs WHERE id = 1";
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
-     logins = logins + ?, systems = systems + ?, statuses = statuses + ?, applications = applications + ? WHERE id = 1";
+     logins = logins + ?, systems = systems + ?, statuses = statuses + ?, applications = applications + ?, \
+     application_texts = application_texts + ? WHERE id = 1";
+/// A number is never used twice, even when a crash loses the commit: transactions that write alerts do not wait for the disk.
+/// On SQLite the process that has read a lost number ends with the database.
+pub(crate) const MOVE_ACTIVE_ALERTS: &str = "UPDATE active_alerts_epoch SET n = \
+     [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] WHERE id = 1";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![LIST_EPOCHS, MOVE_LISTS];
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![LIST_EPOCHS, MOVE_LISTS, MOVE_ACTIVE_ALERTS];
 
 /// Numbers that move with every commit that changes the data of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,14 +31,27 @@ pub struct ListEpochs {
     pub statuses: i64,
     /// How many applications of a module are listed, and how many of them are assigned.
     pub applications: i64,
+    /// Which applications are listed, and the texts of theirs that a search compares.
+    pub application_texts: i64,
+    /// Which alerts are open, until when at least, and who has them.
+    pub active_alerts: i64,
 }
 
 impl Db {
     /// The present list epochs.
     pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
-        let (people, figures, logins, systems, statuses, applications) =
+        let (people, figures, logins, systems, statuses, applications, application_texts, active_alerts) =
             Q::new(LIST_EPOCHS).one(self).await?;
-        Ok(ListEpochs { people, figures, logins, systems, statuses, applications })
+        Ok(ListEpochs {
+            people,
+            figures,
+            logins,
+            systems,
+            statuses,
+            applications,
+            application_texts,
+            active_alerts,
+        })
     }
 }
 
@@ -62,6 +81,16 @@ impl Tx {
     /// are assigned.
     pub(crate) const fn applications_changed(&mut self) {
         self.moved().lists.applications = 1;
+    }
+
+    /// Called by every function that changes which applications are listed, or a text of theirs that a search compares.
+    pub(crate) const fn application_texts_changed(&mut self) {
+        self.moved().lists.application_texts = 1;
+    }
+
+    /// Called by every function by which an alert begins, ends or expires earlier, or changes its assignee.
+    pub(crate) const fn active_alerts_changed(&mut self) {
+        self.moved().lists.active_alerts = 1;
     }
 
     /// Called by every function that changes a column of systems that a list can be filtered or ordered by.

@@ -113,7 +113,7 @@ pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(),
         let row = |kept: Kept| row(&key, &system_key, &labels, &stored, kept);
         rows.extend(occurrences.into_changed().map(row));
     }
-    history::write(tx, held, rows).await?;
+    history::write(tx, held, rows, now).await?;
     alert_handling::end(tx, &over, now).await
 }
 

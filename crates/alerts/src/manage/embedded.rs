@@ -3,6 +3,7 @@
 use super::{
     alert_query::{ActiveAlert, AlertQuery, decorate, live},
     found_silences::{FoundSilence, FoundSilences, SHOWN},
+    lasting,
 };
 use crate::{Alerts, config, embedded};
 use bailiwick_alerting::{
@@ -59,7 +60,9 @@ pub(super) async fn active(
     let Some((asked, states)) = prepared(service, within, query).await? else {
         return Ok(Page { rows: Vec::new(), total: 0, request });
     };
-    let (rows, total) = asked.page(&service.db, &states, request).await?;
+    let total = lasting::cached(service, "alerts", &asked, asked.total(&service.db, &states));
+    let (rows, total) = tokio::join!(asked.page(&service.db, &states, request), total);
+    let (rows, total) = (rows?, total?);
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
     let silences = silences_of(service, systems.into_iter().collect()).await?;
@@ -114,7 +117,8 @@ pub(super) async fn groups(
 
 /// The names of the active alerts of these organizations, the first 100 in order.
 pub(super) async fn active_names(service: &Alerts, within: OrganizationsRead) -> Result<Vec<String>> {
-    Ok(live(service, within).names(&service.db, PageRequest::MAX_SIZE).await?)
+    let query = live(service, within);
+    lasting::cached(service, "names of alerts", &query, query.names(&service.db, PageRequest::MAX_SIZE)).await
 }
 
 /// The routing of these tenants. A tenant whose routing cannot be read has none: none of its recipients is notified or

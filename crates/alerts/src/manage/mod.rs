@@ -17,6 +17,7 @@ mod figures;
 mod found_silences;
 mod groups;
 mod handling;
+mod lasting;
 mod remote;
 mod remote_changes;
 mod router;

@@ -1,7 +1,7 @@
 //! Numbers of active alerts (spec: alert-management#figures): counted on request with the embedded router; with a
 //! remote router taken from figures that a background task keeps.
 
-use super::{Named, alert_query::live, embedded::suppressed_rows, remote, within};
+use super::{Named, alert_query::live, embedded::suppressed_rows, lasting, remote, within};
 use crate::Alerts;
 use bailiwick_alerting::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};
@@ -54,8 +54,9 @@ pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<
     let history = stats::resolved(&service.db, &within).await?;
     if service.alerting().is_embedded() {
         let query = live(service, within);
-        let (severities, suppressed) =
-            tokio::join!(query.severities(&service.db), suppressed_rows(service, &query));
+        let severities =
+            lasting::cached(service, "alerts by severity", &query, query.severities(&service.db));
+        let (severities, suppressed) = tokio::join!(severities, suppressed_rows(service, &query));
         let mut live = Live { muted: suppressed?.len() as u64, ..Live::default() };
         for (severity, n) in severities? {
             count(&mut live, severity.as_deref().unwrap_or_default(), u64::try_from(n).unwrap_or(0));

@@ -16,9 +16,14 @@ use crate::Fleet;
 use bailiwick_domain::{
     ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId, Walked,
 };
-use bailiwick_platform::{answer_cache, cursor::Walk, list_filters};
+use bailiwick_platform::{
+    answer_cache::{self, DependsOn, Key},
+    cursor::Walk,
+    list_filters,
+};
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, list_scope};
-use bailiwick_store::{applications, sql::On};
+use bailiwick_store::{applications, matches::Matches, sql::On};
+use bytes::Bytes;
 use std::{convert::Infallible, str::FromStr};
 
 pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord};
@@ -70,14 +75,23 @@ pub async fn list(
     query: ApplicationQuery,
 ) -> Result<Page<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
-    let known = known_total(service, scope, &query.filter).await?;
-    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page, known).await?)
+    let known = known(service, scope, &query.filter).await?;
+    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page, known.as_ref()).await?)
 }
 
-/// How many applications the list has, if that is known without counting them.
-async fn known_total(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Result<Option<u64>> {
-    let is_whole = *filter == ApplicationFilter::default();
-    Ok(if is_whole { Some(stats::listed(service, scope).await?) } else { None })
+/// The applications of a list whose number is cached: of one without a filter, and of one that looks for a text.
+async fn known(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Result<Option<Matches>> {
+    if *filter == ApplicationFilter::default() {
+        return Ok(Some(Matches::Many(stats::listed(service, scope).await?)));
+    }
+    if !applications::is_lasting(filter) {
+        return Ok(None);
+    }
+    let epochs = answer_cache::epochs(service, DependsOn::ApplicationTexts).await?;
+    let key = Key { epochs, operation: "applications/matches", scope, other: answer_cache::variant(filter) };
+    let found =
+        async { Ok(Bytes::from(applications::matches(&service.db, &scope, filter).await?.to_bytes())) };
+    Ok(Matches::from_bytes(&answer_cache::value(service, key, found).await?))
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
@@ -95,8 +109,8 @@ pub async fn walk(
     let (walk, rows) = (Walk::open(service, &list, cursor)?, query.page.page_size);
     let total = match walk.total() {
         Some(total) => total,
-        None => match known_total(service, scope, &query.filter).await? {
-            Some(total) => total,
+        None => match known(service, scope, &query.filter).await? {
+            Some(known) => known.len(),
             None => applications::total(&service.db, &scope, &query.filter).await?,
         },
     };

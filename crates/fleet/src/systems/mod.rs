@@ -35,8 +35,9 @@ use bailiwick_platform::{
 };
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::{
+    matches::Matches,
     organizations,
-    systems::{self, Known, Matches, Part},
+    systems::{self, Known, Part},
 };
 use bytes::Bytes;
 

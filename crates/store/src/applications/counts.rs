@@ -345,6 +345,7 @@ pub(crate) async fn add(tx: &mut Tx, rows: &[Added]) -> Result<(), StoreError> {
         Q::new(ADD_LISTED).bind(by).bind(home).run(&mut *tx).await?;
     }
     tx.applications_changed();
+    tx.application_texts_changed();
     write_kinds(tx, &kinds).await?;
     write_assignments(tx, &assignments).await
 }

@@ -107,6 +107,9 @@ pub async fn take(
         let Some(host) = hosts.get(system) else { continue };
         changed.extend(rows.values().filter(|row| row.is_changed).map(|row| (fresh(), host, row)));
     }
+    if changed.iter().any(|(_, _, row)| row.told.is_some()) {
+        tx.application_texts_changed();
+    }
     let mut left = changed.as_slice();
     while !left.is_empty() {
         let n = (left.len() + 1).next_power_of_two() / 2;

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Db, StoreError,
     filters::{can_be_stored, expand, push_in, push_product_versions},
+    matches::{self, Matches},
     scope::push_scope,
     sql::Q,
     walk::{self, By, Position, Step, Walked, in_order},
@@ -32,38 +33,41 @@ enum Run {
 /// A requested list.
 #[derive(Clone, Copy, Debug)]
 struct Spec<'a> {
+    db: &'a Db,
     scope: &'a Scope,
     filter: &'a ApplicationFilter,
     /// The organizations of the filter with their types, where it includes the organizations below them.
     expanded: &'a [(OrgId, OrgType)],
     order: ApplicationOrder,
     direction: SortDirection,
+    /// The matches of the filter, where they are known.
+    known: Option<&'a Matches>,
 }
 
-/// A page of the listed applications in scope with the true total, which may be known already.
+/// A page of the listed applications in scope with the true total. `known`: the matches of the filter, where they are known.
 pub async fn list(
     db: &Db,
     scope: &Scope,
     filter: &ApplicationFilter,
     (order, direction): (ApplicationOrder, SortDirection),
     request: PageRequest,
-    known_total: Option<u64>,
+    known: Option<&Matches>,
 ) -> Result<Page<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { scope, filter, expanded: &expanded, order, direction };
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known };
     let total = async {
-        match known_total {
-            Some(total) => Ok(total),
-            None => spec.total(db).await,
+        match known {
+            Some(known) => Ok(known.len()),
+            None => spec.total().await,
         }
     };
     let (ids, total) = if request.offset() == 0 {
-        let (ids, total) = tokio::join!(spec.page(db, request), total);
+        let (ids, total) = tokio::join!(spec.page(request), total);
         (ids?, total?)
     } else {
         // Behind the end there is nothing to walk to.
         let total = total.await?;
-        let ids = if request.offset() < total { spec.page(db, request).await? } else { Vec::new() };
+        let ids = if request.offset() < total { spec.page(request).await? } else { Vec::new() };
         (ids, total)
     };
     let rows = rows(db, &ids).await?;
@@ -83,7 +87,7 @@ pub async fn walk(
     step: &Step,
 ) -> Result<Walked<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { scope, filter, expanded: &expanded, order, direction };
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known: None };
     let runs = match order {
         ApplicationOrder::OrganizationName => spec.runs().map(Some).to_vec(),
         _ => vec![None],
@@ -110,8 +114,27 @@ async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
 /// How many listed applications in scope match.
 pub async fn total(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let (order, direction) = (ApplicationOrder::CreatedAt, SortDirection::Desc);
-    Spec { scope, filter, expanded: &expanded, order, direction }.total(db).await
+    Spec::without_order(db, scope, filter, &expanded).total().await
+}
+
+/// Whether [`matches`] can answer the filter with a result that is valid until an application or a system changes: one that has a
+/// text only.
+pub fn is_lasting(filter: &ApplicationFilter) -> bool {
+    let search = filter.search.clone();
+    search.is_some() && *filter == ApplicationFilter { search, ..ApplicationFilter::default() }
+}
+
+/// The listed applications in scope that match a filter; the filter [`is_lasting`].
+///
+/// # Errors
+/// The database's.
+pub async fn matches(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result<Matches, StoreError> {
+    let spec = Spec::without_order(db, scope, filter, &[]);
+    let mut q = Q::new("SELECT a.id FROM applications a");
+    q.push(JOINS);
+    push_visible(&mut q, scope);
+    spec.push_filter(&mut q);
+    matches::find(db, q, spec.total()).await
 }
 
 /// Appends the WHERE of visible rows and the scope, by the columns of `a`, `s` and `h`.
@@ -130,31 +153,41 @@ const BESIDE: &str = " JOIN systems s ON s.id = a.system_id JOIN organizations h
      LEFT JOIN application_hosts t ON t.system_id = a.system_id \
      LEFT JOIN organizations g ON g.id = a.organization_id";
 
-impl Spec<'_> {
-    async fn total(&self, db: &Db) -> Result<u64, StoreError> {
+impl<'a> Spec<'a> {
+    const fn without_order(
+        db: &'a Db,
+        scope: &'a Scope,
+        filter: &'a ApplicationFilter,
+        expanded: &'a [(OrgId, OrgType)],
+    ) -> Spec<'a> {
+        let (order, direction) = (ApplicationOrder::CreatedAt, SortDirection::Desc);
+        Spec { db, scope, filter, expanded, order, direction, known: None }
+    }
+
+    async fn total(&self) -> Result<u64, StoreError> {
         let by_kind = ApplicationFilter {
             types: self.filter.types.clone(),
             statuses: self.filter.statuses.clone(),
             ..ApplicationFilter::default()
         };
         if *self.filter == by_kind {
-            return self.total_of_kinds(db).await;
+            return self.total_of_kinds().await;
         }
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
         q.push(JOINS);
         push_visible(&mut q, self.scope);
         self.push_filter(&mut q);
-        q.count(db).await
+        q.count(self.db).await
     }
 
     /// From the counters: they know the totals by type and status without reading rows.
-    async fn total_of_kinds(&self, db: &Db) -> Result<u64, StoreError> {
+    async fn total_of_kinds(&self) -> Result<u64, StoreError> {
         let has = |list: &Option<Vec<String>>, word: &str| {
             list.as_ref().is_none_or(|list| list.iter().any(|w| w == word))
         };
         let (unassigned, assigned) =
             (has(&self.filter.statuses, "unassigned"), has(&self.filter.statuses, "assigned"));
-        let kinds = counts::kinds(db, self.scope).await?;
+        let kinds = counts::kinds(self.db, self.scope).await?;
         let kinds = kinds.iter().filter(|k| has(&self.filter.types, &k.instance_of));
         Ok(kinds
             .map(|k| if unassigned { k.unassigned } else { 0 } + if assigned { k.assigned } else { 0 })
@@ -163,17 +196,17 @@ impl Spec<'_> {
 
     /// The ids of a page, in order. Their rows are read by a second statement: PostgreSQL would plan a single one with all its
     /// joins anew for each page, which takes longer than both.
-    async fn page(&self, db: &Db, request: PageRequest) -> Result<Vec<Uuid>, StoreError> {
+    async fn page(&self, request: PageRequest) -> Result<Vec<Uuid>, StoreError> {
         let (mut offset, mut wanted) = (request.offset(), request.page_size);
         if self.order != ApplicationOrder::OrganizationName {
-            return self.ids(db, None, (wanted, offset)).await;
+            return self.ids(None, (wanted, offset)).await;
         }
         let mut ids = Vec::new();
         for run in self.runs() {
-            let found = self.ids(db, Some(run), (wanted, offset)).await?;
+            let found = self.ids(Some(run), (wanted, offset)).await?;
             if found.is_empty() {
                 if offset > 0 {
-                    offset = offset.saturating_sub(self.count(db, run).await?);
+                    offset = offset.saturating_sub(self.count(run).await?);
                 }
                 continue;
             }
@@ -200,7 +233,7 @@ impl Spec<'_> {
         By { column, id: "a.id" }
     }
 
-    async fn count(&self, db: &Db, run: Run) -> Result<u64, StoreError> {
+    async fn count(&self, run: Run) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
         q.push(JOINS);
         push_visible(&mut q, self.scope);
@@ -209,13 +242,13 @@ impl Spec<'_> {
             Run::Unassigned => " AND a.organization_id IS NULL",
         });
         self.push_filter(&mut q);
-        q.count(db).await
+        q.count(self.db).await
     }
 
-    async fn ids(&self, db: &Db, run: Option<Run>, part: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
+    async fn ids(&self, run: Option<Run>, part: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
         let mut q = Q::new("");
         self.push_ids(&mut q, run, None, part);
-        let rows: Vec<(Uuid,)> = q.all(db).await?;
+        let rows: Vec<(Uuid,)> = q.all(self.db).await?;
         Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 
@@ -226,12 +259,21 @@ impl Spec<'_> {
         by.push_columns(q);
         q.push(" FROM ");
         let by_host = matches!(self.order, ApplicationOrder::SystemName | ApplicationOrder::LastInventoryAt);
-        q.push(if by_host {
-            "application_hosts t [[JOIN||CROSS JOIN]] applications a ON a.system_id = t.system_id"
-        } else if run == Some(Run::Assigned) {
-            "organizations w [[JOIN||CROSS JOIN]] applications a ON a.organization_id = w.id"
-        } else {
-            "applications a"
+        let few = self.known.and_then(Matches::few);
+        q.push(match (by_host, run, few.is_some()) {
+            (true, _, false) => {
+                "application_hosts t [[JOIN||CROSS JOIN]] applications a ON a.system_id = t.system_id"
+            }
+            (true, _, true) => {
+                "applications a [[JOIN||CROSS JOIN]] application_hosts t ON t.system_id = a.system_id"
+            }
+            (_, Some(Run::Assigned), false) => {
+                "organizations w [[JOIN||CROSS JOIN]] applications a ON a.organization_id = w.id"
+            }
+            (_, Some(Run::Assigned), true) => {
+                "applications a [[JOIN||CROSS JOIN]] organizations w ON w.id = a.organization_id"
+            }
+            _ => "applications a",
         });
         q.push(JOINS);
         push_visible(q, self.scope);
@@ -245,22 +287,26 @@ impl Spec<'_> {
             None => "",
         });
         self.push_filter(q);
+        if let Some(few) = few {
+            q.push(" AND ").one_of(self.db, "a.id", few);
+        }
         if let Some(position) = after {
             if by_host || run == Some(Run::Assigned) {
                 position.push_not_before(q, self.order.column().0, self.direction);
             }
             by.push_behind(q, position, self.direction);
         }
-        self.push_order(q, run);
+        // A few ids are looked up and sorted; SQLite does that only where no index has the order.
+        self.push_order(q, run, if few.is_some() { "[[||+]]" } else { "" });
         walk::push_page_end(q, limit, offset);
     }
 
-    fn push_order(&self, q: &mut Q, run: Option<Run>) {
+    fn push_order(&self, q: &mut Q, run: Option<Run>, sign: &str) {
         let word = self.direction.as_str();
         let (column, _) = self.order.column();
         match run {
-            Some(Run::Unassigned) => q.push(&format!(" ORDER BY a.id {word}")),
-            _ => q.push(&format!(" ORDER BY {column} {word}, a.id {word}")),
+            Some(Run::Unassigned) => q.push(&format!(" ORDER BY {sign}a.id {word}")),
+            _ => q.push(&format!(" ORDER BY {sign}{column} {word}, a.id {word}")),
         };
     }
 

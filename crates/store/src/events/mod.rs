@@ -13,7 +13,7 @@ pub mod subscriptions;
 
 pub use number::{Numbered, is_waiting, number, position};
 pub use purge::purge;
-pub use read::{Filter, Sight, Stored, after, first_since, list, purged};
+pub use read::{Filter, Sight, Stored, after, count, first_since, page, purged};
 
 use crate::{
     StoreError, Tx,

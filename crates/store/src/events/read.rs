@@ -7,7 +7,7 @@ use crate::{
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection, Ts};
+use bailiwick_domain::{OrgId, PageRequest, SortDirection, Ts};
 use bailiwick_policy::Scope;
 use serde_json::Value;
 use sqlx_macros::FromRow;
@@ -115,30 +115,32 @@ impl Filter {
 
 const COLUMNS: &str = "SELECT e.seq, e.id, e.at, e.type, e.subject, e.data FROM events e WHERE 1 = 1";
 
-/// One page with the true total.
-pub async fn list(
+/// The rows of a page.
+pub async fn page(
     db: &Db,
     sight: &Sight,
     filter: &Filter,
     direction: SortDirection,
     request: PageRequest,
-) -> Result<Page<Stored>, StoreError> {
-    let rows = async {
-        let mut q = Q::new(COLUMNS);
-        sight.push(&mut q);
-        filter.push(&mut q);
-        q.push(&format!(" ORDER BY e.seq {} LIMIT ? OFFSET ?", direction.as_str()));
-        q.arg(request.page_size).arg(request.offset());
-        q.all::<Row>(db).await
-    };
-    let total = async {
-        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM events e WHERE 1 = 1");
-        sight.push(&mut q);
-        filter.push(&mut q);
-        q.count(db).await
-    };
-    let (rows, total) = tokio::join!(rows, total);
-    Ok(Page { rows: rows?.into_iter().map(Stored::from).collect(), total: total?, request })
+) -> Result<Vec<Stored>, StoreError> {
+    let mut q = Q::new(COLUMNS);
+    sight.push(&mut q);
+    filter.push(&mut q);
+    q.push(&format!(" ORDER BY e.seq {} LIMIT ? OFFSET ?", direction.as_str()));
+    q.arg(request.page_size).arg(request.offset());
+    Ok(q.all::<Row>(db).await?.into_iter().map(Stored::from).collect())
+}
+
+/// How many events there are, and the number of the newest event of all when they were counted. Numbers are given in the
+/// order of visibility, so a later count needs to look only behind that number.
+pub async fn count(db: &Db, sight: &Sight, filter: &Filter) -> Result<(u64, i64), StoreError> {
+    let mut q = Q::new(
+        "SELECT CAST(COUNT(*) AS BIGINT), COALESCE((SELECT MAX(n.seq) FROM events n), 0) FROM events e WHERE 1 = 1",
+    );
+    sight.push(&mut q);
+    filter.push(&mut q);
+    let (count, newest): (i64, i64) = q.one(db).await?;
+    Ok((u64::try_from(count).unwrap_or(0), newest))
 }
 
 /// The first `limit` events behind a number and not behind another, in order.

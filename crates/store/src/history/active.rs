@@ -129,16 +129,26 @@ impl From<PayloadRow> for ActiveRow {
     }
 }
 
+/// A value of the rows of a group, how many they are, and when the first of them expires.
+type Counted = (Option<String>, i64, Option<TsCodec>);
+
+/// Something that holds for the active alerts until one of them begins or ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lasting<T> {
+    /// What.
+    pub value: T,
+    /// It also holds no longer than this: then an alert expires unless it is repeated. None = no alert expires.
+    pub until: Option<Ts>,
+}
+
 impl ActiveQuery {
-    /// A page, and how many there are in all. `suppressed`: rows that silences suppress, where the query asks.
+    /// The rows of a page. `suppressed`: rows that silences suppress, where the query asks.
     pub async fn page(
         &self,
         db: &Db,
         suppressed: &[i64],
         request: PageRequest,
-    ) -> Result<(Vec<ActiveRow>, u64), StoreError> {
-        let mut count = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
-        self.push_rows(&mut count, db, suppressed, false);
+    ) -> Result<Vec<ActiveRow>, StoreError> {
         let mut page =
             Q::new("SELECT h.organization_id, h.fingerprint, h.system_key, r.payload FROM (SELECT h.id");
         self.push_rows(&mut page, db, suppressed, false);
@@ -151,27 +161,47 @@ impl ActiveQuery {
         );
         self.push_order(&mut page, db, suppressed);
         let weight = |row: &PayloadRow| row.payload.len();
-        let (rows, total) = tokio::join!(page.all_within(db, BYTES, weight), count.count(db));
-        Ok((rows?.into_iter().map(ActiveRow::from).collect(), total?))
+        let rows = page.all_within(db, BYTES, weight).await?;
+        Ok(rows.into_iter().map(ActiveRow::from).collect())
+    }
+
+    /// How many there are. `suppressed`: rows that silences suppress, where the query asks.
+    pub async fn total(&self, db: &Db, suppressed: &[i64]) -> Result<Lasting<u64>, StoreError> {
+        let mut q = self.counted("NULL");
+        self.push_rows(&mut q, db, suppressed, false);
+        let (_, n, until): Counted = q.one(db).await?;
+        Ok(Lasting { value: u64::try_from(n).unwrap_or(0), until: until.map(Ts::from) })
     }
 
     /// The numbers of critical alerts, of warnings and (none) of all others; severities invented by systems count as
     /// the last.
-    pub async fn severities(&self, db: &Db) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+    pub async fn severities(&self, db: &Db) -> Result<Lasting<Vec<(Option<String>, i64)>>, StoreError> {
         let known = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
-        let mut q = Q::new(&format!("SELECT {known}, CAST(COUNT(*) AS BIGINT)"));
+        let mut q = self.counted(known);
         self.push_rows(&mut q, db, &[], false);
         q.push(&format!(" GROUP BY {known}"));
-        q.all(db).await
+        let rows: Vec<Counted> = q.all(db).await?;
+        let until = rows.iter().filter_map(|row| row.2).map(Ts::from).min();
+        Ok(Lasting { value: rows.into_iter().map(|(severity, n, _)| (severity, n)).collect(), until })
     }
 
     /// The different names, in order, at most `limit`.
-    pub async fn names(&self, db: &Db, limit: u64) -> Result<Vec<String>, StoreError> {
-        let mut q = Q::new("SELECT DISTINCT h.alertname");
+    pub async fn names(&self, db: &Db, limit: u64) -> Result<Lasting<Vec<String>>, StoreError> {
+        let mut q = self.counted("h.alertname");
         self.push_rows(&mut q, db, &[], false);
-        q.push(" AND h.alertname <> '' ORDER BY h.alertname LIMIT ?").arg(limit);
-        let rows: Vec<(String,)> = q.all(db).await?;
-        Ok(rows.into_iter().map(|(name,)| name).collect())
+        q.push(" AND h.alertname <> '' GROUP BY h.alertname ORDER BY h.alertname LIMIT ?").arg(limit);
+        let rows: Vec<Counted> = q.all(db).await?;
+        let until = rows.iter().filter_map(|row| row.2).map(Ts::from).min();
+        Ok(Lasting { value: rows.into_iter().filter_map(|(name, ..)| name).collect(), until })
+    }
+
+    /// Begins a statement for rows of [`Counted`]. Alerts that outlived their time in an outage stay until it is over.
+    fn counted(&self, what: &str) -> Q {
+        let mut q = Q::new(&format!(
+            "SELECT {what}, CAST(COUNT(*) AS BIGINT), MIN(CASE WHEN h.expires_at >= ? THEN h.expires_at END)"
+        ));
+        q.arg(self.now);
+        q
     }
 
     /// Rows, with their organization, system and labels, of systems with a silence in force: only these can be

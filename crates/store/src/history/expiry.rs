@@ -94,6 +94,7 @@ impl Ended {
 async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), StoreError> {
     let told: Vec<NewEvent> = ended.iter().map(|row| row.told(now)).collect();
     events::write(tx, &told).await?;
+    tx.active_alerts_changed();
     let ended: Vec<AlertKey> = ended.into_iter().map(|e| (OrgId(e.organization_id), e.fingerprint)).collect();
     alert_handling::end(tx, &ended, now).await?;
     let mut counts = Counts::default();
@@ -142,6 +143,7 @@ pub async fn move_system(
         counts.add(from, at, -n);
         counts.add(to, at, n);
     }
+    tx.active_alerts_changed();
     let q = Q::new(MOVE_ROWS).bind(path.id).bind(path.p2).bind(path.p3);
     q.bind(from).bind(system_key).run(&mut *tx).await?;
     Q::new(MOVE_NAMES).bind(to).bind(system_key).run(&mut *tx).await?;

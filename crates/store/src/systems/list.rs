@@ -6,7 +6,7 @@
 
 mod by_status;
 mod deep;
-mod matches;
+mod lasting;
 mod ranked;
 mod walk;
 
@@ -22,6 +22,7 @@ use super::{
 use crate::{
     Db, StoreError,
     filters::{VersionFilter, can_be_stored, expand, push_in, push_product_versions},
+    matches::Matches,
     organizations::{suspended::push_suspended, totals},
     scope::push_scope,
     sql::Q,
@@ -34,7 +35,7 @@ use bailiwick_policy::Scope;
 use deep::{Start, Walk, Window};
 use uuid::Uuid;
 
-pub use matches::{Matches, is_lasting, matches};
+pub use lasting::{is_lasting, matches};
 pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
 pub use walk::{ranked_walk, walk, walk_query};
 

@@ -14,8 +14,15 @@ use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection};
 use text::{Digest, Fields, Lines};
 
 /// Tables with rows in every new database; the source's rows replace these.
-const SEEDED: [&str; 6] =
-    ["alert_config_epoch", "auth_epoch", "event_position", "list_epochs", "retention", "system_figures"];
+const SEEDED: [&str; 7] = [
+    "active_alerts_epoch",
+    "alert_config_epoch",
+    "auth_epoch",
+    "event_position",
+    "list_epochs",
+    "retention",
+    "system_figures",
+];
 /// Bytes collected before they are sent.
 const CHUNK: usize = 256 * 1024;
 

@@ -4,10 +4,11 @@
 //! counted status do ([`counted`]): the ids stay valid until a system changes or is counted as something else. For each
 //! page, the few unsettled systems are taken out of them, judged by their heartbeats, and put back in their places.
 
-use super::{Known, Matches, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
+use super::{Known, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
 use crate::{
     Db, ListEpochs, StoreError,
     filters::expand,
+    matches::Matches,
     sql::Q,
     systems::{
         SystemRecord,
