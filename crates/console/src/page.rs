@@ -28,6 +28,8 @@ const SOURCES: &[(&str, &str)] = sources![
     "imports/file.html",
     "imports/check.html",
     "imports/result.html",
+    "imports/progress.html",
+    "imports/outcome.html",
     "rebranding/list.html",
     "rebranding/tab.html",
     "organizations/parts.html",
@@ -106,6 +108,14 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 
 /// A page. `values`: an object with what the template names besides `t`, `lang` and `look`.
 pub(crate) fn render(look: &Look, status: StatusCode, template: &str, values: Value) -> Response {
+    match text(look, template, values) {
+        Some(html) => (status, Html(html)).into_response(),
+        None => (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "5")]).into_response(),
+    }
+}
+
+/// The text of a page or of a part of one; none if it cannot be rendered, which is logged.
+pub(crate) fn text(look: &Look, template: &str, values: Value) -> Option<String> {
     let values = context! {
         lang => look.language.code(),
         t => texts::for_templates(look.language),
@@ -113,13 +123,7 @@ pub(crate) fn render(look: &Look, status: StatusCode, template: &str, values: Va
         ..minijinja::Value::from(Serde(values))
     };
     let html = TEMPLATES.get_template(template).and_then(|page| page.render(values));
-    match html {
-        Ok(html) => (status, Html(html)).into_response(),
-        Err(error) => {
-            tracing::error!(%error, template, "a page cannot be rendered");
-            (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "5")]).into_response()
-        }
-    }
+    html.inspect_err(|error| tracing::error!(%error, template, "a page cannot be rendered")).ok()
 }
 
 /// 200.

@@ -41,6 +41,13 @@ api_test!(a_file_of_organizations_is_looked_at_and_then_imported, |t| async move
     let result = browser.post("/console/imports/customers/confirm", &[("import_id", &id)]).await;
     let result = result.expect(200).text();
     assert!(result.contains("created") && result.contains("The row has an error."), "{result}");
+    // The parts of the page follow each other: how far the import is, its result, the end.
+    let (before, after) = result.split_once("0 of 3 rows are done.").unwrap();
+    assert!(
+        before.contains("aria-current=\"step\"") && !before.contains("The row has an error."),
+        "{result}"
+    );
+    assert!(after.ends_with("</html>\n") || after.ends_with("</html>"), "{after}");
     let made = between(&result, "<a href=\"/console/organizations/", "\"").to_owned();
     assert!(browser.get(&format!("/console/organizations/{made}")).await.expect(200).text().contains("Asti"));
     // A file counts once.

@@ -15,7 +15,7 @@ async fn inventory(b: &mut Book<'_>, owner: &Persona, system: &Seeded) {
 }
 
 async fn applications(b: &mut Book<'_>, owner: &Persona, places: &Places) {
-    let list = b.ask(owner, "listApplications", "/applications?page=1&page_size=20&type=mail").await;
+    let list = b.ask(owner, "listApplications", "/applications?cursor=&page_size=20&type=mail").await;
     let at = format!("/applications/{}", text(&list["applications"][0], "id"));
     b.ask(owner, "getApplicationsTotals", "/applications/totals").await;
     b.ask(owner, "getApplicationsSummary", "/applications/summary").await;
@@ -34,7 +34,7 @@ pub async fn walk(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &S
     b.ask(owner, "listSystems", "/systems?page=1&page_size=20&status=active").await;
     b.ask(owner, "getSystemsTotals", "/systems/totals").await;
     b.ask(owner, "getSystemsTrend", "/systems/trend?period=7").await;
-    b.ask(owner, "getSystemFilters", "/filters/systems").await;
+    b.ask(owner, "getSystemFilters", "/filters/systems?q=al&limit=20").await;
     b.ask(owner, "exportSystems", "/systems/export?format=csv").await;
     b.ask(owner, "getSystem", &at).await;
     inventory(b, owner, system).await;

@@ -1,9 +1,10 @@
 //! The same for applications: about 50,000 of them on 20,000 systems.
 
-use super::*;
+use super::{cursors::step, *};
 use bailiwick_store::{
     applications::{self, ApplicationFilter, ApplicationOrder},
     systems::stats,
+    walk::Step,
 };
 
 /// A system with applications or none is read for each row as well.
@@ -47,6 +48,13 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
                     (_, false) => COMPUTED,
                 };
                 done.push((label, bounds));
+                if is_large {
+                    let label =
+                        format!("applications behind a cursor by {word} {} for {who}", direction.as_str());
+                    behind_a_cursor(db, scope, (order, direction), &label).await;
+                    // Those on systems of one name are read again for a page in the middle of them.
+                    done.push((label, if word == "system_name" { WHOLE } else { bounds }));
+                }
             }
         }
         let label = format!("types and versions of systems for {who}");
@@ -57,6 +65,20 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
         done.push((label, RANGE));
     }
     done
+}
+
+/// A page deep inside the list.
+async fn behind_a_cursor(db: &Db, scope: &Scope, order: (ApplicationOrder, SortDirection), label: &str) {
+    const DEEP: u64 = 5_000;
+    let filter = ApplicationFilter::default();
+    let walk = async |step: Step| applications::walk(db, scope, &filter, order, &step).await.unwrap();
+    mark(db, "what is not looked at").await;
+    let after = walk(step(None, DEEP)).await.next;
+    assert!(after.is_some(), "{label}");
+    mark(db, label).await;
+    for _ in 0..REPEATS {
+        assert_eq!(walk(step(after.clone(), 20)).await.rows.len(), 20, "{label}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -6,7 +6,7 @@ use bailiwick_store::walk::Step;
 /// So many rows are before the page.
 const DEEP: u64 = 5_000;
 
-const fn step(after: Option<bailiwick_store::walk::Position>, rows: u64) -> Step {
+pub(super) const fn step(after: Option<bailiwick_store::walk::Position>, rows: u64) -> Step {
     Step { after, rows, bytes: None }
 }
 

@@ -1,5 +1,7 @@
 //! Imports: a template, a file, the effect of each row, and its result.
 
+mod progress;
+
 use super::organizations;
 use crate::{components::question::Crumb, failure::Outcome, form::Form, page, session::Guest, texts};
 use axum::{
@@ -10,7 +12,7 @@ use axum::{
 };
 use bailiwick_app::App;
 use bailiwick_directory::imports::{
-    self, Confirmation, Confirmed, Issue, Kind, Outcome as Became, Preview, Row, Status, allow,
+    self, Confirmation, Issue, Kind, Outcome as Became, Preview, Row, Status, allow,
 };
 use bailiwick_domain::{Error, ObjectKind, OrgType, Result};
 use bailiwick_web::{Language, Upload, import_file, import_template, status_and_text};
@@ -88,8 +90,8 @@ async fn confirm(State(app): State<App>, guest: Guest, Path(word): Path<String>,
         overrides: form.has("override"),
         resolutions: chosen,
     };
-    let confirmed = imports::confirm(&app, &guest.caller, &guest.context, kind, || Ok(body)).await?;
-    Ok(became(&guest, kind, &confirmed))
+    let import = imports::start(&app, &guest.caller, kind, || Ok(body)).await?;
+    Ok(progress::show(app, guest, kind, import))
 }
 
 fn text(language: Language, key: &str) -> String {
@@ -209,7 +211,7 @@ fn in_words(language: Language, issue: &Issue) -> Value {
 }
 
 /// The last step.
-fn became(guest: &Guest, kind: Kind, confirmed: &Confirmed) -> Response {
+fn became(guest: &Guest, kind: Kind, outcomes: &[(usize, Became)]) -> Value {
     let language = guest.look.language;
     let word = |outcome: &Became| match outcome {
         Became::Created(_) => "created",
@@ -229,10 +231,10 @@ fn became(guest: &Guest, kind: Kind, confirmed: &Confirmed) -> Response {
         };
         json!({"number": number, "status": word(outcome), "href": href, "why": why})
     };
-    let count = |status: &str| confirmed.0.iter().filter(|(_, outcome)| word(outcome) == status).count();
+    let count = |status: &str| outcomes.iter().filter(|(_, outcome)| word(outcome) == status).count();
     let counts = ["created", "updated", "skipped", "failed"];
     let mut values = frame(guest, kind, "result");
     values["counts"] = counts.iter().map(|word| json!({"word": word, "number": count(word)})).collect();
-    values["rows"] = confirmed.0.iter().map(row).collect();
-    page::show(&guest.look, "imports/result.html", values)
+    values["rows"] = outcomes.iter().map(row).collect();
+    values
 }

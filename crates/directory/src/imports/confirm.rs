@@ -5,8 +5,8 @@ use crate::{Directory, organizations, users};
 use bailiwick_domain::{Error, FieldError, OrgId, Result};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::Caller;
-use std::{collections::HashMap, time::Duration};
-use tokio::time::Instant;
+use std::{collections::HashMap, time::Duration, vec};
+use tokio::{sync::SemaphorePermit, time::Instant};
 use uuid::Uuid;
 
 /// No row is started later than this after the body was read, so that the answer still arrives in the 180 s of spec:
@@ -50,6 +50,34 @@ pub async fn confirm(
     kind: Kind,
     body: impl FnOnce() -> Result<Confirmation>,
 ) -> Result<Confirmed> {
+    let mut import = start(service, caller, kind, body).await?;
+    let mut outcomes = Vec::with_capacity(import.left());
+    while let Some(outcome) = import.next(service, caller, ctx).await {
+        outcomes.push(outcome);
+    }
+    Ok(Confirmed(outcomes))
+}
+
+/// An import under way.
+#[derive(Debug)]
+pub struct Import {
+    kind: Kind,
+    overrides: bool,
+    rows: vec::IntoIter<Examined>,
+    end: Instant,
+    _turn: SemaphorePermit<'static>,
+}
+
+/// Begins the import of a validated file; [`Import::next`] imports its rows.
+///
+/// # Errors
+/// 400 without a file, 403 for an import that is not the caller's, 404 for one that has been used.
+pub async fn start(
+    service: &Directory,
+    caller: &Caller,
+    kind: Kind,
+    body: impl FnOnce() -> Result<Confirmation>,
+) -> Result<Import> {
     allow(caller, kind)?;
     let end = Instant::now() + WRITE_WITHIN;
     let body = body()?;
@@ -57,22 +85,36 @@ pub async fn confirm(
         return Err(Error::bad_request("import_id is required"));
     }
     // Waits first: an overload must not use up the file.
-    let _turn = turn(&WRITING).await?;
+    let turn = turn(&WRITING).await?;
     let session = session::take(service, caller, kind, &body.import_id).await?;
     let rows = session::rows(service, kind, session).await?;
     let examined = examine(service, caller, kind, &rows, &resolutions(&body)).await?;
-    let mut outcomes = Vec::with_capacity(examined.len());
-    for Examined { row, plan } in examined {
+    Ok(Import { kind, overrides: body.overrides, rows: examined.into_iter(), end, _turn: turn })
+}
+
+impl Import {
+    /// How many rows are left.
+    pub fn left(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Imports the next row: its number and result; none when all are done.
+    pub async fn next(
+        &mut self,
+        service: &Directory,
+        caller: &Caller,
+        ctx: &RequestContext,
+    ) -> Option<(usize, Outcome)> {
+        let Examined { row, plan } = self.rows.next()?;
         let outcome = match (row.status(), plan) {
             (Status::Ambiguous, _) => Outcome::Skipped("ambiguous_unresolved"),
             (Status::Error, _) | (_, None) => Outcome::Skipped("error"),
-            (Status::Warning, _) if !body.overrides => Outcome::Skipped("warning_not_overridden"),
-            _ if Instant::now() > end => Outcome::Failed("the time for the import is over".to_owned()),
-            (_, Some(plan)) => carry_out(service, caller, ctx, kind, plan).await,
+            (Status::Warning, _) if !self.overrides => Outcome::Skipped("warning_not_overridden"),
+            _ if Instant::now() > self.end => Outcome::Failed("the time for the import is over".to_owned()),
+            (_, Some(plan)) => carry_out(service, caller, ctx, self.kind, plan).await,
         };
-        outcomes.push((row.number, outcome));
+        Some((row.number, outcome))
     }
-    Ok(Confirmed(outcomes))
 }
 
 /// Valid choices of an organization for a row; others are ignored.

@@ -13,7 +13,7 @@ mod organizations;
 mod session;
 mod users;
 
-pub use confirm::{Confirmation, Confirmed, Outcome, confirm};
+pub use confirm::{Confirmation, Confirmed, Import, Outcome, confirm, start};
 pub use session::purge_expired;
 
 use crate::{Directory, organizations::OrganizationBody, users::UserBody};
