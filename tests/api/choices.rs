@@ -47,13 +47,24 @@ api_test!(choices_are_those_with_the_text_in_their_name, |t| async move {
         assert!(names(&all, "organizations").len() >= 3, "{path}: {all}");
         assert_eq!(names(&all, "organizations"), names(&any, "organizations"), "{path}");
         assert_eq!((&all["more"], &any["more"]), (&Value::Null, &json!([])), "{path}");
-        for limit in ["0", "101", "-1", "x"] {
+        for (limit, most) in [("0", 1), ("-99999999999999999999", 1), ("2", 2), ("101", 100), ("x", 50)] {
             let reply = choices(&t, &owner, &format!("{path}?q=&limit={limit}")).await;
-            assert!(!names(&reply, "organizations").is_empty(), "{path} {limit}");
+            assert_eq!(
+                names(&reply, "organizations").len(),
+                most.min(names(&all, "organizations").len()),
+                "{path} {limit}"
+            );
         }
     }
     let found = choices(&t, &owner, "applications?q=server+of+mol").await;
     assert_eq!(names(&found, "systems"), ["Server of Molino Bianco", "Server of MOLINO Nero"]);
+    // Unassigned ones are a choice of their own, found by its name.
+    let system = t.system(tree.customer).await;
+    send(&t, &system, cluster(json!([module("web1", "web")]))).await;
+    let found = choices(&t, &owner, "applications?q=molino&limit=1").await;
+    assert_eq!(names(&found, "organizations"), both[..1]);
+    let found = choices(&t, &owner, "applications?q=no+org").await;
+    assert_eq!(names(&found, "organizations"), ["No organization"]);
     let found = choices(&t, &owner, "systems?q=molino").await;
     assert_eq!(found["products"], choices(&t, &owner, "systems").await["products"]);
     assert_eq!(found["created_by"], json!([]));

@@ -49,7 +49,9 @@ impl DependsOn {
             DependsOn::Systems => ListEpochs { systems: all.systems, ..people },
             DependsOn::Applications => ListEpochs { applications: all.applications, ..people },
             DependsOn::ApplicationTexts => {
-                ListEpochs { systems: all.systems, application_texts: all.application_texts, ..people }
+                // A process of the version before moves no epoch of texts, but that of applications for most changes.
+                let (systems, applications) = (all.systems, all.applications);
+                ListEpochs { systems, applications, application_texts: all.application_texts, ..people }
             }
             DependsOn::ActiveAlerts => {
                 ListEpochs { systems: all.systems, active_alerts: all.active_alerts, ..people }

@@ -8,8 +8,8 @@ const LIST_EPOCHS: &str = "SELECT people, figures, logins, systems, statuses, ap
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
      logins = logins + ?, systems = systems + ?, statuses = statuses + ?, applications = applications + ?, \
      application_texts = application_texts + ? WHERE id = 1";
-/// A number is never used twice, even when a crash loses the commit: transactions that write alerts do not wait for the disk.
-/// On SQLite the process that has read a lost number ends with the database.
+/// A number is never used twice, even when a crash loses the commit: some transactions that write alerts do not wait for the
+/// disk. On SQLite the process that has read a lost number ends with the database.
 pub(crate) const MOVE_ACTIVE_ALERTS: &str = "UPDATE active_alerts_epoch SET n = \
      [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] WHERE id = 1";
 

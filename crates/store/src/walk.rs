@@ -96,11 +96,11 @@ pub(crate) const PAGE: &str = "SELECT * FROM (";
 
 /// Ends it. The text of the statement bounds how many rows it walks through; its parameters select the page among them.
 /// Without that bound PostgreSQL plans the statement anew for each page, which takes as long as a walk through a thousand
-/// rows. The bound is a power of two, so there are few texts to keep prepared.
+/// rows. The bound is a power of eight: each connection plans the first five executions of a text anew, so there should be few.
 pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
-    const FEWEST: u64 = 64;
-    let walked = limit.saturating_add(offset).max(FEWEST).checked_next_power_of_two();
-    let walked = walked.and_then(|walked| i64::try_from(walked).ok()).unwrap_or(i64::MAX);
+    let rows = limit.saturating_add(offset);
+    let walked = (2..).map_while(|power| 8_i64.checked_pow(power)).find(|bound| bound.unsigned_abs() >= rows);
+    let walked = walked.unwrap_or(i64::MAX);
     q.push(&format!(" LIMIT {walked}) page LIMIT ? OFFSET ?")).arg(limit).arg(offset);
 }
 

@@ -61,6 +61,21 @@ api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| asyn
     push("C", "critical", 600).await;
     assert_eq!(active("a third one").await, 2);
 
+    // A repeated alert can have another summary.
+    let found = async || {
+        let path = "/api/alerts?search=degraded";
+        is_same(&processes, &owner, &[path], "another summary").await;
+        let found = t.get(path).bearer(&owner.token).send().await.expect(200).data();
+        found["pagination"]["total_count"].as_u64().unwrap()
+    };
+    assert_eq!(found().await, 0);
+    let ends = bailiwick_domain::Ts(t.app.now().0 + 600_000_000).rfc3339(3);
+    let again = json!([{"labels": {"alertname": "C", "severity": "critical"}, "endsAt": ends,
+        "annotations": {"summary": "RAID degraded"}}]);
+    client.push(&again.to_string()).await.expect(200);
+    written(&t).await;
+    assert_eq!(found().await, 1);
+
     let listed = t.get("/api/alerts?severity=critical").bearer(&owner.token).send().await.expect(200).data();
     let first = listed["alerts"][0]["fingerprint"].as_str().unwrap().to_owned();
     let ada = t.user(tree.customer, &["admin"]).await;

@@ -2,8 +2,8 @@
 
 use super::{
     alert_query::{ActiveAlert, AlertQuery, decorate, live},
+    cached_figures,
     found_silences::{FoundSilence, FoundSilences, SHOWN},
-    lasting,
 };
 use crate::{Alerts, config, embedded};
 use bailiwick_alerting::{
@@ -60,9 +60,18 @@ pub(super) async fn active(
     let Some((asked, states)) = prepared(service, within, query).await? else {
         return Ok(Page { rows: Vec::new(), total: 0, request });
     };
-    let total = lasting::cached(service, "alerts", &asked, asked.total(&service.db, &states));
-    let (rows, total) = tokio::join!(asked.page(&service.db, &states, request), total);
-    let (rows, total) = (rows?, total?);
+    let total = cached_figures::figure(service, "alerts", &asked, asked.total(&service.db, &states));
+    let (rows, total) = tokio::join!(page(service, &asked, &states, request), total);
+    Ok(Page { rows: rows?, total: total?, request })
+}
+
+async fn page(
+    service: &Alerts,
+    asked: &ActiveQuery,
+    states: &[i64],
+    request: PageRequest,
+) -> Result<Vec<ActiveAlert>> {
+    let rows = asked.page(&service.db, states, request).await?;
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
     let silences = silences_of(service, systems.into_iter().collect()).await?;
@@ -80,7 +89,7 @@ pub(super) async fn active(
         let listed = router::list_alerts([&stored], own, now, outage, receivers);
         alerts.extend(listed.into_iter().map(|alert| (key.0, alert)));
     }
-    Ok(Page { rows: decorate(service, alerts).await?, total, request })
+    decorate(service, alerts).await
 }
 
 /// One active alert of a tenant.
@@ -97,7 +106,9 @@ pub(super) async fn active_alert(
         page: PageRequest { page: 1, page_size: 1 },
     };
     let within = OrganizationsRead::all(Scope::Organization(tenant));
-    Ok(active(service, within, query).await?.rows.into_iter().next())
+    let request = query.page;
+    let Some((asked, states)) = prepared(service, within, query).await? else { return Ok(None) };
+    Ok(page(service, &asked, &states, request).await?.into_iter().next())
 }
 
 /// A page of groups of the active alerts of these organizations.
@@ -118,7 +129,13 @@ pub(super) async fn groups(
 /// The names of the active alerts of these organizations, the first 100 in order.
 pub(super) async fn active_names(service: &Alerts, within: OrganizationsRead) -> Result<Vec<String>> {
     let query = live(service, within);
-    lasting::cached(service, "names of alerts", &query, query.names(&service.db, PageRequest::MAX_SIZE)).await
+    cached_figures::figure(
+        service,
+        "names of alerts",
+        &query,
+        query.names(&service.db, PageRequest::MAX_SIZE),
+    )
+    .await
 }
 
 /// The routing of these tenants. A tenant whose routing cannot be read has none: none of its recipients is notified or

@@ -11,13 +11,13 @@
 mod active;
 mod alert_groups;
 mod alert_query;
+mod cached_figures;
 mod embedded;
 mod embedded_changes;
 mod figures;
 mod found_silences;
 mod groups;
 mod handling;
-mod lasting;
 mod remote;
 mod remote_changes;
 mod router;

@@ -1,7 +1,7 @@
 //! Numbers of active alerts (spec: alert-management#figures): counted on request with the embedded router; with a
 //! remote router taken from figures that a background task keeps.
 
-use super::{Named, alert_query::live, embedded::suppressed_rows, lasting, remote, within};
+use super::{Named, alert_query::live, cached_figures, embedded::suppressed_rows, remote, within};
 use crate::Alerts;
 use bailiwick_alerting::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};
@@ -55,7 +55,7 @@ pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<
     if service.alerting().is_embedded() {
         let query = live(service, within);
         let severities =
-            lasting::cached(service, "alerts by severity", &query, query.severities(&service.db));
+            cached_figures::figure(service, "alerts by severity", &query, query.severities(&service.db));
         let (severities, suppressed) = tokio::join!(severities, suppressed_rows(service, &query));
         let mut live = Live { muted: suppressed?.len() as u64, ..Live::default() };
         for (severity, n) in severities? {

@@ -411,7 +411,7 @@ impl From<Choices> for ApplicationFilters {
         let nobody = choices.has_unassigned.then(|| AssignedOrganizationOutput {
             id: NONE.to_owned(),
             logto_id: NONE.to_owned(),
-            name: "No organization".to_owned(),
+            name: Choices::UNASSIGNED.to_owned(),
             description: "",
             r#type: "unassigned",
         });

@@ -91,7 +91,7 @@ async fn confirm(State(app): State<App>, guest: Guest, Path(word): Path<String>,
         resolutions: chosen,
     };
     let import = imports::start(&app, &guest.caller, kind, || Ok(body)).await?;
-    Ok(progress::show(app, guest, kind, import))
+    Ok(progress::show(app, guest, kind, import).await)
 }
 
 fn text(language: Language, key: &str) -> String {

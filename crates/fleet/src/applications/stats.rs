@@ -348,11 +348,17 @@ pub struct Choices {
     pub more: Option<Vec<&'static str>>,
 }
 
+impl Choices {
+    /// The name of the choice of unassigned applications.
+    pub const UNASSIGNED: &str = "No organization";
+}
+
 /// `GET /filters/applications`; with a search only systems and organizations that it finds.
 pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSearch>) -> Result<Choices> {
     let scope = list_scope(caller, Resource::Applications)?;
     let kinds = counts::kinds(&service.db, &scope).await?;
-    let has_unassigned = kinds.iter().any(|k| k.unassigned > 0);
+    let has_unassigned = kinds.iter().any(|k| k.unassigned > 0)
+        && search.is_none_or(|search| search.finds(Choices::UNASSIGNED));
     let mut versions: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for kind in kinds.iter().filter(|k| !k.version.is_empty() && k.unassigned + k.assigned > 0) {
         versions.entry(kind.instance_of.clone()).or_default().push(kind.version.clone());

@@ -57,6 +57,17 @@ pub struct Seen {
     pub inventory_data: String,
 }
 
+impl Seen {
+    fn is_certified(&self) -> bool {
+        self.certification_level.is_some_and(|level| level >= 4)
+    }
+
+    /// Whether lists show it while it is not deleted (spec: applications#operations).
+    fn is_listed(&self) -> bool {
+        self.is_user_facing && self.is_certified()
+    }
+}
+
 /// The applications a document lists.
 #[derive(Clone, Debug)]
 pub enum Listed {
@@ -107,7 +118,7 @@ pub async fn take(
         let Some(host) = hosts.get(system) else { continue };
         changed.extend(rows.values().filter(|row| row.is_changed).map(|row| (fresh(), host, row)));
     }
-    if changed.iter().any(|(_, _, row)| row.told.is_some()) {
+    if changed.iter().any(|(_, _, row)| row.changes_found) {
         tx.application_texts_changed();
     }
     let mut left = changed.as_slice();
@@ -245,6 +256,8 @@ struct Row {
     deleted_at: Option<Ts>,
     is_dismissed: bool,
     is_changed: bool,
+    /// Whether a search finds it now and did not before, no longer finds it, or may find it by another text.
+    changes_found: bool,
     /// Its event.
     told: Option<Happening>,
 }
@@ -254,6 +267,7 @@ impl Row {
         if self.is_dismissed {
             (self.is_dismissed, self.deleted_at) = (false, None);
             (self.updated_at, self.is_changed) = (now, true);
+            self.changes_found |= self.seen.is_listed();
             self.told = Some(Happening::Found);
         }
     }
@@ -275,6 +289,11 @@ impl Row {
         if !is_back && was == self.seen {
             return;
         }
+        let found = |seen: &Seen| (seen.display_name.clone(), seen.instance_of.clone(), seen.is_listed());
+        self.changes_found |= match is_back {
+            true => self.seen.is_listed(),
+            false => (was.is_listed() || self.seen.is_listed()) && found(&was) != found(&self.seen),
+        };
         let like_before = Seen { inventory_data: self.seen.inventory_data.clone(), ..was };
         if is_back || like_before != self.seen {
             self.updated_at = now;
@@ -288,6 +307,7 @@ impl Row {
         if self.deleted_at.is_none() {
             (self.deleted_at, self.updated_at) = (Some(times.received_at), times.now);
             self.is_changed = true;
+            self.changes_found |= self.seen.is_listed();
             self.told = Some(Happening::Gone);
         }
         if self.is_dismissed {
@@ -313,6 +333,7 @@ fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
                     deleted_at: None,
                     is_dismissed: false,
                     is_changed: true,
+                    changes_found: seen.is_listed(),
                     told: Some(Happening::Found),
                     seen,
                 };
@@ -352,6 +373,7 @@ async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreE
             deleted_at: k.deleted_at.map(|t| t.0),
             is_dismissed: k.is_dismissed,
             is_changed: false,
+            changes_found: false,
             told: None,
             seen: k.seen,
         };
@@ -367,7 +389,7 @@ fn tally(hosts: &BTreeMap<SystemId, Host>, rows: &Rows) -> Tally {
         let Some(host) = hosts.get(system) else { continue };
         for row in rows.values().filter(|row| row.deleted_at.is_none()) {
             let seen = &row.seen;
-            if seen.certification_level.is_some_and(|level| level >= 4) {
+            if seen.is_certified() {
                 let name = seen.name.as_deref().unwrap_or_default();
                 let kind = (seen.instance_of.as_str(), seen.version.as_str(), name);
                 tally.add(host.home, kind, row.organization.map(OrgId), seen.is_user_facing);

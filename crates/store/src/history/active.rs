@@ -132,12 +132,12 @@ impl From<PayloadRow> for ActiveRow {
 /// A value of the rows of a group, how many they are, and when the first of them expires.
 type Counted = (Option<String>, i64, Option<TsCodec>);
 
-/// Something that holds for the active alerts until one of them begins or ends.
+/// A figure of active alerts, valid until one of them begins or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lasting<T> {
-    /// What.
+pub struct ValidUntil<T> {
+    /// The figure.
     pub value: T,
-    /// It also holds no longer than this: then an alert expires unless it is repeated. None = no alert expires.
+    /// When the first of the alerts expires, unless it is repeated; none if no alert expires. The figure is valid no longer.
     pub until: Option<Ts>,
 }
 
@@ -166,33 +166,33 @@ impl ActiveQuery {
     }
 
     /// How many there are. `suppressed`: rows that silences suppress, where the query asks.
-    pub async fn total(&self, db: &Db, suppressed: &[i64]) -> Result<Lasting<u64>, StoreError> {
+    pub async fn total(&self, db: &Db, suppressed: &[i64]) -> Result<ValidUntil<u64>, StoreError> {
         let mut q = self.counted("NULL");
         self.push_rows(&mut q, db, suppressed, false);
         let (_, n, until): Counted = q.one(db).await?;
-        Ok(Lasting { value: u64::try_from(n).unwrap_or(0), until: until.map(Ts::from) })
+        Ok(ValidUntil { value: u64::try_from(n).unwrap_or(0), until: until.map(Ts::from) })
     }
 
     /// The numbers of critical alerts, of warnings and (none) of all others; severities invented by systems count as
     /// the last.
-    pub async fn severities(&self, db: &Db) -> Result<Lasting<Vec<(Option<String>, i64)>>, StoreError> {
+    pub async fn severities(&self, db: &Db) -> Result<ValidUntil<Vec<(Option<String>, i64)>>, StoreError> {
         let known = "CASE WHEN h.severity IN ('critical', 'warning') THEN h.severity ELSE NULL END";
         let mut q = self.counted(known);
         self.push_rows(&mut q, db, &[], false);
         q.push(&format!(" GROUP BY {known}"));
         let rows: Vec<Counted> = q.all(db).await?;
         let until = rows.iter().filter_map(|row| row.2).map(Ts::from).min();
-        Ok(Lasting { value: rows.into_iter().map(|(severity, n, _)| (severity, n)).collect(), until })
+        Ok(ValidUntil { value: rows.into_iter().map(|(severity, n, _)| (severity, n)).collect(), until })
     }
 
     /// The different names, in order, at most `limit`.
-    pub async fn names(&self, db: &Db, limit: u64) -> Result<Lasting<Vec<String>>, StoreError> {
+    pub async fn names(&self, db: &Db, limit: u64) -> Result<ValidUntil<Vec<String>>, StoreError> {
         let mut q = self.counted("h.alertname");
         self.push_rows(&mut q, db, &[], false);
         q.push(" AND h.alertname <> '' GROUP BY h.alertname ORDER BY h.alertname LIMIT ?").arg(limit);
         let rows: Vec<Counted> = q.all(db).await?;
         let until = rows.iter().filter_map(|row| row.2).map(Ts::from).min();
-        Ok(Lasting { value: rows.into_iter().filter_map(|(name, ..)| name).collect(), until })
+        Ok(ValidUntil { value: rows.into_iter().filter_map(|(name, ..)| name).collect(), until })
     }
 
     /// Begins a statement for rows of [`Counted`]. Alerts that outlived their time in an outage stay until it is over.

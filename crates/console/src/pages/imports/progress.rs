@@ -8,49 +8,66 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use bailiwick_app::App;
-use bailiwick_directory::imports::{Import, Kind, Outcome};
+use bailiwick_directory::imports::{Import, Kind};
 use bailiwick_web::Uncompressed;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 use std::{convert::Infallible, time::Duration};
-use tokio::time::Instant;
+use tokio::{
+    sync::mpsc::{self, Sender},
+    time::Instant,
+};
+use tracing::Instrument;
 
 /// Between two parts.
 const EVERY: Duration = Duration::from_millis(500);
+/// Parts that wait for a slow reader; further ones are left out.
+const WAITING: usize = 4;
 /// Where the parts stand in the page.
 const PARTS: &str = "<!-- parts -->";
 
-/// An import whose page is being sent.
+/// The page of an import.
 struct Running {
     app: App,
     guest: Guest,
     kind: Kind,
-    import: Import,
-    outcomes: Vec<(usize, Outcome)>,
+    /// Its rows.
     total: usize,
-    /// The end of the page; none once it is sent.
-    end: Option<String>,
 }
 
-/// The page. If the person leaves it, the rows that have not begun are not imported.
-pub(super) fn show(app: App, guest: Guest, kind: Kind, import: Import) -> Response {
+/// The page. The import runs on its own, however slowly the person reads; if they leave, it ends after the present row.
+pub(super) async fn show(app: App, guest: Guest, kind: Kind, import: Import) -> Response {
     let page = page::text(&guest.look, "imports/result.html", frame(&guest, kind, "result"));
     let Some((begin, end)) = page.as_deref().and_then(|page| page.split_once(PARTS)) else {
         return (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "5")]).into_response();
     };
-    let (total, end) = (import.left(), Some(end.to_owned()));
-    let running = Running { app, guest, kind, import, outcomes: Vec::with_capacity(total), total, end };
-    let first = Bytes::from(format!("{begin}{}", running.progress()));
-    let parts = stream::unfold((Some(first), running), |(first, mut running)| async move {
+    // The record of a request in an impersonation ends with the head of the answer.
+    let is_recorded = guest.visit.acting.as_ref().is_some_and(|acting| acting.is_recorded);
+    let running = Running { app, guest, kind, total: import.left() };
+    let first = format!("{begin}{}", running.progress(0));
+    if is_recorded {
+        let result = running.import(import, None).await.unwrap_or_default();
+        return Html(format!("{first}{result}{end}")).into_response();
+    }
+    let (parts, rest) = mpsc::channel(WAITING);
+    let (tasks, end) = (running.app.tasks.clone(), end.to_owned());
+    let run = async move {
+        if let Some(result) = running.import(import, Some(&parts)).await {
+            // A person who has left gets nothing.
+            let _ = parts.send(Bytes::from(format!("{result}{end}"))).await;
+        }
+    };
+    tasks.spawn(run.instrument(tracing::Span::current()));
+    let all = stream::unfold((Some(Bytes::from(first)), rest), |(first, mut rest)| async move {
         let part = match first {
             Some(first) => first,
-            None => running.next().await?,
+            None => rest.recv().await?,
         };
-        Some((Ok::<_, Infallible>(part), (None, running)))
+        Some((Ok::<_, Infallible>(part), (None, rest)))
     });
-    let mut response = Html(Body::from_stream(parts)).into_response();
+    let mut response = Html(Body::from_stream(all)).into_response();
     // Neither compression nor a proxy may collect the parts.
     response.extensions_mut().insert(Uncompressed);
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
@@ -58,23 +75,28 @@ pub(super) fn show(app: App, guest: Guest, kind: Kind, import: Import) -> Respon
 }
 
 impl Running {
-    /// Imports rows until it is time for another part; none when the whole page has been sent.
-    async fn next(&mut self) -> Option<Bytes> {
-        self.end.as_ref()?;
-        let until = Instant::now() + EVERY;
-        while let Some(outcome) = self.import.next(&self.app, &self.guest.caller, &self.guest.context).await {
-            self.outcomes.push(outcome);
-            if self.import.left() > 0 && Instant::now() >= until {
-                return Some(self.progress().into());
+    /// Imports the rows, and sends now and then how far it is; the result, if somebody still waits for it.
+    async fn import(&self, mut import: Import, parts: Option<&Sender<Bytes>>) -> Option<String> {
+        let mut outcomes = Vec::with_capacity(self.total);
+        let mut told = Instant::now();
+        while let Some(outcome) = import.next(&self.app, &self.guest.caller, &self.guest.context).await {
+            outcomes.push(outcome);
+            let Some(parts) = parts else { continue };
+            if parts.is_closed() {
+                return None;
+            }
+            if told.elapsed() >= EVERY {
+                told = Instant::now();
+                // A reader that is so slow gets a later one.
+                let _ = parts.try_send(self.progress(outcomes.len()).into());
             }
         }
-        let values = became(&self.guest, self.kind, &self.outcomes);
-        let result = page::text(&self.guest.look, "imports/outcome.html", values)?;
-        Some(format!("{result}{}", self.end.take()?).into())
+        let values = became(&self.guest, self.kind, &outcomes);
+        page::text(&self.guest.look, "imports/outcome.html", values)
     }
 
-    fn progress(&self) -> String {
-        let values = json!({"done": self.outcomes.len(), "total": self.total});
+    fn progress(&self, done: usize) -> String {
+        let values = json!({"done": done, "total": self.total});
         page::text(&self.guest.look, "imports/progress.html", values).unwrap_or_default()
     }
 }
