@@ -16,9 +16,14 @@ work=$(mktemp -d)
 pid=
 trap '[[ -z $pid ]] || kill "$pid" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$work"' EXIT
 
-# As after `make run` in the repository: the program below target, the data in ./data.
+# As after `make run` in the repository: the program below target, the data in ./data, but not the data of an earlier `make run`.
 mkdir -p "$work/here/target/debug"
-ln -s "$repository"/* "$work/here/" 2>/dev/null || true
+for file in "$repository"/*; do
+    case ${file##*/} in
+        data | target) ;;
+        *) ln -s "$file" "$work/here/" ;;
+    esac
+done
 ln -s "$program" "$work/here/target/debug/bailiwick"
 cd "$work/here"
 
