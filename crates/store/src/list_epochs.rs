@@ -33,7 +33,7 @@ pub struct ListEpochs {
     pub applications: i64,
     /// Which applications are listed, and the texts of theirs that a search compares.
     pub application_texts: i64,
-    /// Which alerts are open, until when at least, and who has them.
+    /// The set of active alerts, and their assignees. It also moves if an alert expires earlier than before.
     pub active_alerts: i64,
 }
 

@@ -7,7 +7,7 @@ use crate::{
     applications::{cluster, id_of, module, send},
     proxy::Client,
 };
-use bailiwick_testkit::{Engine, Test, api_test};
+use bailiwick_testkit::{Engine, Persona, Test, api_test};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -19,6 +19,15 @@ const ALERTS: [&str; 5] = [
     "/api/alerts?assigned_user_id=none&page_size=1",
     "/api/alerts?search=customer&page_size=1",
 ];
+
+async fn change(t: &Test, who: &Persona, method: &str, path: &str, body: Value) {
+    let call = match method {
+        "PUT" => t.put(path).json(body),
+        "PATCH" => t.patch(path),
+        _ => t.delete(path),
+    };
+    call.bearer(&who.token).send().await.expect(200);
+}
 
 api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| async move {
     let tree = t.tree().await;
@@ -93,12 +102,7 @@ api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| asyn
         ("PATCH", format!("/api/customers/{}/restore", tree.customer), Value::Null, 2),
         ("PUT", path.clone(), json!({"organization_id": tree.other_customer.to_string()}), 0),
     ] {
-        let call = match method {
-            "PUT" => t.put(&path).json(body),
-            "PATCH" => t.patch(&path),
-            _ => t.delete(&path),
-        };
-        call.bearer(&owner.token).send().await.expect(200);
+        change(&t, &owner, method, &path, body).await;
         assert_eq!(active(&format!("{method} {path}")).await, left, "{method} {path}");
     }
 });
@@ -147,12 +151,7 @@ api_test!(every_change_of_texts_shows_at_once_in_a_search_of_every_process, |t| 
         ("PATCH", format!("{path}/restore"), Value::Null, 2),
         ("DELETE", format!("/api/customers/{}", tree.other_customer), Value::Null, 0),
     ] {
-        let call = match method {
-            "PUT" => t.put(&path).json(body),
-            "PATCH" => t.patch(&path),
-            _ => t.delete(&path),
-        };
-        call.bearer(&owner.token).send().await.expect(200);
+        change(&t, &owner, method, &path, body).await;
         assert_eq!(found(&format!("{method} {path}")).await, left, "{method} {path}");
     }
 });
@@ -161,7 +160,11 @@ api_test!(the_number_of_events_is_true_after_every_change_of_who_sees_them, |t| 
     let tree = t.tree().await;
     let (owner, reseller) = (t.owner().await, t.user(tree.reseller, &["admin"]).await);
     let systems = [t.system(tree.customer).await, t.system(tree.customer).await];
-    let paths = ["/api/events?page_size=1", "/api/events?type=system.*", "/api/events?order=asc&page_size=2"];
+    let paths = [
+        "/api/events?page_size=1",
+        "/api/events?types=system.*",
+        "/api/events?sort_direction=asc&page_size=2",
+    ];
     let counted = async |after: &str| {
         bailiwick_events::number_all(&t.app).await.unwrap();
         for who in [&owner, &reseller] {

@@ -1,5 +1,5 @@
-//! Numbers of active alerts (spec: alert-management#figures): counted on request with the embedded router; with a
-//! remote router taken from figures that a background task keeps.
+//! Numbers of active alerts (spec: alert-management#figures): counted with the embedded router, and cached
+//! ([`cached_figures`]); with a remote router taken from figures that a background task keeps.
 
 use super::{Named, alert_query::live, cached_figures, embedded::suppressed_rows, remote, within};
 use crate::Alerts;

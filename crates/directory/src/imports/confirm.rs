@@ -71,7 +71,7 @@ pub struct Import {
 /// Begins the import of a validated file; [`Import::next`] imports its rows.
 ///
 /// # Errors
-/// 400 without a file, 403 for an import that is not the caller's, 404 for one that has been used.
+/// 400 without an id and for a file that is unknown or used, 403 without the permission and for a file of another user, 503 while too many imports run.
 pub async fn start(
     service: &Directory,
     caller: &Caller,

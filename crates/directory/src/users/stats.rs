@@ -1,6 +1,6 @@
 //! Totals, trend and the choices of the list's filters (spec: users#operations, conventions#trends).
 
-use crate::{Directory, organizations::by_name, roles::RoleChoice};
+use crate::{Directory, creators::narrow, organizations::by_name, roles::RoleChoice};
 use bailiwick_domain::{ChoiceSearch, Result, org::OrgRef};
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
@@ -82,13 +82,7 @@ pub async fn choices(
     let make = async {
         let mut organizations = stats::homes(&service.db, &scope, search).await?;
         let mut creators = by_name(creators::creators(&service.db, Of::Users, &scope).await?);
-        let more = search.map(|search| {
-            let mut more = Vec::new();
-            creators.retain(|creator| search.finds(&creator.name));
-            more.extend(search.cut(&mut creators).then_some("created_by"));
-            more.extend(search.cut(&mut organizations).then_some("organizations"));
-            more
-        });
+        let more = narrow(search, &mut creators, &mut organizations);
         write(Choices { roles, organizations, creators, more })
     };
     let other = answer_cache::variant(&(offered, search));

@@ -1,7 +1,7 @@
 //! Totals, trend and the choices of the list's filters (spec: systems#totals, systems#trend, systems#filters).
 
 use crate::Fleet;
-use bailiwick_directory::organizations::by_name;
+use bailiwick_directory::{creators::narrow, organizations::by_name};
 use bailiwick_domain::{ChoiceSearch, Result, SystemId, Ts, org::OrgRef};
 use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
@@ -124,12 +124,6 @@ pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSea
     let products = products(service, caller).await?;
     let mut creators = by_name(creators::creators(&service.db, Of::Systems, &scope).await?);
     let mut organizations = stats::homes(&service.db, &scope, search).await?;
-    let more = search.map(|search| {
-        let mut more = Vec::new();
-        creators.retain(|creator| search.finds(&creator.name));
-        more.extend(search.cut(&mut creators).then_some("created_by"));
-        more.extend(search.cut(&mut organizations).then_some("organizations"));
-        more
-    });
+    let more = narrow(search, &mut creators, &mut organizations);
     Ok(Choices { products, creators, organizations, more })
 }

@@ -55,7 +55,7 @@ pub(super) async fn show(app: App, guest: Guest, kind: Kind, import: Import) -> 
     let (tasks, end) = (running.app.tasks.clone(), end.to_owned());
     let run = async move {
         if let Some(result) = running.import(import, Some(&parts)).await {
-            // A person who has left gets nothing.
+            // The send fails if the person has left the page; nobody waits for the result then.
             let _ = parts.send(Bytes::from(format!("{result}{end}"))).await;
         }
     };
@@ -75,7 +75,7 @@ pub(super) async fn show(app: App, guest: Guest, kind: Kind, import: Import) -> 
 }
 
 impl Running {
-    /// Imports the rows, and sends now and then how far it is; the result, if somebody still waits for it.
+    /// Imports the rows and sends the progress every [`EVERY`]. Returns the result, or none if the person has left the page.
     async fn import(&self, mut import: Import, parts: Option<&Sender<Bytes>>) -> Option<String> {
         let mut outcomes = Vec::with_capacity(self.total);
         let mut told = Instant::now();
