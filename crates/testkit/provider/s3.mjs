@@ -6,9 +6,12 @@
 // `later` = when it is to answer well again), GET tells its keys, how many requests there were and how many wait.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 
 const [modules, port, directory, accessKeyId, secretAccessKey] = process.argv.slice(2);
 const require = createRequire(`${modules}/package.json`);
@@ -18,6 +21,18 @@ const aws4 = require('aws4');
 const storage = new S3rver({ directory, silent: true, vhostBuckets: false });
 const serve = storage.callback();
 const OBJECT = '._S3rver_object';
+// s3rver answers an upload before its file is written, so a copy that follows at once can be short. Here the answer
+// waits for the whole file.
+storage.store.putObject = async function putObject({ bucket, key, content, metadata }) {
+  const path = this.getResourcePath(bucket, key, 'object');
+  await mkdir(dirname(path), { recursive: true });
+  const bytes = Buffer.isBuffer(content) ? content : await buffer(content);
+  const md5 = createHash('md5').update(bytes).digest('hex');
+  await writeFile(`${path}.part`, bytes);
+  await rename(`${path}.part`, path);
+  await this.putMetadata(bucket, key, metadata, md5);
+  return { size: bytes.length, md5 };
+};
 // s3rver knows one account, by a name of its own.
 require('s3rver/lib/models/account').DUMMY_ACCOUNT.createKeyPair(accessKeyId, secretAccessKey);
 
