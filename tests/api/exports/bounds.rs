@@ -14,15 +14,13 @@ use tokio::{
 /// Rows of a PDF.
 const MOST: u64 = 10_000;
 
+/// More systems than a PDF may have, of a few organizations.
+const SYSTEMS: Plan =
+    Plan { organizations: 100, systems: MOST + 600, users: Some(10), applications: false, seed: 1 };
 /// More of everything than a PDF may have.
-async fn fill(t: &Test) {
-    let plan = Plan {
-        organizations: 11_700,
-        systems: MOST + 600,
-        users: Some(MOST + 600),
-        applications: false,
-        seed: 1,
-    };
+const EVERYTHING: Plan = Plan { organizations: 11_700, users: Some(MOST + 600), ..SYSTEMS };
+
+async fn fill(t: &Test, plan: Plan) {
     demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
     // SQLite reads the new statistics when the schema has changed; the old ones know of a single organization.
     let mut tx = t.app.db.begin().await.unwrap();
@@ -40,7 +38,7 @@ async fn total(t: &Test, who: &Persona, kind: &str) -> u64 {
 // Proves spec: guarantees#organizations 30.
 api_test!(a_csv_has_no_upper_bound_and_a_pdf_has_one, |t| async move {
     let owner = t.owner().await;
-    fill(&t).await;
+    fill(&t, EVERYTHING).await;
     for (kind, order) in [("customers", "name"), ("users", "username"), ("systems", "system_key")] {
         let total = total(&t, &owner, kind).await;
         assert!(total > MOST, "{kind}: {total}");
@@ -72,7 +70,7 @@ api_test!(a_csv_has_no_upper_bound_and_a_pdf_has_one, |t| async move {
 
 api_test!(a_client_that_stops_reading_holds_no_connection, |t| async move {
     let owner = t.owner().await;
-    fill(&t).await;
+    fill(&t, SYSTEMS).await;
     let open = async || {
         let response = t.get("/api/systems/export?format=csv").bearer(&owner.token).open().await;
         let mut body = response.into_body().into_data_stream();
@@ -102,7 +100,7 @@ api_test!(a_client_that_stops_reading_holds_no_connection, |t| async move {
 
 api_test!(a_fault_in_the_middle_breaks_the_transfer_off, |t| async move {
     let owner = t.owner().await;
-    fill(&t).await;
+    fill(&t, SYSTEMS).await;
     let served = t.serve().await;
     let address = served.url.strip_prefix("http://").unwrap().to_owned();
     let request = format!(
