@@ -19,7 +19,7 @@ use bailiwick_identity::{
     console::{self, Visit},
     impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
 };
-use bailiwick_platform::RequestContext;
+use bailiwick_platform::{RequestContext, answer_cache};
 use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::{Cookie, cookie, read, set_cookie};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
@@ -89,7 +89,8 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
         Err(_) if !is_way_out => over(&guest.look),
         _ => {
             parts.extensions.insert(guest.clone());
-            recorded(&app, &guest, Request::from_parts(parts.clone(), body), next).await
+            let made = recorded(&app, &guest, Request::from_parts(parts.clone(), body), next);
+            if parts.method == Method::GET { answer_cache::with_epochs_once(made).await } else { made.await }
         }
     };
     // Requests in an impersonation are recorded, so none is made beforehand.

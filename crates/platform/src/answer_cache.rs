@@ -13,7 +13,7 @@ use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
 use serde::{Serialize, de::DeserializeOwned};
-use std::{fmt, io::Write as _, sync::Arc};
+use std::{cell::OnceCell, fmt, io::Write as _, sync::Arc};
 
 /// Most bytes of all answers.
 const BYTES: u64 = 64 * 1024 * 1024;
@@ -221,7 +221,22 @@ pub async fn answer(
 /// # Errors
 /// The database's.
 pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
-    Ok(shows.of(platform.db.list_epochs().await?))
+    if let Ok(Some(known)) = OF_ANSWER.try_with(|known| known.get().copied()) {
+        return Ok(shows.of(known));
+    }
+    let read = platform.db.list_epochs().await?;
+    let _ = OF_ANSWER.try_with(|known| known.set(read));
+    Ok(shows.of(read))
+}
+
+tokio::task_local! {
+    static OF_ANSWER: OnceCell<ListEpochs>;
+}
+
+/// Makes an answer with many cached figures, such as a page, and reads the epochs once for all of them. The figures include
+/// every change that was committed before. Not for a request that changes something before it reads a figure.
+pub async fn with_epochs_once<T>(make: impl Future<Output = T>) -> T {
+    OF_ANSWER.scope(OnceCell::new(), make).await
 }
 
 /// Like [`answer`], with [`epochs`] that were read before `other`.

@@ -35,7 +35,7 @@ const CHAIN: &str = "SELECT o.id, o.p2, o.p3, o.name, o.type, \
 /// Layers of organizations that are neither suspended nor deleted, individually or through one above.
 const LIVE: &str = "SELECT l.organization_id, l.layer FROM alert_layers l \
      JOIN organizations o ON o.id = l.organization_id \
-     WHERE o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND l.organization_id IN (";
+     WHERE o.eff_suspended_at IS NULL AND o.eff_deleted_at IS NULL AND ";
 const EPOCH: &str = "SELECT n FROM alert_config_epoch WHERE id = 1";
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
@@ -210,8 +210,9 @@ pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, 
     let mut found = Chains::default();
     let Some((owner,)) = Q::new(OWNER).optional::<(Uuid,)>(on.reborrow()).await? else { return Ok(found) };
     for chunk in tenants.chunks(ROWS) {
-        let mut q = Q::new("SELECT id, p2, p3 FROM organizations WHERE id IN (");
-        q.list(chunk.iter().copied()).push(")");
+        let ids: Vec<Uuid> = chunk.iter().map(|id| id.0).collect();
+        let mut q = Q::new("SELECT id, p2, p3 FROM organizations WHERE ");
+        q.one_of(on.reborrow(), "id", &ids);
         let paths: Vec<(Uuid, Uuid, Uuid)> = q.all(on.reborrow()).await?;
         for (id, p2, p3) in paths {
             let mut chain = vec![OrgId(owner)];
@@ -228,7 +229,7 @@ pub async fn chains(on: impl Into<On<'_>>, tenants: &[OrgId]) -> Result<Chains, 
     let all: Vec<Uuid> = all.into_iter().collect();
     for chunk in all.chunks(ROWS) {
         let mut q = Q::new(LIVE);
-        q.list(chunk.iter().copied()).push(")");
+        q.one_of(on.reborrow(), "l.organization_id", chunk);
         let rows: Vec<(Uuid, Value)> = q.all(on.reborrow()).await?;
         found.layers.extend(rows.into_iter().map(|(id, layer)| (OrgId(id), layer)));
     }

@@ -240,14 +240,14 @@ pub struct Write {
 }
 
 impl Write {
-    /// Whether the alert begins, ends or expires earlier. A repeated one does not, unless it has expired or may have until its
-    /// row is written.
-    fn changes_active(&self, now: Ts) -> bool {
+    /// Whether figures of alerts can change. A repeated alert changes none, unless it expires earlier, has expired, or may
+    /// have until its row is written.
+    fn changes_figures(&self, now: Ts) -> bool {
         match &self.stored {
             Some(stored) if stored.is_open && self.is_open => {
                 self.expires_at < stored.expires_at || stored.expires_at < Some(now.plus(SLOWEST_WRITE))
             }
-            stored => stored.as_ref().is_some_and(|stored| stored.is_open) != self.is_open,
+            _ => true,
         }
     }
 }
@@ -274,7 +274,7 @@ pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>, now: Ts) -> Resul
     for chunk in new.chunks(ROWS) {
         insert(tx, held, chunk).await?;
     }
-    if rows.iter().any(|row| row.changes_active(now)) {
+    if rows.iter().any(|row| row.changes_figures(now)) {
         tx.active_alerts_changed();
     }
     let begun = rows.iter().filter(|row| row.stored.as_ref().is_none_or(|s| !s.is_open));

@@ -47,6 +47,12 @@ impl Matches {
         self.len() == 0
     }
 
+    /// Whether the first so many, in any order of the list, are found sooner by a walk in that order than by finding all
+    /// matches and sorting them.
+    pub(crate) fn are_near(&self, rows: u64) -> bool {
+        matches!(self, Matches::Many(n) if rows <= n / 16)
+    }
+
     /// The ids, where they are few.
     pub(crate) fn few(&self) -> Option<&[Uuid]> {
         match self {

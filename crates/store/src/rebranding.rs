@@ -119,10 +119,10 @@ pub async fn nearest_to(
 
 /// The first `most` organizations inside the scope that have rebranding themselves, by name. Deleted ones are left out.
 pub async fn enabled(db: &Db, scope: &Scope, most: u64) -> Result<Vec<OrgRef>, StoreError> {
-    let mut q = Q::new(
-        "SELECT o.id, o.type, o.name FROM rebranding_enabled r JOIN organizations o ON o.id = r.organization_id \
-         WHERE o.eff_deleted_at IS NULL",
-    );
+    let mut q = Q::new("SELECT o.id, o.type, o.name FROM rebranding_enabled r");
+    // SQLite may know nothing of the few that have rebranding, and would read all organizations first.
+    q.push(if *scope == Scope::Everything { " [[JOIN||CROSS JOIN]]" } else { " JOIN" });
+    q.push(" organizations o ON o.id = r.organization_id WHERE o.eff_deleted_at IS NULL");
     push_scope(&mut q, "o", "id", scope);
     q.push(" ORDER BY o.name_key, o.id LIMIT ?").arg(most);
     let rows: Vec<(Uuid, String, String)> = q.all(db).await?;

@@ -12,12 +12,15 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Every list and number that is made from active alerts.
-const ALERTS: [&str; 5] = [
+const ALERTS: [&str; 8] = [
     "/api/alerts/totals",
     "/api/alerts?page_size=1",
     "/api/alerts?severity=critical&page_size=1",
     "/api/alerts?assigned_user_id=none&page_size=1",
     "/api/alerts?search=customer&page_size=1",
+    "/api/alerts?status=active&page_size=1",
+    "/api/alerts?status=suppressed&page_size=1",
+    "/api/filters/alerts",
 ];
 
 async fn change(t: &Test, who: &Persona, method: &str, path: &str, body: Value) {

@@ -129,6 +129,40 @@ api_test!(an_alert_is_read_noted_taken_silenced_and_heard_again, |t| async move 
     assert!(figures.contains("up to 1 hour") && figures.contains("Alfa Customer"), "{figures}");
 });
 
+api_test!(figures_of_resolved_alerts_are_cached_and_show_every_end_at_once, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let (system, _) = fired(&t, &owner, tree.customer, json!([alert("DiskFull", "critical")])).await;
+    let other = t.system(tree.other_customer).await;
+    let mut browser = Browser::of(&t, &owner).await;
+    let path = "/console/alerts/figures?period=7";
+    assert!(!browser.get(path).await.expect(200).text().contains("Alfa Customer"));
+    let ended = |name: &str| {
+        let mut ended = alert(name, "critical");
+        ended["endsAt"] = json!(t.app.now().rfc3339(0));
+        json!([ended])
+    };
+    // One that was known, and one of which the service has never heard.
+    t.advance(Duration::from_secs(60));
+    push(&t, &system, ended("DiskFull")).await;
+    assert!(browser.get(path).await.expect(200).text().contains("Alfa Customer"));
+    let mut unknown = ended("WanDown");
+    unknown[0]["startsAt"] = json!(bailiwick_domain::Ts(t.app.now().0 - 60_000_000).rfc3339(0));
+    push(&t, &other, unknown).await;
+    let page = browser.get(path).await.expect(200).text();
+    assert!(page.contains("Alfa Customer") && page.contains("Beta Customer"), "{page}");
+    // Afterwards nothing changes them but time: a minute later the rows are read again.
+    let mut tx = t.app.db.begin().await.unwrap();
+    for table in ["alert_history", "alert_history_days"] {
+        let q = bailiwick_store::sql::Q::new(&format!("DELETE FROM {table} WHERE organization_id = ?"));
+        q.bind(tree.customer).run(&mut tx).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    assert!(browser.get(path).await.expect(200).text().contains("Alfa Customer"));
+    t.advance(Duration::from_secs(61));
+    browser = Browser::of(&t, &owner).await;
+    assert!(!browser.get(path).await.expect(200).text().contains("Alfa Customer"));
+});
+
 api_test!(the_list_of_alerts_groups_filters_orders_and_searches, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;

@@ -66,7 +66,7 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
         mark(db, &label).await;
         for _ in 0..REPEATS {
             let rows = query.page(db, &[], PAGE).await.unwrap();
-            let total = query.total(db, &[]).await.unwrap().value;
+            let total = query.total(db).await.unwrap().value;
             assert!(total >= rows.len() as u64 && (!is_owner || rows.len() == 20), "{label}");
             query.severities(db).await.unwrap();
             query.of_silenced_systems(db, 0).await.unwrap();

@@ -1,35 +1,61 @@
-//! Figures of active alerts with the embedded router, cached until an alert begins, ends or expires, and for a minute at most
+//! Figures of alerts, cached until an alert begins, ends or expires, and for a minute at most
 //! (docs/internals/answer-cache.md).
 
 use crate::Alerts;
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_platform::answer_cache::{self, DependsOn, Key};
+use bailiwick_policy::Scope;
 use bailiwick_store::{
     StoreError,
-    history::active::{ActiveQuery, ValidUntil},
+    history::{
+        OrganizationsRead,
+        active::{ActiveQuery, ValidUntil},
+    },
 };
 use serde::{Serialize, de::DeserializeOwned};
-use std::time::Duration;
+use std::{fmt::Debug, time::Duration};
 
 /// A figure is not used for longer: a process of the version before, beside this one, moves no epoch of active alerts.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A figure of the alerts that the query selects. Repeated alerts only expire later, so they leave it as it is.
+/// A figure of the alerts that the query selects, suppressed or not. Repeated alerts only expire later, so they leave it as it
+/// is.
 pub(super) async fn figure<T: Serialize + DeserializeOwned>(
     service: &Alerts,
     operation: &'static str,
     query: &ActiveQuery,
     read: impl Future<Output = Result<ValidUntil<T>, StoreError>>,
 ) -> Result<T> {
-    // Silences begin and end by themselves, and a repeated alert can have another summary, which a search compares.
-    if query.is_suppressed.is_some() || query.filter.search.is_some() {
+    // A repeated alert can have another summary, which a search compares.
+    if query.filter.search.is_some() {
         return Ok(read.await?.value);
     }
     let other = answer_cache::variant(&(&query.within, &query.filter, query.spared));
+    cached(service, (operation, query.within.scope, other), query.now, read).await
+}
+
+/// A figure of the history. Alerts that retention removes may be counted until it is read again.
+pub(super) async fn of_history<T: Serialize + DeserializeOwned>(
+    service: &Alerts,
+    operation: &'static str,
+    within: &OrganizationsRead,
+    other: &(dyn Debug + Sync),
+    read: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T> {
+    let other = answer_cache::variant(&(within, other));
+    let read = async { Ok(ValidUntil { value: read.await?, until: None }) };
+    cached(service, (operation, within.scope, other), service.now(), read).await
+}
+
+async fn cached<T: Serialize + DeserializeOwned>(
+    service: &Alerts,
+    (operation, scope, other): (&'static str, Scope, String),
+    now: Ts,
+    read: impl Future<Output = Result<ValidUntil<T>, StoreError>>,
+) -> Result<T> {
     let epochs = answer_cache::epochs(service, DependsOn::ActiveAlerts).await?;
-    let key = Key { epochs, operation, scope: query.within.scope, other };
+    let key = Key { epochs, operation, scope, other };
     let known = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let now = query.now;
     if let Some((value, from, until)) = known
         && (Ts(from)..=Ts(until)).contains(&now)
     {

@@ -60,9 +60,21 @@ pub(super) async fn active(
     let Some((asked, states)) = prepared(service, within, query).await? else {
         return Ok(Page { rows: Vec::new(), total: 0, request });
     };
-    let total = cached_figures::figure(service, "alerts", &asked, asked.total(&service.db, &states));
-    let (rows, total) = tokio::join!(page(service, &asked, &states, request), total);
-    Ok(Page { rows: rows?, total: total?, request })
+    let all = async {
+        match asked.is_suppressed {
+            // Just these.
+            Some(true) => Ok(0),
+            _ => cached_figures::figure(service, "alerts", &asked, asked.total(&service.db)).await,
+        }
+    };
+    let (rows, all) = tokio::join!(page(service, &asked, &states, request), all);
+    let (all, suppressed) = (all?, states.len() as u64);
+    let total = match asked.is_suppressed {
+        Some(true) => suppressed,
+        Some(false) => all.saturating_sub(suppressed),
+        None => all,
+    };
+    Ok(Page { rows: rows?, total, request })
 }
 
 async fn page(

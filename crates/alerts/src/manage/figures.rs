@@ -1,7 +1,7 @@
 //! Figures for pictures: resolved alerts by severity and organization, and how long they lasted.
 
 use super::{
-    Named,
+    Named, cached_figures,
     stats::{DAY_SECS, LONGEST_WAIT},
     within,
 };
@@ -45,9 +45,14 @@ pub async fn figures(
     let permits = &service.alerting().statistics;
     let _permit =
         permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
-    let (organizations, lasted) = tokio::join!(
-        figures::by_organization(&service.db, &within, first, TOP),
-        figures::lasted(&service.db, &within, &filter),
-    );
-    Ok(Figures { organizations: organizations?, lasted: lasted? })
+    let read = async {
+        let (organizations, lasted) = tokio::join!(
+            figures::by_organization(&service.db, &within, first, TOP),
+            figures::lasted(&service.db, &within, &filter),
+        );
+        Ok((organizations?, lasted?))
+    };
+    let (organizations, lasted) =
+        cached_figures::of_history(service, "figures of resolved alerts", &within, &first, read).await?;
+    Ok(Figures { organizations, lasted })
 }

@@ -1,6 +1,6 @@
 //! History, trend, statistics and the catalogue of names (spec: alert-management#figures).
 
-use super::{Named, fingerprint, tenant, within};
+use super::{Named, cached_figures, fingerprint, tenant, within};
 use crate::Alerts;
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_fleet::systems;
@@ -211,8 +211,10 @@ pub async fn catalogue(service: &Alerts, caller: &Caller) -> Result<Vec<Catalogu
     let known = &service.settings.alerting.catalogue;
     let mut all: BTreeMap<String, CatalogueEntry> =
         known.iter().map(|e| (e.name.clone(), e.clone())).collect();
+    let names = stats::names(&service.db, &within);
+    let names = cached_figures::of_history(service, "names in the history", &within, &(), names).await?;
     // The newest first: of a name with several severities the last one counts.
-    for (name, severity, _) in stats::names(&service.db, &within).await? {
+    for (name, severity) in names {
         let entry = all.entry(name);
         let name = entry.key().clone();
         entry.or_insert_with(|| CatalogueEntry {

@@ -3,6 +3,7 @@
 use super::{OrganizationsRead, list::HistoryFilter, list::push_from};
 use crate::{Db, StoreError, sql::Q};
 use bailiwick_domain::OrgId;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// The longest times of each class but the last, in seconds: 5 minutes, an hour, 4 hours, a day, a week.
@@ -16,11 +17,9 @@ pub async fn by_organization(
     since: i64,
     top: u64,
 ) -> Result<Vec<(OrgId, String, u64)>, StoreError> {
-    let mut q = Q::new(
-        "SELECT o.id, o.name, CAST(SUM(d.resolved) AS BIGINT) FROM alert_history_days d \
-         JOIN organizations o ON o.id = d.organization_id WHERE d.day >= ?",
-    );
-    q.arg(since);
+    let mut q = Q::new("SELECT o.id, o.name, CAST(SUM(d.resolved) AS BIGINT) FROM alert_history_days d");
+    within.push_organizations_of(&mut q, "d");
+    q.push(" WHERE d.day >= ?").arg(since);
     within.push(&mut q, "o", "id");
     q.push(" GROUP BY o.id, o.name HAVING SUM(d.resolved) > 0 ORDER BY 3 DESC, 2, 1 LIMIT ?").arg(top);
     let rows: Vec<(Uuid, String, i64)> = q.all(db).await?;
@@ -28,7 +27,7 @@ pub async fn by_organization(
 }
 
 /// How long alerts of one severity lasted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lasted {
     /// `critical`, `warning`, or none for all others.
     pub severity: Option<String>,

@@ -182,21 +182,23 @@ pub async fn list(
     (order, direction): (HistoryOrder, SortDirection),
     request: PageRequest,
 ) -> Result<Page<Record>, StoreError> {
-    let rows = async {
-        let mut q = Q::new(
-            "SELECT h.id, h.organization_id, h.system_key, h.alertname, h.severity, h.status, h.fingerprint, \
-             h.starts_at, h.ends_at, h.summary, CAST(h.labels AS TEXT) AS labels, \
-             CAST(h.annotations AS TEXT) AS annotations, h.receiver, h.created_at FROM (SELECT h.id",
-        );
-        push_from(&mut q, within, filter);
-        push_order(&mut q, order, direction);
-        q.push(" LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
-        q.push(") page [[JOIN||CROSS JOIN]] alert_history h ON h.id = page.id");
-        push_order(&mut q, order, direction);
-        q.all::<Row>(db).await
-    };
-    let (rows, total) = tokio::join!(rows, total(db, within, filter));
-    Ok(Page { rows: rows?.into_iter().map(Record::from).collect(), total: total?, request })
+    let total = total(db, within, filter).await?;
+    // Otherwise all alerts that fire would be passed over in search of a resolved one.
+    if request.offset() >= total {
+        return Ok(Page { rows: Vec::new(), total, request });
+    }
+    let mut q = Q::new(
+        "SELECT h.id, h.organization_id, h.system_key, h.alertname, h.severity, h.status, h.fingerprint, \
+         h.starts_at, h.ends_at, h.summary, CAST(h.labels AS TEXT) AS labels, \
+         CAST(h.annotations AS TEXT) AS annotations, h.receiver, h.created_at FROM (SELECT h.id",
+    );
+    push_from(&mut q, within, filter);
+    push_order(&mut q, order, direction);
+    q.push(" LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
+    q.push(") page [[JOIN||CROSS JOIN]] alert_history h ON h.id = page.id");
+    push_order(&mut q, order, direction);
+    let rows: Vec<Row> = q.all(db).await?;
+    Ok(Page { rows: rows.into_iter().map(Record::from).collect(), total, request })
 }
 
 async fn total(db: &Db, within: &OrganizationsRead, filter: &HistoryFilter) -> Result<u64, StoreError> {

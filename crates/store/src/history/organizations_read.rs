@@ -27,6 +27,13 @@ impl OrganizationsRead {
         self.scope == Scope::Everything && self.named.is_none()
     }
 
+    /// Appends ` JOIN …` of the organizations, as `o`, of the rows of a table of figures. SQLite takes a table that was empty at
+    /// the last ANALYZE for a large one, and would read all organizations first.
+    pub(super) fn push_organizations_of(&self, q: &mut Q, alias: &str) {
+        q.push(if self.is_everything() { " [[JOIN||CROSS JOIN]]" } else { " JOIN" });
+        q.push(&format!(" organizations o ON o.id = {alias}.organization_id"));
+    }
+
     /// Appends ` AND …` by the columns `p2`, `p3` and `organization` of `alias`, and by `o`, the organization's row.
     pub(super) fn push(&self, q: &mut Q, alias: &str, organization: &str) {
         q.push(" AND o.eff_deleted_at IS NULL");

@@ -14,10 +14,9 @@ const NAMES: u64 = 1000;
 
 /// How many resolved rows there are.
 pub async fn resolved(db: &Db, within: &OrganizationsRead) -> Result<u64, StoreError> {
-    let mut q = Q::new(
-        "SELECT CAST(SUM(t.history) AS BIGINT) FROM alert_totals t \
-         JOIN organizations o ON o.id = t.organization_id WHERE 1 = 1",
-    );
+    let mut q = Q::new("SELECT CAST(SUM(t.history) AS BIGINT) FROM alert_totals t");
+    within.push_organizations_of(&mut q, "t");
+    q.push(" WHERE 1 = 1");
     within.push(&mut q, "o", "id");
     q.count(db).await
 }
@@ -28,21 +27,16 @@ pub async fn resolved_by_day(
     within: &OrganizationsRead,
     since: i64,
 ) -> Result<Vec<(i64, i64)>, StoreError> {
-    let mut q = Q::new(
-        "SELECT d.day, CAST(SUM(d.resolved) AS BIGINT) FROM alert_history_days d \
-         JOIN organizations o ON o.id = d.organization_id WHERE d.day >= ?",
-    );
-    q.arg(since);
+    let mut q = Q::new("SELECT d.day, CAST(SUM(d.resolved) AS BIGINT) FROM alert_history_days d");
+    within.push_organizations_of(&mut q, "d");
+    q.push(" WHERE d.day >= ?").arg(since);
     within.push(&mut q, "o", "id");
     q.push(" GROUP BY d.day ORDER BY d.day");
     q.all(db).await
 }
 
-/// Names of alerts with the last severity of each and its time, in no order.
-pub async fn names(
-    db: &Db,
-    within: &OrganizationsRead,
-) -> Result<Vec<(String, Option<String>, Ts)>, StoreError> {
+/// Names of alerts with each severity that they had, the most recent first.
+pub async fn names(db: &Db, within: &OrganizationsRead) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let mut q = Q::new("SELECT n.alertname, n.severity, MAX(n.seen_at) FROM alert_names n");
     if within.is_everything() {
         // All organizations need not be read to know the few deleted ones.
@@ -55,7 +49,7 @@ pub async fn names(
     }
     q.push(" GROUP BY n.alertname, n.severity ORDER BY 3 DESC LIMIT ?").arg(NAMES);
     let rows: Vec<(String, Option<String>, TsCodec)> = q.all(db).await?;
-    Ok(rows.into_iter().map(|(name, severity, at)| (name, severity, at.0)).collect())
+    Ok(rows.into_iter().map(|(name, severity, _)| (name, severity)).collect())
 }
 
 /// A name and how many rows have it.
@@ -151,9 +145,10 @@ pub async fn live(db: &Db, within: &OrganizationsRead) -> Result<Live, StoreErro
     let mut q = Q::new(
         "SELECT CAST(SUM(t.active) AS BIGINT) AS active, CAST(SUM(t.critical) AS BIGINT) AS critical, \
          CAST(SUM(t.warning) AS BIGINT) AS warning, CAST(SUM(t.info) AS BIGINT) AS info, \
-         CAST(SUM(t.muted) AS BIGINT) AS muted FROM alert_totals t \
-         JOIN organizations o ON o.id = t.organization_id WHERE t.active > 0",
+         CAST(SUM(t.muted) AS BIGINT) AS muted FROM alert_totals t",
     );
+    within.push_organizations_of(&mut q, "t");
+    q.push(" WHERE t.active > 0");
     within.push(&mut q, "o", "id");
     let row: LiveRow = q.one(db).await?;
     let n = |n: Option<i64>| u64::try_from(n.unwrap_or(0)).unwrap_or(0);

@@ -100,8 +100,9 @@ pub async fn of_users(
     users: impl IntoIterator<Item = UserId>,
     now: Ts,
 ) -> Result<HashSet<UserId>, StoreError> {
-    let mut q = Q::new("SELECT user_id FROM impersonation_consents WHERE expires_at > ?").bind(now);
-    q.push(" AND user_id IN (").list(users).push(")");
+    let users: Vec<Uuid> = users.into_iter().map(|user| user.0).collect();
+    let mut q = Q::new("SELECT user_id FROM impersonation_consents WHERE expires_at > ? AND ").bind(now);
+    q.one_of(db, "user_id", &users);
     let found: Vec<(Uuid,)> = q.all(db).await?;
     Ok(found.into_iter().map(|(id,)| UserId(id)).collect())
 }

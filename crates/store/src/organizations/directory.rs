@@ -1,6 +1,6 @@
 //! The list of organizations of all families (spec: organizations#directory).
 
-use super::list::{push_order, push_search_any};
+use super::list::{push_order, push_search, push_search_any};
 use crate::{Db, StoreError, scope::push_scope, sql::Q, tree::parse_type};
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, fold::fold};
 use bailiwick_policy::Scope;
@@ -69,9 +69,19 @@ fn push_exact(q: &mut Q, column: &str, text: Option<&String>) {
     }
 }
 
-fn push_where(q: &mut Q, scope: &Scope, filter: &DirectoryFilter) {
-    q.push(" FROM organizations o WHERE o.eff_deleted_at IS NULL AND o.type <> 'owner'");
+fn push_where(q: &mut Q, db: &Db, scope: &Scope, filter: &DirectoryFilter) {
+    let is_search = !filter.search.trim().is_empty();
+    q.push(" FROM organizations o");
+    if is_search && *scope == Scope::Everything {
+        // SQLite compares names and descriptions in an index that has them in the order of names.
+        q.push("[[|| INDEXED BY organizations_search]]");
+    }
+    q.push(" WHERE o.eff_deleted_at IS NULL AND o.type <> 'owner'");
     push_scope(q, "o", "id", scope);
+    if is_search && db.is_postgres() {
+        // This column has both texts, and an index.
+        push_search(q, "o.search_key", &filter.search);
+    }
     push_search_any(q, &["o.name_key", "o.description_key"], &filter.search);
     // The folded column has an index.
     push_exact(q, "o.name_key", filter.name.as_ref().map(|n| fold(n)).as_ref());
@@ -94,7 +104,7 @@ fn push_where(q: &mut Q, scope: &Scope, filter: &DirectoryFilter) {
 /// How many organizations match.
 pub async fn count(db: &Db, scope: &Scope, filter: &DirectoryFilter) -> Result<u64, StoreError> {
     let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
-    push_where(&mut q, scope, filter);
+    push_where(&mut q, db, scope, filter);
     q.count(db).await
 }
 
@@ -111,7 +121,7 @@ pub async fn directory(
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
     let mut q = Q::new("SELECT o.id, o.type, o.name, o.description");
-    push_where(&mut q, scope, filter);
+    push_where(&mut q, db, scope, filter);
     let column = match sort {
         DirectorySort::Name => "o.name_key",
         DirectorySort::Description => "o.description_order",

@@ -43,6 +43,9 @@ pub use walk::{ranked_walk, walk, walk_query};
 const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
      LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
 
+/// All rows, not only those of a page.
+const ALL: u64 = u64::MAX;
+
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Run {
@@ -148,7 +151,7 @@ impl Spec<'_> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM systems s");
         q.push(self.by_search());
         // Without an order, so nothing is joined for it.
-        Spec { order: SystemOrder::CreatedAt, ..*self }.push_where(&mut q, run, None);
+        Spec { order: SystemOrder::CreatedAt, ..*self }.push_where(&mut q, run, None, ALL);
         q.count(db).await
     }
 
@@ -211,7 +214,7 @@ impl Spec<'_> {
         if !is_by_organization && few.is_none() {
             q.push(self.hint(run));
         }
-        self.push_where(q, run, start);
+        self.push_where(q, run, start, walk.limit.saturating_add(walk.offset));
         // A few ids are looked up and sorted; SQLite does that only where no index has the order.
         self.push_order(q, walk.direction, if few.is_some() { "[[||+]]" } else { "" });
         push_page_end(q, walk.limit, walk.offset);
@@ -238,8 +241,8 @@ impl Spec<'_> {
         };
     }
 
-    /// The rest of FROM and all of WHERE, behind `systems s`.
-    fn push_where(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>) {
+    /// The rest of FROM and all of WHERE, behind `systems s`. `rows`: how many are read, in the order of the list.
+    fn push_where(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, rows: u64) {
         let searched = self.searched_statuses();
         let statuses = self.filter.statuses.as_deref();
         let run_status = match run {
@@ -301,7 +304,7 @@ impl Spec<'_> {
         if let Some(few) = self.few() {
             q.push(" AND ").one_of(self.db, "s.id", few);
         }
-        self.push_search(q, &searched, is_live);
+        self.push_search(q, &searched, is_live, rows);
         self.push_columns(q);
         self.push_organizations(q);
     }
@@ -331,13 +334,16 @@ impl Spec<'_> {
         self.filter.search.as_deref().map(statuses_with).unwrap_or_default()
     }
 
-    fn push_search(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool) {
+    fn push_search(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool, rows: u64) {
         let Some(text) = &self.filter.search else { return };
         if !can_be_stored(text) {
             q.push(" AND 1 = 0");
             return;
         }
-        q.push(" AND (s.search_key LIKE ? ESCAPE '\\'").arg(contains_pattern(text));
+        // No index has the expression: PostgreSQL expects few matches, and would find all of them to sort them.
+        let is_near = self.known.matches.is_some_and(|matches| matches.are_near(rows));
+        q.push(if is_near { " AND ([[concat(s.search_key)||s.search_key]]" } else { " AND (s.search_key" });
+        q.push(" LIKE ? ESCAPE '\\'").arg(contains_pattern(text));
         if !statuses.is_empty() {
             q.push(" OR ");
             self.push_alternatives(q, statuses, is_live);
