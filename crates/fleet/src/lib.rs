@@ -15,10 +15,18 @@ use backups::Backups;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Error, Result, UserId};
 use bailiwick_outbound::reachability::Reach;
-use bailiwick_platform::limits::KeyedLimit;
+use bailiwick_platform::{
+    answer_cache::{self, Key},
+    limits::KeyedLimit,
+};
+use bailiwick_store::{
+    StoreError,
+    matches::{ids_from_bytes, ids_to_bytes},
+};
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};
 use systems::transfer::Transfers;
+use uuid::Uuid;
 
 /// Reachability checks of one person in a minute (spec: systems#reachability).
 const REACHABILITY_CHECKS: u32 = 10;
@@ -61,6 +69,16 @@ impl Fleet {
             directory,
         })))
     }
+}
+
+/// The ids of a page, from the cache or found now.
+async fn cached_ids(
+    service: &Fleet,
+    key: Key,
+    find: impl Future<Output = Result<Vec<Uuid>, StoreError>>,
+) -> Result<Vec<Uuid>> {
+    let find = async { Ok(ids_to_bytes(&find.await?).into()) };
+    Ok(ids_from_bytes(&answer_cache::value(service, key, find).await?))
 }
 
 impl Parts {

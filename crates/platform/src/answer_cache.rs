@@ -35,7 +35,8 @@ pub enum DependsOn {
     Applications,
     /// The applications that a text finds.
     ApplicationTexts,
-    /// Active alerts with their assignees, until the first of them expires.
+    /// Active alerts with their assignees, until the first of them expires; and resolved alerts, but for their removal by
+    /// retention.
     ActiveAlerts,
 }
 
@@ -225,8 +226,15 @@ pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs>
         return Ok(shows.of(known));
     }
     let read = platform.db.list_epochs().await?;
-    let _ = OF_ANSWER.try_with(|known| known.set(read));
-    Ok(shows.of(read))
+    Ok(shows.of(OF_ANSWER.try_with(|known| *known.get_or_init(|| read)).unwrap_or(read)))
+}
+
+/// The present epochs, also within [`with_epochs_once`]: for a look at what was cached after other epochs were read.
+///
+/// # Errors
+/// The database's.
+pub async fn latest_epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
+    Ok(shows.of(platform.db.list_epochs().await?))
 }
 
 tokio::task_local! {
@@ -234,7 +242,7 @@ tokio::task_local! {
 }
 
 /// Makes an answer with many cached figures, such as a page, and reads the epochs once for all of them. The figures include
-/// every change that was committed before. Not for a request that changes something before it reads a figure.
+/// every change that was committed before the answer was begun. Not for a request that makes a change between two figures.
 pub async fn with_epochs_once<T>(make: impl Future<Output = T>) -> T {
     OF_ANSWER.scope(OnceCell::new(), make).await
 }

@@ -95,7 +95,7 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
             // Every statement reads few rows by index. With an overestimated cost, compiling it would take fifty times
             // longer than running it.
             ("jit", "off"),
-            // Nor do the few rows of a page pay for a table of results that is as large as for all rows.
+            // PostgreSQL would make room for the repeated lookups of all rows of a table; a page repeats few of them.
             ("enable_memoize", "off"),
         ]);
     reach(&connect).await?;
@@ -180,8 +180,8 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .busy_timeout(Duration::from_secs(10))
         .statement_cache_capacity(500)
         .pragma("temp_store", "memory")
-        // Reads come from the page cache of the operating system, from the first 2 GiB of the file without a call; SQLite's own
-        // cache, in KiB, serves the rest.
+        // Reads come from the page cache of the operating system, from the first 2 GiB of the file without a system call;
+        // SQLite's own cache, in KiB, serves the rest.
         .pragma("mmap_size", "2147418112")
         .pragma("cache_size", "-8192");
     let write = SqlitePoolOptions::new()

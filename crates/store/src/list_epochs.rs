@@ -33,7 +33,8 @@ pub struct ListEpochs {
     pub applications: i64,
     /// Which applications are listed, and the texts of theirs that a search compares.
     pub application_texts: i64,
-    /// The set of active alerts, and their assignees. It also moves if an alert expires earlier than before.
+    /// The set of active alerts, and their assignees. It also moves if an alert expires earlier than before, and with every
+    /// written row of a resolved alert.
     pub active_alerts: i64,
 }
 
@@ -88,7 +89,8 @@ impl Tx {
         self.moved().lists.application_texts = 1;
     }
 
-    /// Called by every function by which an alert begins, ends or expires earlier, or changes its assignee.
+    /// Called by every function by which an alert begins, ends or expires earlier, or changes its assignee, or that writes a
+    /// resolved alert.
     pub(crate) const fn active_alerts_changed(&mut self) {
         self.moved().lists.active_alerts = 1;
     }

@@ -29,7 +29,7 @@ impl Matches {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.len().to_be_bytes().to_vec();
         if let Matches::Few(ids) = self {
-            bytes.extend(ids.iter().flat_map(|id| id.into_bytes()));
+            bytes.extend(ids_to_bytes(ids));
         }
         bytes
     }
@@ -37,20 +37,13 @@ impl Matches {
     /// Reads the result of [`Matches::to_bytes`]; none for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Matches> {
         let (n, rest) = bytes.split_first_chunk()?;
-        let (n, (ids, _)) = (u64::from_be_bytes(*n), rest.as_chunks());
-        let ids: Vec<Uuid> = ids.iter().map(|id| Uuid::from_bytes(*id)).collect();
+        let (n, ids) = (u64::from_be_bytes(*n), ids_from_bytes(rest));
         Some(if ids.len() as u64 == n { Matches::Few(ids) } else { Matches::Many(n) })
     }
 
     /// Whether none does.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Whether the first so many, in any order of the list, are found sooner by a walk in that order than by finding all
-    /// matches and sorting them.
-    pub(crate) fn are_near(&self, rows: u64) -> bool {
-        matches!(self, Matches::Many(n) if rows <= n / 16)
     }
 
     /// The ids, where they are few.
@@ -60,6 +53,16 @@ impl Matches {
             Matches::Many(_) => None,
         }
     }
+}
+
+/// For [`ids_from_bytes`].
+pub fn ids_to_bytes(ids: &[Uuid]) -> Vec<u8> {
+    ids.iter().flat_map(|id| id.into_bytes()).collect()
+}
+
+/// Reads the result of [`ids_to_bytes`].
+pub fn ids_from_bytes(bytes: &[u8]) -> Vec<Uuid> {
+    bytes.as_chunks().0.iter().map(|id| Uuid::from_bytes(*id)).collect()
 }
 
 /// The matches that a statement finds: `ids` selects the ids of all of them, `count` counts them where they are many.

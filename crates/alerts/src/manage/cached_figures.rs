@@ -31,6 +31,7 @@ pub(super) async fn figure<T: Serialize + DeserializeOwned>(
         return Ok(read.await?.value);
     }
     let other = answer_cache::variant(&(&query.within, &query.filter, query.spared));
+    let read = async { Ok(read.await?) };
     cached(service, (operation, query.within.scope, other), query.now, read).await
 }
 
@@ -40,7 +41,7 @@ pub(super) async fn of_history<T: Serialize + DeserializeOwned>(
     operation: &'static str,
     within: &OrganizationsRead,
     other: &(dyn Debug + Sync),
-    read: impl Future<Output = Result<T, StoreError>>,
+    read: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let other = answer_cache::variant(&(within, other));
     let read = async { Ok(ValidUntil { value: read.await?, until: None }) };
@@ -51,7 +52,7 @@ async fn cached<T: Serialize + DeserializeOwned>(
     service: &Alerts,
     (operation, scope, other): (&'static str, Scope, String),
     now: Ts,
-    read: impl Future<Output = Result<ValidUntil<T>, StoreError>>,
+    read: impl Future<Output = Result<ValidUntil<T>>>,
 ) -> Result<T> {
     let epochs = answer_cache::epochs(service, DependsOn::ActiveAlerts).await?;
     let key = Key { epochs, operation, scope, other };

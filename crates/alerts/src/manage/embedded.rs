@@ -62,7 +62,7 @@ pub(super) async fn active(
     };
     let all = async {
         match asked.is_suppressed {
-            // Just these.
+            // The suppressed ones are known.
             Some(true) => Ok(0),
             _ => cached_figures::figure(service, "alerts", &asked, asked.total(&service.db)).await,
         }

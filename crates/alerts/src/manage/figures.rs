@@ -26,8 +26,8 @@ pub struct Figures {
     pub lasted: Vec<Lasted>,
 }
 
-/// The figures; `period` as `GET /alerts/trend` takes it. A place is taken as for `GET /alerts/stats`, because all rows
-/// of the period are read.
+/// The figures; `period` as `GET /alerts/trend` takes it. Unless they are cached, they take a place as
+/// `GET /alerts/stats` does, because all rows of the period are read.
 ///
 /// # Errors
 /// 403 for an organization out of reach, 400 for another period, 503 while too many are made.
@@ -43,9 +43,9 @@ pub async fn figures(
     let filter = HistoryFilter { from: Some(Ts::from_secs(first * DAY_SECS)), ..HistoryFilter::default() };
     let organization = caller.org().ok_or_else(|| Error::unauthenticated("authentication required"))?;
     let permits = &service.alerting().statistics;
-    let _permit =
-        permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
     let read = async {
+        let _permit =
+            permits.acquire(organization.id, LONGEST_WAIT, "statistics before these take too long").await?;
         let (organizations, lasted) = tokio::join!(
             figures::by_organization(&service.db, &within, first, TOP),
             figures::lasted(&service.db, &within, &filter),

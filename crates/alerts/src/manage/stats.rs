@@ -211,7 +211,7 @@ pub async fn catalogue(service: &Alerts, caller: &Caller) -> Result<Vec<Catalogu
     let known = &service.settings.alerting.catalogue;
     let mut all: BTreeMap<String, CatalogueEntry> =
         known.iter().map(|e| (e.name.clone(), e.clone())).collect();
-    let names = stats::names(&service.db, &within);
+    let names = async { Ok(stats::names(&service.db, &within).await?) };
     let names = cached_figures::of_history(service, "names in the history", &within, &(), names).await?;
     // The newest first: of a name with several severities the last one counts.
     for (name, severity) in names {

@@ -12,7 +12,7 @@ pub use stats::{
     kinds, summary, totals, trend,
 };
 
-use crate::Fleet;
+use crate::{Fleet, cached_ids};
 use bailiwick_domain::{
     ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId, Walked,
 };
@@ -76,6 +76,19 @@ pub async fn list(
 ) -> Result<Page<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
     let known = known(service, scope, &query.filter).await?;
+    // The page of a search with many matches is found among many rows. Its epoch covers these orders only.
+    if let Some(many @ Matches::Many(_)) = &known
+        && applications::is_lasting(&query.filter)
+        && matches!(order.0, ApplicationOrder::DisplayName | ApplicationOrder::CreatedAt)
+    {
+        let epochs = answer_cache::epochs(service, DependsOn::ApplicationTexts).await?;
+        let other = answer_cache::variant(&(&query.filter, order, query.page));
+        let key = Key { epochs, operation: "applications/page", scope, other };
+        let ids = applications::page_ids(&service.db, &scope, &query.filter, order, query.page);
+        let ids = cached_ids(service, key, ids).await?;
+        let rows = applications::by_ids(&service.db, &ids).await?;
+        return Ok(Page { rows, total: many.len(), request: query.page });
+    }
     Ok(applications::list(&service.db, &scope, &query.filter, order, query.page, known.as_ref()).await?)
 }
 

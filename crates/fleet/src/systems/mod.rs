@@ -27,7 +27,7 @@ pub use unregister::unregister;
 pub use update::{Change, update};
 pub use walk::walk;
 
-use crate::Fleet;
+use crate::{Fleet, cached_ids};
 use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
 use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
@@ -35,6 +35,7 @@ use bailiwick_platform::{
 };
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
 use bailiwick_store::{
+    ListEpochs,
     matches::Matches,
     organizations,
     systems::{self, Known, Part},
@@ -61,10 +62,32 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
         return Ok(page.map(|record| record.system));
     }
     let matches = matches(service, scope, &query.filter).await?;
-    let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
     let part = Part { order, page: query.page, cutoff };
+    if let Some(many @ Matches::Many(_)) = &matches
+        && order.0 != SystemOrder::Status
+        && query.filter.statuses.is_none()
+    {
+        let page = page_of_many(service, (scope, &query.filter), part, many).await?;
+        return Ok(page.map(|record| record.system));
+    }
+    let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
     let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
     Ok(page.map(|record| record.system))
+}
+
+/// A page of a search with many matches: its ids are cached, because they are found among many rows.
+async fn page_of_many(
+    service: &Fleet,
+    (scope, filter): (Scope, &SystemFilter),
+    part: Part,
+    matches: &Matches,
+) -> Result<Page<SystemRecord>> {
+    let epochs = answer_cache::epochs(service, DependsOn::Systems).await?;
+    let other = answer_cache::variant(&(filter, part.order, part.page));
+    let key = Key { epochs, operation: "systems/page", scope, other };
+    let ids = systems::page_ids(&service.db, &scope, filter, part, matches);
+    let ids = cached_ids(service, key, ids).await?;
+    Ok(Page { rows: systems::by_ids(&service.db, &ids).await?, total: matches.len(), request: part.page })
 }
 
 /// What is already known of the list.
@@ -111,23 +134,24 @@ async fn matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result
     if !systems::is_lasting(filter) {
         return Ok(None);
     }
-    let (key, lasting) = key_of_matches(service, scope, filter).await?;
+    let epochs = answer_cache::epochs(service, DependsOn::Systems).await?;
+    let (key, lasting) = key_of_matches(epochs, scope, filter);
     let found = async { Ok(Bytes::from(systems::matches(&service.db, &scope, &lasting).await?.to_bytes())) };
     Ok(Matches::from_bytes(&answer_cache::value(service, key, found).await?))
 }
 
 /// The same, where it was found before.
 async fn found(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
-    let (key, _) = key_of_matches(service, scope, filter).await?;
+    let epochs = answer_cache::latest_epochs(service, DependsOn::Systems).await?;
+    let (key, _) = key_of_matches(epochs, scope, filter);
     Ok(service.answers.get(&key).await.and_then(|kept| Matches::from_bytes(&kept)))
 }
 
 /// The cache key for the systems that a filter matches, and the filter without its statuses.
-async fn key_of_matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<(Key, SystemFilter)> {
+fn key_of_matches(epochs: ListEpochs, scope: Scope, filter: &SystemFilter) -> (Key, SystemFilter) {
     let lasting = SystemFilter { statuses: None, ..filter.clone() };
-    let (epochs, other) =
-        (answer_cache::epochs(service, DependsOn::Systems).await?, answer_cache::variant(&lasting));
-    Ok((Key { epochs, operation: "systems/matches", scope, other }, lasting))
+    let other = answer_cache::variant(&lasting);
+    (Key { epochs, operation: "systems/matches", scope, other }, lasting)
 }
 
 /// The scope and the order of the caller's query, and the oldest heartbeat of an active system.

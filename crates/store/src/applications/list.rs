@@ -70,9 +70,30 @@ pub async fn list(
         let ids = if request.offset() < total { spec.page(request).await? } else { Vec::new() };
         (ids, total)
     };
-    let rows = rows(db, &ids).await?;
-    let rows = rows.into_iter().map(ApplicationRecord::try_from).collect::<Result<Vec<_>, _>>()?;
-    Ok(Page { rows, total, request })
+    Ok(Page { rows: by_ids(db, &ids).await?, total, request })
+}
+
+/// The ids of a page of the list.
+///
+/// # Errors
+/// The database's.
+pub async fn page_ids(
+    db: &Db,
+    scope: &Scope,
+    filter: &ApplicationFilter,
+    (order, direction): (ApplicationOrder, SortDirection),
+    request: PageRequest,
+) -> Result<Vec<Uuid>, StoreError> {
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    Spec { db, scope, filter, expanded: &expanded, order, direction, known: None }.page(request).await
+}
+
+/// The applications with these ids, in their order; without those that no longer exist.
+///
+/// # Errors
+/// The database's.
+pub async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<ApplicationRecord>, StoreError> {
+    rows(db, ids).await?.into_iter().map(ApplicationRecord::try_from).collect()
 }
 
 /// The next applications of a walk (spec: conventions#cursors).
@@ -98,10 +119,7 @@ pub async fn walk(
         q
     };
     let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, spec.by(run))), step, ids).await?;
-    Ok(Walked {
-        rows: rows(db, &ids).await?.into_iter().map(ApplicationRecord::try_from).collect::<Result<_, _>>()?,
-        next,
-    })
+    Ok(Walked { rows: by_ids(db, &ids).await?, next })
 }
 
 /// The rows with these ids, in their order.

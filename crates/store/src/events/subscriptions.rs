@@ -96,7 +96,7 @@ const FROM: &str = "SELECT s.id, s.organization_id, s.p2, s.p3, o.type AS org_ty
      o.eff_suspended_at, s.name, s.url, s.named_by_org_id, s.secret, s.previous_secret, s.previous_until, s.types, \
      s.is_enabled, s.disabled_at, s.disabled_reason, \
      s.failing_since, s.failures, s.last_error, s.last_success_at, s.next_at, s.created_at, s.updated_at \
-     FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id WHERE ";
+     FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE ";
 
 impl TryFrom<Row> for Subscription {
     type Error = StoreError;
@@ -139,13 +139,14 @@ fn whole(rows: Vec<Row>) -> Result<Vec<Subscription>, StoreError> {
 /// One page of a scope, in the order of creation.
 pub async fn list(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<Subscription>, StoreError> {
     let mut q = Q::new(FROM);
-    q.push("o.eff_deleted_at IS NULL");
+    // The sign keeps SQLite from beginning with all organizations.
+    q.push("[[o.eff_deleted_at||+o.eff_deleted_at]] IS NULL");
     push_scope(&mut q, "s", "organization_id", scope);
     q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
     let rows = whole(q.all(db).await?)?;
     let mut q = Q::new(
-        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
-         WHERE o.eff_deleted_at IS NULL",
+        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o \
+         ON o.id = s.organization_id WHERE o.eff_deleted_at IS NULL",
     );
     push_scope(&mut q, "s", "organization_id", scope);
     Ok(Page { rows, total: q.count(db).await?, request })
@@ -160,7 +161,7 @@ pub async fn failing(db: &Db, scope: &Scope, request: PageRequest) -> Result<Pag
     q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
     let rows = whole(q.all(db).await?)?;
     let mut q = Q::new(
-        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
+        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id \
          WHERE ",
     );
     q.push(FAILING);
@@ -394,8 +395,8 @@ pub async fn claim(
 }
 
 /// Subscriptions with something due and without a lease, while their organizations are neither suspended nor deleted.
-const WAITING: &str = "FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id WHERE s.is_enabled \
-     AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) AND o.eff_suspended_at IS NULL \
+const WAITING: &str = "FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
+     WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) AND o.eff_suspended_at IS NULL \
      AND o.eff_deleted_at IS NULL AND (SELECT d.event_seq FROM event_deliveries d WHERE d.subscription_id = s.id \
      AND d.state = 'pending' AND d.next_at <= ? ORDER BY d.subscription_id, d.next_at LIMIT 1) IS NOT NULL";
 

@@ -35,7 +35,8 @@ pub async fn resolved_by_day(
     q.all(db).await
 }
 
-/// Names of alerts with each severity that they had, the most recent first.
+/// Names of alerts with the last severity that they had in an organization, the most recent first. A name may occur several
+/// times.
 pub async fn names(db: &Db, within: &OrganizationsRead) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let mut q = Q::new("SELECT n.alertname, n.severity, MAX(n.seen_at) FROM alert_names n");
     if within.is_everything() {

@@ -72,7 +72,7 @@ fn push_exact(q: &mut Q, column: &str, text: Option<&String>) {
 fn push_where(q: &mut Q, db: &Db, scope: &Scope, filter: &DirectoryFilter) {
     let is_search = !filter.search.trim().is_empty();
     q.push(" FROM organizations o");
-    if is_search && *scope == Scope::Everything {
+    if is_search && *scope == Scope::Everything && filter.parent.is_none() {
         // SQLite compares names and descriptions in an index that has them in the order of names.
         q.push("[[|| INDEXED BY organizations_search]]");
     }

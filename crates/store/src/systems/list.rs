@@ -43,9 +43,6 @@ pub use walk::{ranked_walk, walk, walk_query};
 const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
      LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
 
-/// All rows, not only those of a page.
-const ALL: u64 = u64::MAX;
-
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Run {
@@ -119,6 +116,43 @@ pub async fn list(
     Ok(Page { rows, total, request })
 }
 
+/// The ids of a page of the list, whose matches are known, in every order but that of status.
+///
+/// # Errors
+/// The database's.
+pub async fn page_ids(
+    db: &Db,
+    scope: &Scope,
+    filter: &SystemFilter,
+    part: Part,
+    matches: &Matches,
+) -> Result<Vec<Uuid>, StoreError> {
+    let Part { order: (order, direction), page: request, cutoff } = part;
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let known = Known { matches: Some(matches), ..Known::default() };
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, known };
+    match request.offset() {
+        0 => spec.page_ids(db, Window::of(request, None)).await,
+        offset if offset < matches.len() => spec.page_ids(db, Window::of(request, Some(matches.len()))).await,
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The systems with these ids, in their order; without those that no longer exist.
+///
+/// # Errors
+/// The database's.
+pub async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<SystemRecord>, StoreError> {
+    rows(db, ids).await?.into_iter().map(SystemRecord::try_from).collect()
+}
+
+/// The rows with these ids. They are read by their ids, which PostgreSQL plans once instead of once for each order and page.
+async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
+    let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM systems s"));
+    q.push(JOINED).push(" WHERE ").one_of(db, "s.id", ids);
+    Ok(in_order(ids, q.all(db).await?, Row::id))
+}
+
 /// How many systems in scope match.
 pub async fn total(
     db: &Db,
@@ -151,32 +185,38 @@ impl Spec<'_> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM systems s");
         q.push(self.by_search());
         // Without an order, so nothing is joined for it.
-        Spec { order: SystemOrder::CreatedAt, ..*self }.push_where(&mut q, run, None, ALL);
+        Spec { order: SystemOrder::CreatedAt, ..*self }.push_where(&mut q, run, None);
         q.count(db).await
     }
 
     async fn page(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
-        if self.order == SystemOrder::Status {
-            return self.page_by_status(db, window).await;
+        match self.order {
+            SystemOrder::Status => self.page_by_status(db, window).await,
+            _ => rows(db, &self.page_ids(db, window).await?).await,
         }
+    }
+
+    /// In every order but that of status.
+    async fn page_ids(&self, db: &Db, window: Window) -> Result<Vec<Uuid>, StoreError> {
         let (mut walk, mut start) = (window.walk(self.direction), None);
         if self.order == SystemOrder::OrganizationName {
             (walk, start) = self.start(db, walk).await?;
         }
-        self.read(db, (self.ids(None, walk, start.as_ref()), walk)).await
+        self.found(db, (self.ids(None, walk, start.as_ref()), walk)).await
     }
 
-    /// The rows whose ids a statement finds. They are read by their ids, which PostgreSQL plans once instead of once for
-    /// each order and page.
-    async fn read(&self, db: &Db, (ids, walk): (Q, Walk)) -> Result<Vec<Row>, StoreError> {
+    /// The ids that a statement finds, in the order of the list.
+    async fn found(&self, db: &Db, (ids, walk): (Q, Walk)) -> Result<Vec<Uuid>, StoreError> {
         let ids: Vec<(Uuid,)> = ids.all(db).await?;
         let mut ids: Vec<Uuid> = ids.into_iter().map(|(id,)| id).collect();
         if walk.direction != self.direction {
             ids.reverse();
         }
-        let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM systems s"));
-        q.push(JOINED).push(" WHERE ").one_of(db, "s.id", &ids);
-        Ok(in_order(&ids, q.all(db).await?, Row::id))
+        Ok(ids)
+    }
+
+    async fn read(&self, db: &Db, ids: (Q, Walk)) -> Result<Vec<Row>, StoreError> {
+        rows(db, &self.found(db, ids).await?).await
     }
 
     /// The ids of a walk's rows, by an index alone where possible.
@@ -214,7 +254,7 @@ impl Spec<'_> {
         if !is_by_organization && few.is_none() {
             q.push(self.hint(run));
         }
-        self.push_where(q, run, start, walk.limit.saturating_add(walk.offset));
+        self.push_where(q, run, start);
         // A few ids are looked up and sorted; SQLite does that only where no index has the order.
         self.push_order(q, walk.direction, if few.is_some() { "[[||+]]" } else { "" });
         push_page_end(q, walk.limit, walk.offset);
@@ -241,8 +281,8 @@ impl Spec<'_> {
         };
     }
 
-    /// The rest of FROM and all of WHERE, behind `systems s`. `rows`: how many are read, in the order of the list.
-    fn push_where(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, rows: u64) {
+    /// The rest of FROM and all of WHERE, behind `systems s`.
+    fn push_where(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>) {
         let searched = self.searched_statuses();
         let statuses = self.filter.statuses.as_deref();
         let run_status = match run {
@@ -304,7 +344,7 @@ impl Spec<'_> {
         if let Some(few) = self.few() {
             q.push(" AND ").one_of(self.db, "s.id", few);
         }
-        self.push_search(q, &searched, is_live, rows);
+        self.push_search(q, &searched, is_live);
         self.push_columns(q);
         self.push_organizations(q);
     }
@@ -334,16 +374,13 @@ impl Spec<'_> {
         self.filter.search.as_deref().map(statuses_with).unwrap_or_default()
     }
 
-    fn push_search(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool, rows: u64) {
+    fn push_search(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool) {
         let Some(text) = &self.filter.search else { return };
         if !can_be_stored(text) {
             q.push(" AND 1 = 0");
             return;
         }
-        // No index has the expression: PostgreSQL expects few matches, and would find all of them to sort them.
-        let is_near = self.known.matches.is_some_and(|matches| matches.are_near(rows));
-        q.push(if is_near { " AND ([[concat(s.search_key)||s.search_key]]" } else { " AND (s.search_key" });
-        q.push(" LIKE ? ESCAPE '\\'").arg(contains_pattern(text));
+        q.push(" AND (s.search_key LIKE ? ESCAPE '\\'").arg(contains_pattern(text));
         if !statuses.is_empty() {
             q.push(" OR ");
             self.push_alternatives(q, statuses, is_live);

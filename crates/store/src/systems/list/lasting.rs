@@ -1,6 +1,6 @@
 //! The matches of a filter among the systems of a scope: found once, and valid until a system changes.
 
-use super::{ALL, Known, Spec, SystemFilter, SystemOrder};
+use super::{Known, Spec, SystemFilter, SystemOrder};
 use crate::{
     Db, StoreError,
     filters::expand,
@@ -42,7 +42,7 @@ pub async fn matches(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<Ma
     };
     let mut q = Q::new("SELECT s.id FROM systems s");
     q.push(spec.by_search());
-    spec.push_where(&mut q, None, None, ALL);
+    spec.push_where(&mut q, None, None);
     matches::find(db, q, spec.count(db, None)).await
 }
 

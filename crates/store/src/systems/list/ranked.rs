@@ -4,7 +4,7 @@
 //! counted status do ([`counted`]): the ids stay valid until a system changes or is counted as something else. For each
 //! page, the few unsettled systems are taken out of them, judged by their heartbeats, and put back in their places.
 
-use super::{ALL, Known, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
+use super::{Known, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
 use crate::{
     Db, ListEpochs, StoreError,
     filters::expand,
@@ -100,7 +100,7 @@ pub async fn ranked(
     }
     spec.push_ordered_by(&mut q);
     q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
-    spec.push_where(&mut q, None, None, ALL);
+    spec.push_where(&mut q, None, None);
     for (i, status) in statuses.iter().enumerate() {
         q.push(if i == 0 { " AND ((" } else { ") OR (" }).push(&counted_as(*status));
     }
@@ -155,7 +155,7 @@ pub async fn unsettled(
         "SELECT e.people, e.figures, e.systems, e.statuses, m.silent_to, m.watched_to, w.system_id, \
          CAST(COALESCE((SELECT 1 FROM systems s",
     );
-    spec.push_where(&mut q, None, None, ALL);
+    spec.push_where(&mut q, None, None);
     q.push(
         " AND s.id = w.system_id), 0) AS BIGINT) FROM list_epochs e JOIN system_figures m ON m.id = 1 \
          LEFT JOIN (SELECT u.system_id FROM system_unsettled u LIMIT ?) w ON 1 = 1 WHERE e.id = 1",
