@@ -63,7 +63,7 @@ pub fn router(app: &App, pages: Pages) -> Router {
             all.nest(base, api.clone().merge(reference.clone()))
         };
     }
-    // A page of a list is 70 kB. Packed harder it would be a tenth smaller, and cost as much processor again as making it.
+    // Answers are made for each request, so they are packed fast rather than small.
     let compression = CompressionLayer::new().gzip(true).quality(CompressionLevel::Fastest);
     let all = all
         .fallback(async || error::no_route())

@@ -138,9 +138,9 @@ fn whole(rows: Vec<Row>) -> Result<Vec<Subscription>, StoreError> {
 
 /// One page of a scope, in the order of creation.
 pub async fn list(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<Subscription>, StoreError> {
-    let mut q = Q::new(FROM);
-    // The sign keeps SQLite from beginning with all organizations.
-    q.push("[[o.eff_deleted_at||+o.eff_deleted_at]] IS NULL");
+    // SQLite would begin with all organizations.
+    let mut q = Q::new(&FROM.replacen(" JOIN ", " [[JOIN||CROSS JOIN]] ", 1));
+    q.push("o.eff_deleted_at IS NULL");
     push_scope(&mut q, "s", "organization_id", scope);
     q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
     let rows = whole(q.all(db).await?)?;
