@@ -45,8 +45,10 @@ async fn sqlite(db: &Db) -> BTreeMap<String, Table> {
             entry.primary_key.push(column);
         }
     }
-    // The index that a search reads on SQLite alone (migration 0071): a key of PostgreSQL's would be too long for it.
-    let indexes = "JOIN pragma_index_list(t.name) i ON i.name <> 'systems_search' WHERE";
+    // The indexes that a search reads on SQLite alone (migrations 0071 and 0099): a key of PostgreSQL's would be too long
+    // for them.
+    let indexes =
+        "JOIN pragma_index_list(t.name) i ON i.name NOT IN ('systems_search', 'organizations_search') WHERE";
     let from = SQLITE_TABLES.replacen("WHERE", indexes, 1);
     let columns =
         "(SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_index_info(i.name) ORDER BY seqno))";
