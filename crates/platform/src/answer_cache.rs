@@ -238,6 +238,7 @@ pub async fn latest_epochs(platform: &Platform, shows: DependsOn) -> Result<List
 }
 
 tokio::task_local! {
+    /// The epochs that the present answer has read; see [`with_epochs_once`].
     static OF_ANSWER: OnceCell<ListEpochs>;
 }
 

@@ -71,7 +71,8 @@ pub struct Import {
 /// Begins the import of a validated file; [`Import::next`] imports its rows.
 ///
 /// # Errors
-/// 400 without an id and for a file that is unknown or used, 403 without the permission and for a file of another user, 503 while too many imports run.
+/// 400 without an id and for a file that is unknown or used, 403 without the permission and for a file of another user, 503
+/// while too many imports run.
 pub async fn start(
     service: &Directory,
     caller: &Caller,

@@ -396,7 +396,8 @@ pub async fn claim(
 
 /// Subscriptions with something due and without a lease, while their organizations are neither suspended nor deleted.
 const WAITING: &str = "FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
-     WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) AND o.eff_suspended_at IS NULL \
+     WHERE s.is_enabled AND s.next_at <= ? AND (s.held_until IS NULL OR s.held_until <= ? OR s.held_until > ?) \
+     AND o.eff_suspended_at IS NULL \
      AND o.eff_deleted_at IS NULL AND (SELECT d.event_seq FROM event_deliveries d WHERE d.subscription_id = s.id \
      AND d.state = 'pending' AND d.next_at <= ? ORDER BY d.subscription_id, d.next_at LIMIT 1) IS NOT NULL";
 

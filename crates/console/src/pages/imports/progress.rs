@@ -55,7 +55,7 @@ pub(super) async fn show(app: App, guest: Guest, kind: Kind, import: Import) -> 
     let (tasks, end) = (running.app.tasks.clone(), end.to_owned());
     let run = async move {
         if let Some(result) = running.import(import, Some(&parts)).await {
-            // The send fails if the person has left the page; nobody waits for the result then.
+            // Sending fails after the person has left the page. They do not see the result then.
             let _ = parts.send(Bytes::from(format!("{result}{end}"))).await;
         }
     };

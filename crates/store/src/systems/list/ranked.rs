@@ -8,7 +8,7 @@ use super::{Known, Spec, SystemFilter, SystemOrder, Walk, is_lasting};
 use crate::{
     Db, ListEpochs, StoreError,
     filters::expand,
-    matches::Matches,
+    matches::{Matches, ids_to_bytes},
     sql::Q,
     systems::{
         SystemRecord,
@@ -41,7 +41,7 @@ impl Ranked {
     /// For [`Ranked::from_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
-            Ranked::Ids(ids) => ids.iter().flat_map(|id| id.into_bytes()).collect(),
+            Ranked::Ids(ids) => ids_to_bytes(ids),
             Ranked::TooMany => TOO_MANY.to_vec(),
         }
     }
