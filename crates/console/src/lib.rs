@@ -16,6 +16,7 @@ mod page;
 mod pages;
 mod places;
 mod session;
+mod shared_threads;
 mod texts;
 mod time;
 
@@ -25,6 +26,7 @@ use axum::{
 };
 use bailiwick_app::App;
 use std::sync::LazyLock;
+use tokio::runtime::Handle;
 
 /// Method and path of every page, for the counters of requests.
 pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
@@ -58,8 +60,8 @@ pub static ROUTES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     .concat()
 });
 
-/// The pages; none where the console is switched off.
-pub fn router(app: &App) -> Router<App> {
+/// The pages; none where the console is switched off. They are made on `threads`.
+pub fn router(app: &App, threads: Handle) -> Router<App> {
     if !app.settings.console.enabled {
         return Router::new();
     }
@@ -80,7 +82,8 @@ pub fn router(app: &App) -> Router<App> {
         .route("/console/search", get(pages::search::show))
         .merge(pages::account::router())
         .route("/console/{*rest}", get(pages::missing))
-        .route_layer(middleware::from_fn_with_state(app.clone(), session::enter));
+        .route_layer(middleware::from_fn_with_state(app.clone(), session::enter))
+        .route_layer(middleware::from_fn_with_state(threads, shared_threads::serve));
     let open = Router::new()
         .route("/console/assets/{name}", get(assets::show))
         .route("/console/sign-in", get(pages::session::sign_in))

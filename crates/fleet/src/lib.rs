@@ -18,10 +18,12 @@ use bailiwick_outbound::reachability::Reach;
 use bailiwick_platform::{
     answer_cache::{self, Key},
     limits::KeyedLimit,
+    shared_read::SharedRead,
 };
 use bailiwick_store::{
     StoreError,
     matches::{ids_from_bytes, ids_to_bytes},
+    systems::stats::UnsettledSystems,
 };
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};
@@ -48,6 +50,10 @@ pub struct Parts {
     pub backups: Backups,
     /// Signals that a system has moved to another organization.
     pub transfers: Transfers,
+    /// The systems whose counted status may have changed, for concurrent totals; none if they are too many.
+    unsettled: SharedRead<Option<Arc<UnsettledSystems>>>,
+    /// Landmarks of lists by organization that were asked for.
+    landmarks: systems::Asked,
     /// Group commits; started by the first write.
     ingest: OnceLock<Ingest>,
 }
@@ -65,6 +71,8 @@ impl Fleet {
             reachability_checks: KeyedLimit::per_minute(directory.clock.clone(), REACHABILITY_CHECKS),
             backups: Backups::new(settings.assets.uploads),
             transfers: Transfers::default(),
+            unsettled: SharedRead::default(),
+            landmarks: systems::Asked::default(),
             ingest: OnceLock::new(),
             directory,
         })))

@@ -5,7 +5,7 @@
 //! ([`DependsOn`]). The cache reads the epochs before the tree, so an answer is never older than its key. Nothing is
 //! removed by hand: no request looks up answers of an older epoch, and the cache drops them when it needs room.
 
-use crate::Platform;
+use crate::{Platform, shared_read::SharedRead};
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Scope;
 use bailiwick_store::{ListEpochs, StoreError};
@@ -115,6 +115,7 @@ impl CachedAnswer {
 #[derive(Debug)]
 pub struct AnswerCache {
     answers: Cache<Key, CachedAnswer>,
+    epochs: SharedRead<ListEpochs>,
 }
 
 impl Default for AnswerCache {
@@ -122,7 +123,8 @@ impl Default for AnswerCache {
         let weight = |key: &Key, answer: &CachedAnswer| {
             u32::try_from(size_of::<Key>() + key.other.len() + answer.len()).unwrap_or(u32::MAX)
         };
-        AnswerCache { answers: Cache::builder().max_capacity(BYTES).weigher(weight).build() }
+        let answers = Cache::builder().max_capacity(BYTES).weigher(weight).build();
+        AnswerCache { answers, epochs: SharedRead::default() }
     }
 }
 
@@ -174,7 +176,15 @@ pub async fn value(
     stored(platform, key, async { Ok(make.await?) }).await
 }
 
-async fn stored(platform: &Platform, key: Key, make: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {
+/// The same for bytes that are made with other errors than the database's.
+///
+/// # Errors
+/// Those of `make`.
+pub async fn stored(
+    platform: &Platform,
+    key: Key,
+    make: impl Future<Output = Result<Bytes>>,
+) -> Result<Bytes> {
     let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
     let cached = platform.answers.answers.try_get_with(key, make).await;
     cached.map(|answer| answer.plain).map_err(|e: Arc<Error>| (*e).clone())
@@ -225,7 +235,7 @@ pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs>
     if let Ok(Some(known)) = OF_ANSWER.try_with(|known| known.get().copied()) {
         return Ok(shows.of(known));
     }
-    let read = platform.db.list_epochs().await?;
+    let read = read_epochs(platform).await?;
     Ok(shows.of(OF_ANSWER.try_with(|known| *known.get_or_init(|| read)).unwrap_or(read)))
 }
 
@@ -234,7 +244,11 @@ pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs>
 /// # Errors
 /// The database's.
 pub async fn latest_epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
-    Ok(shows.of(platform.db.list_epochs().await?))
+    Ok(shows.of(read_epochs(platform).await?))
+}
+
+async fn read_epochs(platform: &Platform) -> Result<ListEpochs> {
+    platform.answers.epochs.get(async { Ok(platform.db.list_epochs().await?) }).await
 }
 
 tokio::task_local! {

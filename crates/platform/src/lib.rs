@@ -25,6 +25,7 @@ mod request;
 pub mod retry_on_conflict;
 pub mod secrets;
 mod service;
+pub mod shared_read;
 pub mod trend;
 pub mod worker;
 

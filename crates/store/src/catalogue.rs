@@ -79,6 +79,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     systems::STATEMENTS,
     systems::lifecycle::STATEMENTS,
     systems::reassignments::STATEMENTS,
+    systems::stats::STATEMENTS,
     systems::status_counts::STATEMENTS,
     transfer::STATEMENTS,
     users::STATEMENTS,

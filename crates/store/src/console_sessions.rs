@@ -22,6 +22,8 @@ pub struct ConsoleSession {
     pub expires_at: Ts,
     /// The impersonation in which requests are made.
     pub impersonation: Option<ImpersonationId>,
+    /// Whether an impersonation of the user's own has no end yet, in this browser or elsewhere.
+    pub impersonates: bool,
 }
 
 #[derive(FromRow)]
@@ -33,12 +35,14 @@ struct Row {
     refresh_issued_at: TsCodec,
     expires_at: TsCodec,
     impersonation_id: Option<Uuid>,
+    impersonates: i64,
 }
 
 pub(crate) const INSERT: &str = "INSERT INTO console_sessions (token_hash, chain_id, impersonation_id, created_at) \
      VALUES (?, ?, NULL, ?)";
 pub(crate) const GET: &str = "SELECT s.chain_id, c.user_id, c.login_id, c.refresh_id, c.refresh_issued_at, \
-     c.expires_at, s.impersonation_id FROM console_sessions s JOIN session_chains c ON c.id = s.chain_id \
+     c.expires_at, s.impersonation_id, (SELECT CAST(COUNT(*) AS BIGINT) FROM impersonation_sessions i \
+     WHERE i.impersonator_user_id = c.user_id AND i.ended_at IS NULL) AS impersonates FROM console_sessions s JOIN session_chains c ON c.id = s.chain_id \
      WHERE s.token_hash = ? AND c.revoked_at IS NULL AND c.expires_at > ?";
 pub(crate) const ACT_IN: &str = "UPDATE console_sessions SET impersonation_id = ? WHERE token_hash = ?";
 pub(crate) const REMOVE: &str = "DELETE FROM console_sessions WHERE token_hash = ?";
@@ -60,6 +64,7 @@ pub async fn get(db: &Db, token_hash: &[u8], now: Ts) -> Result<Option<ConsoleSe
         refresh_issued_at: row.refresh_issued_at.0,
         expires_at: row.expires_at.0,
         impersonation: row.impersonation_id.map(ImpersonationId),
+        impersonates: row.impersonates > 0,
     }))
 }
 

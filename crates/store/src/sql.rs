@@ -13,7 +13,7 @@ mod ids;
 mod table;
 
 pub(crate) use fixed::{assignments, names, placeholders, statements, values};
-pub(crate) use ids::padded;
+pub(crate) use ids::{LIKE_ANY_ARRAY, at_least, padded};
 pub(crate) use table::{Column, ROWS, push_rows};
 
 use crate::{Db, Tx, engine::Engine, error::StoreError, time::TsCodec};

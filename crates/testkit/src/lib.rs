@@ -33,6 +33,10 @@ pub use ports::{ManualClock, SeededEntropy};
 pub use seed::Persona;
 pub use service::{Running, Test};
 
+/// Tests allocate much, and so does SQLite in them, which the feature `override` covers.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// `api_test!(name, |t| async move { … })` becomes `name::sqlite` and `name::postgres`.
 /// `api_test!(name, |settings| { … }, |t| async move { … })` changes the settings first.
 #[macro_export]

@@ -152,8 +152,10 @@ impl Test {
 }
 
 fn router(app: &App) -> Router {
-    let pages =
-        bailiwick_api::Pages { router: bailiwick_console::router(app), routes: &bailiwick_console::ROUTES };
+    let pages = bailiwick_api::Pages {
+        router: bailiwick_console::router(app, tokio::runtime::Handle::current()),
+        routes: &bailiwick_console::ROUTES,
+    };
     bailiwick_api::router(app, pages)
 }
 

@@ -40,6 +40,7 @@ pub fn active(params: &Params, page_size: u64) -> AlertQuery {
         order: params.one("sort_by").and_then(|by| ActiveOrder::WORDS.parse(by)).unwrap_or_default(),
         direction: SortDirection::parse(params.falling()),
         page: params.page(page_size),
+        with_receivers: true,
     }
 }
 

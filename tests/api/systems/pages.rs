@@ -5,7 +5,8 @@ use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, PageRequest, SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::systems::{
-    Known, Part, StatusFilter, SystemFilter, SystemOrder, is_lasting, list, matches, stats::counted_totals,
+    Known, Part, StatusFilter, SystemFilter, SystemOrder, is_lasting, landmarks, list, matches,
+    stats::counted_totals,
 };
 use uuid::Uuid;
 
@@ -26,7 +27,8 @@ async fn all_pages(
         false => None,
     };
     let totals = Some(counted_totals(&t.app.db, scope, cutoff).await.unwrap());
-    let known = Known { all: None, totals, matches: matches.as_ref() };
+    let landmarks = landmarks(&t.app.db, scope, 4).await.unwrap();
+    let known = Known { all: None, totals, matches: matches.as_ref(), landmarks: Some(&landmarks) };
     assert!(found == pages(t, scope, filter, order, known).await, "{order:?} {filter:?}");
     found
 }
@@ -171,6 +173,45 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
             t.delete_organization(reseller).await;
         }
     }
+});
+
+/// Compares a page far behind by organization with the same page found by passing over the rows before it, in both
+/// directions. It is asked for until its landmarks are known.
+async fn far_pages_are_fresh(t: &Test, owner: &Persona, after: &str) {
+    for direction in [SortDirection::Asc, SortDirection::Desc] {
+        let request = PageRequest { page: 60, page_size: 10 };
+        let part =
+            Part { order: (SystemOrder::OrganizationName, direction), page: request, cutoff: t.app.now() };
+        let all = SystemFilter::default();
+        let passed = list(&t.app.db, &Scope::Everything, &all, part, Known::default()).await.unwrap();
+        let expected: Vec<_> = passed.rows.iter().map(|row| row.system.id.to_string()).collect();
+        assert_eq!(expected.len(), 10);
+        let query =
+            format!("?sort_by=organization_name&sort_direction={}&page=60&page_size=10", direction.as_str());
+        for _ in 0..12 {
+            let reply = get(t, owner, &query).await.expect(200).data();
+            let rows = reply["systems"].as_array().unwrap();
+            let told: Vec<_> = rows.iter().map(|row| text(row, "id")).collect();
+            assert_eq!(told, expected, "{} after {after}", direction.as_str());
+        }
+    }
+}
+
+api_test!(a_page_far_behind_by_organization_sees_every_change, |t| async move {
+    let plan = Plan { organizations: 150, systems: 800, users: None, applications: false, seed: 7 };
+    demo::fill(&t.app, &plan, &mut |_| {}).await.unwrap();
+    let owner = t.owner().await;
+    far_pages_are_fresh(&t, &owner, "nothing").await;
+    let home = greatest(&t, "organization_id", "customer").await;
+    let path = format!("/api/customers/{home}");
+    t.system(home).await;
+    far_pages_are_fresh(&t, &owner, "a new system").await;
+    for name in ["Aaa first", "Zzz last"] {
+        t.put(&path).bearer(&owner.token).json(json!({"name": name})).send().await.expect(200);
+        far_pages_are_fresh(&t, &owner, name).await;
+    }
+    t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    far_pages_are_fresh(&t, &owner, "a deletion").await;
 });
 
 api_test!(every_order_finds_the_same_whatever_the_filter, |t| async move {

@@ -8,7 +8,7 @@ use bailiwick_store::{
     Db,
     systems::{
         self, Known, Part, SystemFilter, SystemOrder,
-        stats::{counted_totals, kept_totals, totals},
+        stats::{counted_totals, counters, kept_totals, totals, unsettled_systems},
         status_counts,
     },
     walk::Step,
@@ -57,6 +57,7 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
     assert_eq!(wrong, 0, "rows of lists by status that are wrong after {what}");
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
     let mut are_good = true;
+    let unsettled = unsettled_systems(&t.app.db).await.unwrap().unwrap();
     for (n, scope) in scopes.iter().enumerate() {
         let expected = counted_totals(&t.app.db, scope, cutoff).await.unwrap();
         match kept_totals(&t.app.db, scope, cutoff).await.unwrap() {
@@ -64,6 +65,8 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
             None => are_good = false,
         }
         assert_eq!(totals(&t.app.db, scope, cutoff).await.unwrap(), expected);
+        let (epochs, _, lag) = counters(&t.app.db, scope, cutoff).await.unwrap();
+        assert_eq!((unsettled.epochs, unsettled.lag(scope, cutoff)), (epochs, lag), "{scope:?} after {what}");
         if !matches!(scope, Scope::Organization(_)) {
             let direction = [SortDirection::Asc, SortDirection::Desc][n % 2];
             ranked::compare(t, scope, n, cutoff, what).await;

@@ -30,6 +30,8 @@ pub struct AlertQuery {
     pub direction: SortDirection,
     /// Page.
     pub page: PageRequest,
+    /// Whether each alert is to have its receivers: those follow from the configuration of its organization and of all above.
+    pub with_receivers: bool,
 }
 
 impl AlertQuery {

@@ -56,7 +56,7 @@ pub(super) async fn active(
     within: OrganizationsRead,
     query: AlertQuery,
 ) -> Result<Page<ActiveAlert>> {
-    let request = query.page;
+    let (request, with_receivers) = (query.page, query.with_receivers);
     let Some((asked, states)) = prepared(service, within, query).await? else {
         return Ok(Page { rows: Vec::new(), total: 0, request });
     };
@@ -67,7 +67,7 @@ pub(super) async fn active(
             _ => cached_figures::figure(service, "alerts", &asked, asked.total(&service.db)).await,
         }
     };
-    let (rows, all) = tokio::join!(page(service, &asked, &states, request), all);
+    let (rows, all) = tokio::join!(page(service, &asked, &states, (request, with_receivers)), all);
     let (all, suppressed) = (all?, states.len() as u64);
     let total = match asked.is_suppressed {
         Some(true) => suppressed,
@@ -81,13 +81,16 @@ async fn page(
     service: &Alerts,
     asked: &ActiveQuery,
     states: &[i64],
-    request: PageRequest,
+    (request, with_receivers): (PageRequest, bool),
 ) -> Result<Vec<ActiveAlert>> {
     let rows = asked.page(&service.db, states, request).await?;
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
     let silences = silences_of(service, systems.into_iter().collect()).await?;
-    let trees = trees_of(service, rows.iter().map(|row| row.key.0).collect()).await?;
+    let trees = match with_receivers {
+        true => trees_of(service, rows.iter().map(|row| row.key.0).collect()).await?,
+        false => HashMap::new(),
+    };
     let (now, outage) = (Nanos::from_ts(asked.now), service.alerting().outage.get());
     let mut alerts = Vec::with_capacity(rows.len());
     for row in rows {
@@ -95,6 +98,7 @@ async fn page(
         let key = (row.key.0, row.system_key);
         let own = silences.get(&key).map(Vec::as_slice).unwrap_or_default();
         let receivers = |labels: &Labels| match trees.get(&key.0) {
+            _ if !with_receivers => Vec::new(),
             Some(tree) => tree.route(labels).into_iter().map(|to| to.receiver.clone()).collect(),
             None => vec![BLACKHOLE.to_owned()],
         };
@@ -116,11 +120,12 @@ pub(super) async fn active_alert(
         order: ActiveOrder::default(),
         direction: SortDirection::Desc,
         page: PageRequest { page: 1, page_size: 1 },
+        with_receivers: true,
     };
     let within = OrganizationsRead::all(Scope::Organization(tenant));
     let request = query.page;
     let Some((asked, states)) = prepared(service, within, query).await? else { return Ok(None) };
-    Ok(page(service, &asked, &states, request).await?.into_iter().next())
+    Ok(page(service, &asked, &states, (request, true)).await?.into_iter().next())
 }
 
 /// A page of groups of the active alerts of these organizations.

@@ -126,6 +126,7 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
         order: ActiveOrder::StartsAt,
         direction: SortDirection::Desc,
         page,
+        with_receivers: false,
     };
     let found = manage::active(app, caller, &Named::default(), unassigned).await?.page;
     let silent = SystemQuery {

@@ -4,6 +4,7 @@ mod create;
 mod export;
 mod info;
 mod issue_credentials;
+mod landmarks;
 mod lifecycle;
 mod ranked;
 mod reachability;
@@ -19,6 +20,7 @@ pub use create::{Created, NewSystem, create};
 pub use export::export;
 pub use info::{Info, info};
 pub use issue_credentials::{Issued, issue_credentials};
+pub(crate) use landmarks::Asked;
 pub use lifecycle::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use reachability::{Reachability, reachability};
 pub use register::{Registered, register};
@@ -70,7 +72,9 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
         let page = page_of_many(service, (scope, &query.filter), part, many).await?;
         return Ok(page.map(|record| record.system));
     }
+    let landmarks = landmarks::landmarks(service, scope, &query, order.0).await?;
     let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
+    let known = Known { landmarks: landmarks.as_ref(), ..known };
     let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
     Ok(page.map(|record| record.system))
 }
@@ -108,6 +112,7 @@ async fn known<'a>(
             None
         },
         matches,
+        landmarks: None,
     })
 }
 

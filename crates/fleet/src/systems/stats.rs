@@ -15,7 +15,7 @@ use bailiwick_store::{
         status_counts,
     },
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use uuid::Uuid;
 
 pub use stats::Totals;
@@ -59,7 +59,14 @@ pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> R
 pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> {
     let db = &service.db;
     let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
-    let Some((epochs, unsettled)) = stats::unsettled(db, &scope, cutoff).await? else {
+    let unsettled =
+        service.unsettled.get(async { Ok(stats::unsettled_systems(db).await?.map(Arc::new)) }).await?;
+    let lag = match unsettled {
+        Some(all) => all.lag(&scope, cutoff).map(|lag| (all.epochs, lag)),
+        // So many that one caller's are read alone.
+        None => stats::unsettled(db, &scope, cutoff).await?,
+    };
+    let Some((epochs, unsettled)) = lag else {
         return Ok(stats::counted_totals(db, &scope, cutoff).await?);
     };
     if let Some(counters) =

@@ -25,7 +25,7 @@ pub struct Open {
 /// # Errors
 /// 503 when it cannot be told.
 pub async fn open(service: &Identity, visit: &Visit) -> Result<Option<Open>> {
-    if !visit.own.holds(Permission::ImpersonateUsers) {
+    if !visit.impersonates || !visit.own.holds(Permission::ImpersonateUsers) {
         return Ok(None);
     }
     let Some(me) = visit.own.user_id() else { return Ok(None) };

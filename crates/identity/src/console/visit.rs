@@ -22,6 +22,7 @@ pub struct Visit {
     pub(super) chain: ChainId,
     pub(super) login: Option<LoginId>,
     pub(super) hash: Vec<u8>,
+    pub(super) impersonates: bool,
 }
 
 /// What a request in an impersonation is.
@@ -79,7 +80,8 @@ async fn look(service: &Identity, cookie: &str, renews: bool) -> Result<Option<V
         Some(id) => Some(acting(service, &own, id).await?),
         None => None,
     };
-    Ok(Some(Visit { own, acting, is_renewed, chain: session.chain, login: session.login, hash }))
+    let ConsoleSession { chain, login, impersonates, .. } = session;
+    Ok(Some(Visit { own, acting, is_renewed, chain, login, hash, impersonates }))
 }
 
 /// Takes the chain's next turn when an access token would be over by now: the session lives as long as that of any

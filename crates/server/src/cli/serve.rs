@@ -25,9 +25,11 @@ pub fn run(config: &Config) -> ExitCode {
         Ok(traces) => traces,
         Err(problem) => return fail(&problem),
     };
-    // Background work has a runtime of its own beside the workers of the HTTP front, which it outlives.
+    // Background work and the pages of the console have a runtime of their own beside the workers of the HTTP front, which it
+    // outlives.
+    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
     let runtime = match runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(threads)
         .thread_stack_size(STACK)
         .enable_all()
         .build()
@@ -204,10 +206,10 @@ async fn begin(
     processes::start(app, process::host()).await.map_err(|e| e.to_string())?;
     app.start_background().await;
     app.tasks.spawn(look_at_images(app.clone()));
-    let for_workers = app.clone();
+    let (for_workers, threads) = (app.clone(), runtime::Handle::current());
     let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);
     let front = listen::start(bound.front, connections.clone(), tls.clone(), move |_| {
-        bailiwick_api::router(&for_workers, pages(&for_workers))
+        bailiwick_api::router(&for_workers, pages(&for_workers, threads.clone()))
     })
     .map_err(|e| format!("cannot serve: {e}"))?;
     let operations = operations(config, app, bound.operations, connections, (tls.clone(), traces))?;
@@ -217,9 +219,12 @@ async fn begin(
     Ok((front, operations))
 }
 
-/// The console.
-fn pages(app: &App) -> bailiwick_api::Pages {
-    bailiwick_api::Pages { router: bailiwick_console::router(app), routes: &bailiwick_console::ROUTES }
+/// The console, whose pages are made on `threads`.
+fn pages(app: &App, threads: runtime::Handle) -> bailiwick_api::Pages {
+    bailiwick_api::Pages {
+        router: bailiwick_console::router(app, threads),
+        routes: &bailiwick_console::ROUTES,
+    }
 }
 
 /// The certificate, if one is configured; the check of the configuration requires both files.

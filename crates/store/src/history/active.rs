@@ -8,8 +8,9 @@ use crate::{
     alert_handling::Assignment,
     alert_rows::{AlertKey, Spared, key_columns},
     filters::push_in,
-    sql::{Arg, Column, Q, ROWS, push_rows},
+    sql::{Arg, Column, LIKE_ANY_ARRAY, Q, ROWS, at_least, push_rows},
     time::TsCodec,
+    walk::{PAGE, push_page_end},
 };
 use bailiwick_domain::{Keywords, OrgId, PageRequest, SortDirection, Ts, UserId};
 use bailiwick_policy::Scope;
@@ -150,11 +151,11 @@ impl ActiveQuery {
         suppressed: &[i64],
         request: PageRequest,
     ) -> Result<Vec<ActiveRow>, StoreError> {
-        let mut page =
-            Q::new("SELECT h.organization_id, h.fingerprint, h.system_key, r.payload FROM (SELECT h.id");
+        let mut page = Q::new("SELECT h.organization_id, h.fingerprint, h.system_key, r.payload FROM (");
+        page.push(PAGE).push("SELECT h.id");
         self.push_rows(&mut page, db, suppressed, false);
         self.push_order(&mut page, db, suppressed);
-        page.push(" LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
+        push_page_end(&mut page, request.page_size, request.offset());
         page.push(
             ") page [[JOIN||CROSS JOIN]] alert_history h ON h.id = page.id JOIN router_alerts r \
              ON r.organization_id = h.organization_id AND r.fingerprint = h.fingerprint \
@@ -246,7 +247,9 @@ impl ActiveQuery {
                  AND a.fingerprint = h.fingerprint",
             );
         }
-        q.push(" WHERE h.status = 'firing' AND (h.expires_at >= ?").arg(self.now);
+        // Most alerts that fire have not expired. PostgreSQL does not know that of a time in a parameter; in this form it expects
+        // two of three, and keeps the plan of a page.
+        q.push(" WHERE h.status = 'firing' AND ((h.expires_at < ?) IS FALSE").arg(self.now);
         if let Some((from, to)) = self.spared {
             q.push(" OR (h.expires_at >= ? AND h.expires_at <= ?)").arg(from).arg(to);
         }
@@ -302,7 +305,8 @@ impl ActiveQuery {
 fn push_any(q: &mut Q, db: &Db, rows: &[i64]) {
     q.push("[[h.id = ANY(?::bigint[])||h.id IN (SELECT value FROM json_each(?))]]");
     if db.is_postgres() {
-        q.arg(Arg::Ints(rows.to_vec()));
+        // No row has the id 0.
+        q.arg(Arg::Ints(at_least(LIKE_ANY_ARRAY, if rows.is_empty() { &[0] } else { rows })));
     } else {
         q.arg(serde_json::Value::from(rows).to_string());
     }
@@ -353,8 +357,10 @@ impl ShownRow {
 pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertKey, Shown)>, StoreError> {
     let mut found = Vec::with_capacity(alerts.len());
     for chunk in alerts.chunks(ROWS) {
-        let mut columns = key_columns(chunk.iter().map(|(key, _)| key));
-        columns.push(("k", Column::texts(chunk.iter().map(|(_, key)| key.as_str()))));
+        let alerts: Vec<_> = chunk.iter().collect();
+        let alerts = if db.is_postgres() { at_least(LIKE_ANY_ARRAY, &alerts) } else { alerts };
+        let mut columns = key_columns(alerts.iter().map(|(key, _)| key));
+        columns.push(("k", Column::texts(alerts.iter().map(|(_, key)| key.as_str()))));
         let mut q = Q::new(
             "SELECT v.o, v.f, o.name AS org_name, o.type AS org_type, o.vat, s.name AS system_name, \
              s.type AS system_type, s.fqdn, s.ipv4_address, a.assigned_user_id, a.assigned_user_name, \
@@ -366,7 +372,9 @@ pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertK
              LEFT JOIN systems s ON s.system_key = v.k AND s.organization_id = v.o AND s.deleted_at IS NULL \
              LEFT JOIN alert_assignments a ON a.organization_id = v.o AND a.fingerprint = v.f",
         );
-        let rows: Vec<ShownRow> = q.all(db).await?;
+        let mut rows: Vec<ShownRow> = q.all(db).await?;
+        rows.sort_by(|a, b| (a.o, &a.f).cmp(&(b.o, &b.f)));
+        rows.dedup_by(|a, b| (a.o, &a.f) == (b.o, &b.f));
         found.extend(rows.into_iter().map(|row| {
             let assigned = row.assigned();
             let text = |t: &Option<String>| t.clone().unwrap_or_default();

@@ -123,8 +123,10 @@ pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: 
     q.push(&format!(" ORDER BY {column} {word}{nulls}, {id} {word}"));
 }
 
-/// The pattern of a text, for PostgreSQL: the text anywhere.
-const PATTERN: &str = r"concat('%', replace(replace(replace(?, '\', '\\'), '%', '\%'), '_', '\_'), '%')";
+/// The pattern of a text, for PostgreSQL: the text anywhere. Not by `concat`, which takes three times as long as the rest of a
+/// search: it is not immutable, so it is called for each row. Two bars would separate the engines here.
+const PATTERN: &str =
+    r"textcat(textcat('%', replace(replace(replace(?, '\', '\\'), '%', '\%'), '_', '\_')), '%')";
 
 /// Appends ` AND …` for a text that must occur in a folded column; wild cards are literal. A text that no row can hold
 /// (U+0000) matches nothing.

@@ -9,6 +9,16 @@ pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
     values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more))
 }
 
+/// How many values PostgreSQL expects of an array that it does not know. It would plan a statement anew for each shorter array,
+/// which takes longer than to run it.
+pub(crate) const LIKE_ANY_ARRAY: usize = 10;
+
+/// The values, the last one repeated until there are so many.
+pub(crate) fn at_least<T: Copy>(number: usize, values: &[T]) -> Vec<T> {
+    let more = number.saturating_sub(values.len());
+    values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more)).collect()
+}
+
 impl Q {
     /// Appends the condition that a column is one of these ids. One text on PostgreSQL, few on SQLite.
     pub(crate) fn one_of<'a>(&mut self, on: impl Into<On<'a>>, column: &str, ids: &[Uuid]) -> &mut Q {
@@ -17,7 +27,7 @@ impl Q {
             On::Tx(tx) => tx.is_postgres(),
         };
         if is_postgres {
-            self.push(column).push(" = ANY(?)").arg(Arg::Ids(ids.to_vec()))
+            self.push(column).push(" = ANY(?)").arg(Arg::Ids(at_least(LIKE_ANY_ARRAY, ids)))
         } else {
             self.push(column).push(" IN (").list(padded(ids)).push(")")
         }

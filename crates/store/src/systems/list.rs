@@ -6,6 +6,7 @@
 
 mod by_status;
 mod deep;
+mod landmarks;
 mod lasting;
 mod ranked;
 mod walk;
@@ -35,6 +36,7 @@ use bailiwick_policy::Scope;
 use deep::{Start, Walk, Window};
 use uuid::Uuid;
 
+pub use landmarks::{Landmarks, landmarks};
 pub use lasting::{is_lasting, matches};
 pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
 pub use walk::{ranked_walk, walk, walk_query};
@@ -78,6 +80,8 @@ pub struct Known<'a> {
     pub totals: Option<Totals>,
     /// The matches of the filter without its statuses.
     pub matches: Option<&'a Matches>,
+    /// Landmarks of the order by organization.
+    pub landmarks: Option<&'a Landmarks>,
 }
 
 /// Which part of a list is asked for, in which order.

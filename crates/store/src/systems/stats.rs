@@ -10,10 +10,25 @@ use crate::{
     },
     scope::push_scope,
     sql::Q,
+    systems::status_counts::{MOST_UNSETTLED, SILENT, UNHEARD},
     time::{TsCodec, utc_day},
 };
-use bailiwick_domain::{ChoiceSearch, Ts, org::OrgRef};
-use bailiwick_policy::Scope;
+use bailiwick_domain::{ChoiceSearch, OrgId, Ts, org::OrgRef};
+use bailiwick_policy::{Path, Scope};
+use uuid::Uuid;
+
+/// One lookup for each unsettled system, whatever the engine estimates about their number. Without one a row of nulls.
+const UNSETTLED_SYSTEMS: &str = "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.organization_id, u.p2, \
+     u.p3, CAST(COALESCE(u.counted, 0) AS BIGINT), u.last_heartbeat FROM list_epochs e JOIN system_figures m ON m.id = 1 \
+     LEFT JOIN (SELECT s.organization_id, s.p2, s.p3, [[s||a]].counted, [[s||a]].last_heartbeat \
+     FROM system_unsettled w CROSS JOIN \
+     [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
+     [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
+     [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
+     AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) s||]] LIMIT ?) u \
+     ON 1 = 1 WHERE e.id = 1";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![UNSETTLED_SYSTEMS];
 
 /// Systems that are not deleted, by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,7 +156,72 @@ pub async fn counters(
     Ok((epochs, Counters { open, below, own, unheard, silent }, is_known.then_some(behind)))
 }
 
-/// The lag of the counters, and the epochs of that moment; none when they are for another time.
+/// The unsettled systems of all scopes at one moment: those that are not deleted, neither suspended themselves nor through
+/// their organizations.
+#[derive(Clone, Debug)]
+pub struct UnsettledSystems {
+    /// Of that moment: those of people, figures and statuses.
+    pub epochs: ListEpochs,
+    /// The cutoffs that the counters are for.
+    covered: (Option<TsCodec>, Option<TsCodec>),
+    systems: Vec<UnsettledSystem>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct UnsettledSystem {
+    home: Path,
+    counted: i64,
+    last_heartbeat: Option<Ts>,
+}
+
+impl UnsettledSystems {
+    /// The lag of the counters of a scope; none when they are for another time.
+    pub fn lag(&self, scope: &Scope, cutoff: Ts) -> Option<Unsettled> {
+        let mut lag = Unsettled { unheard: 0, silent: 0 };
+        for system in self.systems.iter().filter(|system| scope.contains(&system.home)) {
+            let is_silent = system.last_heartbeat.is_some_and(|at| at <= cutoff);
+            lag.unheard += i64::from(system.last_heartbeat.is_none()) - i64::from(system.counted == UNHEARD);
+            lag.silent += i64::from(is_silent) - i64::from(system.counted == SILENT);
+        }
+        covers(self.covered, cutoff).then_some(lag)
+    }
+}
+
+/// The unsettled systems now; none if they are more than 2,000 (`MOST_UNSETTLED`).
+///
+/// # Errors
+/// The database's.
+pub async fn unsettled_systems(db: &Db) -> Result<Option<UnsettledSystems>, StoreError> {
+    type Found = (
+        i64,
+        i64,
+        i64,
+        Option<TsCodec>,
+        Option<TsCodec>,
+        Option<Uuid>,
+        Option<Uuid>,
+        Option<Uuid>,
+        i64,
+        Option<TsCodec>,
+    );
+    let rows: Vec<Found> = Q::new(UNSETTLED_SYSTEMS).bind(MOST_UNSETTLED + 1).all(db).await?;
+    if rows.len() as i64 > MOST_UNSETTLED {
+        return Ok(None);
+    }
+    let Some(&(people, figures, statuses, silent_to, watched_to, ..)) = rows.first() else { return Ok(None) };
+    let system = |(_, _, _, _, _, id, p2, p3, counted, at): Found| {
+        let home = Path { id: OrgId(id?), p2: OrgId(p2?), p3: OrgId(p3?) };
+        Some(UnsettledSystem { home, counted, last_heartbeat: at.map(|at| at.0) })
+    };
+    Ok(Some(UnsettledSystems {
+        epochs: ListEpochs { people, figures, statuses, ..ListEpochs::default() },
+        covered: (silent_to, watched_to),
+        systems: rows.into_iter().filter_map(system).collect(),
+    }))
+}
+
+/// The lag of the counters of a scope, and the epochs of that moment; none when they are for another time. For a scope with
+/// any number of unsettled systems.
 ///
 /// # Errors
 /// The database's.

@@ -13,7 +13,7 @@ use crate::{
     texts,
 };
 use axum::extract::State;
-use bailiwick_alerts::manage::{self, ActiveFilter, Group, GroupBy, NamedSystem};
+use bailiwick_alerts::manage::{self, ActiveFilter, AlertQuery, Group, GroupBy, NamedSystem};
 use bailiwick_app::App;
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_web::{Language, Params, alerts};
@@ -27,7 +27,7 @@ const HERE: &str = "/console/alerts";
 
 /// `GET /console/alerts`.
 pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
-    let query = alerts::active(&params, PAGE_SIZE);
+    let query = AlertQuery { with_receivers: false, ..alerts::active(&params, PAGE_SIZE) };
     let is_filtered = query.filter != ActiveFilter::default()
         || query.statuses.is_some()
         || params.text("organization_id").is_some();

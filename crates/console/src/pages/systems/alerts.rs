@@ -31,6 +31,7 @@ pub(crate) async fn show(
         order: ActiveOrder::Severity,
         direction: SortDirection::Desc,
         page: params.page(PAGE_SIZE),
+        with_receivers: false,
     };
     let listed = manage::active_of_system(&app, &guest.caller, id, query).await?;
     let here = Address::of(&format!("{}/alerts", address(found.system.id)), uri.query());

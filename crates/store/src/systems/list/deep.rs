@@ -159,7 +159,14 @@ impl Spec<'_> {
     /// The start for rows far behind in a list by organization, and the walk from there on: whole blocks of
     /// organizations are passed over by the counters of their systems.
     pub(super) async fn start(&self, db: &Db, mut walk: Walk) -> Result<(Walk, Option<Start>), StoreError> {
-        if walk.offset < NEAR * walk.limit || *self.filter != SystemFilter::default() {
+        if *self.filter != SystemFilter::default() {
+            return Ok((walk, None));
+        }
+        if let Some(landmarks) = self.known.landmarks {
+            let (start, offset) = landmarks.nearest(walk.direction, walk.offset);
+            return Ok((Walk { offset, ..walk }, start));
+        }
+        if walk.offset < NEAR * walk.limit {
             return Ok((walk, None));
         }
         let mut at: Option<String> = None;

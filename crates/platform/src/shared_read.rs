@@ -1,0 +1,135 @@
+//! A read that requests share: a request takes the result of any read that begins after it has asked. So the result is as
+//! fresh as one of its own, and however many requests ask at the same time, at most two reads answer them.
+
+use bailiwick_domain::Result;
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
+use tokio::sync::Mutex;
+
+/// The last read, and how many have begun.
+pub struct SharedRead<T> {
+    begun: AtomicU64,
+    /// With its number. A failure is shared too: otherwise each request would wait for a timeout of its own, one after the other.
+    last: Mutex<(u64, Option<Result<T>>)>,
+}
+
+impl<T> Default for SharedRead<T> {
+    fn default() -> SharedRead<T> {
+        SharedRead { begun: AtomicU64::new(0), last: Mutex::new((0, None)) }
+    }
+}
+
+impl<T> fmt::Debug for SharedRead<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedRead")
+    }
+}
+
+impl<T: Clone> SharedRead<T> {
+    /// The result of `read`, or of the `read` of another request that begins after this call.
+    ///
+    /// # Errors
+    /// Those of the read.
+    pub async fn get(&self, read: impl Future<Output = Result<T>>) -> Result<T> {
+        let before = self.begun.load(Ordering::SeqCst);
+        let mut last = self.last.lock().await;
+        if let (number, Some(result)) = &*last
+            && *number > before
+        {
+            return result.clone();
+        }
+        // A request that goes away while it reads leaves the result before it, whose number is too low for those that wait.
+        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let result = read.await;
+        *last = (number, Some(result.clone()));
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_domain::Error;
+    use std::sync::Arc;
+    use tokio::sync::Semaphore;
+
+    /// A read that waits for a permit and counts itself.
+    #[derive(Clone)]
+    struct Reads {
+        shared: Arc<SharedRead<u64>>,
+        begun: Arc<AtomicU64>,
+        gate: Arc<Semaphore>,
+    }
+
+    impl Default for Reads {
+        fn default() -> Reads {
+            let (shared, begun) = (Arc::default(), Arc::default());
+            Reads { shared, begun, gate: Arc::new(Semaphore::new(0)) }
+        }
+    }
+
+    impl Reads {
+        fn ask(&self) -> tokio::task::JoinHandle<Result<u64>> {
+            let this = self.clone();
+            tokio::spawn(async move {
+                let read = async {
+                    let number = this.begun.fetch_add(1, Ordering::SeqCst) + 1;
+                    this.gate.acquire().await.unwrap().forget();
+                    if number == 3 { Err(Error::internal("third")) } else { Ok(number) }
+                };
+                this.shared.get(read).await
+            })
+        }
+
+        async fn has_begun(&self, number: u64) {
+            while self.begun.load(Ordering::SeqCst) < number {
+                tokio::task::yield_now().await;
+            }
+            tokio::task::yield_now().await;
+        }
+
+        fn finish(&self) {
+            self.gate.add_permits(1);
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_share_the_next_read_and_never_one_that_began_before_them() {
+        let reads = Reads::default();
+        let first = reads.ask();
+        reads.has_begun(1).await;
+        let waiting: Vec<_> = (0..20).map(|_| reads.ask()).collect();
+        tokio::task::yield_now().await;
+        reads.finish();
+        assert_eq!(first.await.unwrap().unwrap(), 1);
+        reads.has_begun(2).await;
+        reads.finish();
+        for request in waiting {
+            assert_eq!(request.await.unwrap().unwrap(), 2);
+        }
+        assert_eq!(reads.begun.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_shared_and_a_request_that_goes_away_is_replaced() {
+        let reads = Reads::default();
+        let gone = reads.ask();
+        reads.has_begun(1).await;
+        let next = reads.ask();
+        tokio::task::yield_now().await;
+        gone.abort();
+        reads.has_begun(2).await;
+        let both = [reads.ask(), reads.ask()];
+        tokio::task::yield_now().await;
+        reads.finish();
+        assert_eq!(next.await.unwrap().unwrap(), 2);
+        reads.has_begun(3).await;
+        reads.finish();
+        for request in both {
+            assert!(request.await.unwrap().is_err());
+        }
+        assert_eq!(reads.begun.load(Ordering::SeqCst), 3);
+    }
+}
