@@ -1,17 +1,23 @@
 //! A read that requests share: a request takes the result of any read that begins after it has asked. So the result is as
 //! fresh as one of its own, and however many requests ask at the same time, at most two reads answer them.
 
+use crate::limits::unavailable;
 use bailiwick_domain::Result;
 use std::{
     fmt,
     sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
 use tokio::sync::Mutex;
+
+/// The longest read. The others wait for it, so a connection that is lost without a word must not hold them up; it is longer than
+/// the longest wait for a connection.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// The last read, and how many have begun.
 pub struct SharedRead<T> {
     begun: AtomicU64,
-    /// With its number. A failure is shared too: otherwise each request would wait for a timeout of its own, one after the other.
+    /// With its number. A failure is shared too: otherwise the requests would meet the same failure one after the other.
     last: Mutex<(u64, Option<Result<T>>)>,
 }
 
@@ -31,7 +37,7 @@ impl<T: Clone> SharedRead<T> {
     /// The result of `read`, or of the `read` of another request that begins after this call.
     ///
     /// # Errors
-    /// Those of the read.
+    /// Those of the read; 503 if it takes longer than ten seconds.
     pub async fn get(&self, read: impl Future<Output = Result<T>>) -> Result<T> {
         let before = self.begun.load(Ordering::SeqCst);
         let mut last = self.last.lock().await;
@@ -40,9 +46,12 @@ impl<T: Clone> SharedRead<T> {
         {
             return result.clone();
         }
-        // A request that goes away while it reads leaves the result before it, whose number is too low for those that wait.
+        // If a request goes away while it reads, the old result stays. Its number is too low for those that wait, so the next of
+        // them reads.
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let result = read.await;
+        let result = tokio::time::timeout(LONGEST, read)
+            .await
+            .unwrap_or_else(|_| Err(unavailable("a read that requests share did not end")));
         *last = (number, Some(result.clone()));
         result
     }
@@ -110,6 +119,18 @@ mod tests {
             assert_eq!(request.await.unwrap().unwrap(), 2);
         }
         assert_eq!(reads.begun.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_that_does_not_end_is_given_up() {
+        let reads = Reads::default();
+        let first = reads.ask();
+        reads.has_begun(1).await;
+        let next = reads.ask();
+        assert!(first.await.unwrap().is_err());
+        reads.has_begun(2).await;
+        reads.finish();
+        assert_eq!(next.await.unwrap().unwrap(), 2);
     }
 
     #[tokio::test]

@@ -42,7 +42,8 @@ pub(crate) const INSERT: &str = "INSERT INTO console_sessions (token_hash, chain
      VALUES (?, ?, NULL, ?)";
 pub(crate) const GET: &str = "SELECT s.chain_id, c.user_id, c.login_id, c.refresh_id, c.refresh_issued_at, \
      c.expires_at, s.impersonation_id, (SELECT CAST(COUNT(*) AS BIGINT) FROM impersonation_sessions i \
-     WHERE i.impersonator_user_id = c.user_id AND i.ended_at IS NULL) AS impersonates FROM console_sessions s JOIN session_chains c ON c.id = s.chain_id \
+     WHERE i.impersonator_user_id = c.user_id AND i.ended_at IS NULL) AS impersonates \
+     FROM console_sessions s JOIN session_chains c ON c.id = s.chain_id \
      WHERE s.token_hash = ? AND c.revoked_at IS NULL AND c.expires_at > ?";
 pub(crate) const ACT_IN: &str = "UPDATE console_sessions SET impersonation_id = ? WHERE token_hash = ?";
 pub(crate) const REMOVE: &str = "DELETE FROM console_sessions WHERE token_hash = ?";

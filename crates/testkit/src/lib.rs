@@ -33,7 +33,7 @@ pub use ports::{ManualClock, SeededEntropy};
 pub use seed::Persona;
 pub use service::{Running, Test};
 
-/// Tests allocate much, and so does SQLite in them, which the feature `override` covers.
+/// As in the program: tests allocate much.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -5,28 +5,45 @@ use crate::Fleet;
 use bailiwick_domain::{Error, Result};
 use bailiwick_platform::answer_cache::{self, DependsOn, Key};
 use bailiwick_policy::Scope;
-use bailiwick_store::systems::{self, Landmarks};
-use std::sync::{Mutex, PoisonError};
+use bailiwick_store::{
+    ListEpochs,
+    systems::{self, Landmarks},
+};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
-/// Rows before a page from which on a landmark saves more than it costs.
+/// With this many rows before a page, a landmark pays.
 const FAR: u64 = 500;
 /// Organizations between two landmarks.
 const EVERY: u64 = 64;
-/// Requests for the same landmarks until they are read. That takes as long as ten walks to a page, and every change of an
-/// organization or of the number of its systems discards them.
+/// Requests for the same landmarks until they are read. Reading them takes as long as ten walks to a page, and every change of an
+/// organization, a user, or a count of systems or applications discards them.
 const WORTHWHILE: u32 = 10;
+/// Scopes whose requests are counted at the same time.
+const SCOPES: usize = 64;
 
-/// The landmarks that were last asked for in vain, and how often.
+/// The landmarks that each scope has last asked for in vain, and how often.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Mutex<Option<(Key, u32)>>);
+pub(crate) struct Asked(Mutex<HashMap<Scope, (ListEpochs, u32)>>);
 
 impl Asked {
     /// Counts a request for these.
     fn often_enough(&self, key: &Key) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = last.as_ref().filter(|(asked, _)| asked == key).map_or(1, |(_, times)| times + 1);
-        *last = Some((key.clone(), times));
-        times >= WORTHWHILE
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= SCOPES {
+            all.retain(|_, (epochs, _)| *epochs == key.epochs);
+        }
+        if all.len() >= SCOPES && !all.contains_key(&key.scope) {
+            return false;
+        }
+        let (epochs, times) = all.entry(key.scope).or_insert((key.epochs, 0));
+        if *epochs != key.epochs {
+            (*epochs, *times) = (key.epochs, 0);
+        }
+        *times += 1;
+        *times >= WORTHWHILE
     }
 }
 

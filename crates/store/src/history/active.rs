@@ -247,8 +247,8 @@ impl ActiveQuery {
                  AND a.fingerprint = h.fingerprint",
             );
         }
-        // Most alerts that fire have not expired. PostgreSQL does not know that of a time in a parameter; in this form it expects
-        // two of three, and keeps the plan of a page.
+        // Most firing alerts have not expired. PostgreSQL cannot estimate that from a time in a parameter. In this form it estimates
+        // that two thirds of the rows match, and then it keeps the plan of a page.
         q.push(" WHERE h.status = 'firing' AND ((h.expires_at < ?) IS FALSE").arg(self.now);
         if let Some((from, to)) = self.spared {
             q.push(" OR (h.expires_at >= ? AND h.expires_at <= ?)").arg(from).arg(to);

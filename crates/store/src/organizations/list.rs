@@ -124,7 +124,7 @@ pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: 
 }
 
 /// The pattern of a text, for PostgreSQL: the text anywhere. Not by `concat`, which takes three times as long as the rest of a
-/// search: it is not immutable, so it is called for each row. Two bars would separate the engines here.
+/// search: it is not immutable, so it is called for each row. Nor by `||`, which separates the engines in these texts.
 const PATTERN: &str =
     r"textcat(textcat('%', replace(replace(replace(?, '\', '\\'), '%', '\%'), '_', '\_')), '%')";
 

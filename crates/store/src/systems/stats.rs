@@ -18,14 +18,15 @@ use bailiwick_policy::{Path, Scope};
 use uuid::Uuid;
 
 /// One lookup for each unsettled system, whatever the engine estimates about their number. Without one a row of nulls.
-const UNSETTLED_SYSTEMS: &str = "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.organization_id, u.p2, \
+const UNSETTLED_SYSTEMS: &str = "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, \
+     (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c), u.organization_id, u.p2, \
      u.p3, CAST(COALESCE(u.counted, 0) AS BIGINT), u.last_heartbeat FROM list_epochs e JOIN system_figures m ON m.id = 1 \
      LEFT JOIN (SELECT s.organization_id, s.p2, s.p3, [[s||a]].counted, [[s||a]].last_heartbeat \
-     FROM system_unsettled w CROSS JOIN \
+     FROM (SELECT system_id FROM system_unsettled LIMIT ?) w CROSS JOIN \
      [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
      [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
      [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
-     AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) s||]] LIMIT ?) u \
+     AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) s||]]) u \
      ON 1 = 1 WHERE e.id = 1";
 
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![UNSETTLED_SYSTEMS];
@@ -198,18 +199,22 @@ pub async fn unsettled_systems(db: &Db) -> Result<Option<UnsettledSystems>, Stor
         i64,
         Option<TsCodec>,
         Option<TsCodec>,
+        i64,
         Option<Uuid>,
         Option<Uuid>,
         Option<Uuid>,
         i64,
         Option<TsCodec>,
     );
-    let rows: Vec<Found> = Q::new(UNSETTLED_SYSTEMS).bind(MOST_UNSETTLED + 1).all(db).await?;
-    if rows.len() as i64 > MOST_UNSETTLED {
+    let rows: Vec<Found> =
+        Q::new(UNSETTLED_SYSTEMS).bind(MOST_UNSETTLED + 1).bind(MOST_UNSETTLED).all(db).await?;
+    let Some(&(people, figures, statuses, silent_to, watched_to, all, ..)) = rows.first() else {
+        return Ok(None);
+    };
+    if all > MOST_UNSETTLED {
         return Ok(None);
     }
-    let Some(&(people, figures, statuses, silent_to, watched_to, ..)) = rows.first() else { return Ok(None) };
-    let system = |(_, _, _, _, _, id, p2, p3, counted, at): Found| {
+    let system = |(_, _, _, _, _, _, id, p2, p3, counted, at): Found| {
         let home = Path { id: OrgId(id?), p2: OrgId(p2?), p3: OrgId(p3?) };
         Some(UnsettledSystem { home, counted, last_heartbeat: at.map(|at| at.0) })
     };

@@ -77,7 +77,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
     FORGET_MARKS
 ];
 
-/// With more unsettled systems, lists in the order of status read every heartbeat.
+/// With more unsettled systems, lists by status read every heartbeat, and each total reads those of its scope alone.
 pub(super) const MOST_UNSETTLED: i64 = 2_000;
 /// Rows of one statement.
 const ROWS: usize = 500;

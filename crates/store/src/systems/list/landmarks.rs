@@ -7,7 +7,7 @@ use bailiwick_domain::SortDirection;
 use bailiwick_policy::Scope;
 use serde::{Deserialize, Serialize};
 
-/// The landmarks of a scope. They hold until an organization or the number of its systems changes.
+/// The landmarks of a scope. They are valid until an organization or the number of its systems changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landmarks {
     /// Systems in the scope.
