@@ -63,6 +63,7 @@ mod tests {
     use bailiwick_domain::Error;
     use std::sync::Arc;
     use tokio::sync::Semaphore;
+    use tokio_util::task::TaskTracker;
 
     /// A read that waits for a permit and counts itself.
     #[derive(Clone)]
@@ -82,7 +83,7 @@ mod tests {
     impl Reads {
         fn ask(&self) -> tokio::task::JoinHandle<Result<u64>> {
             let this = self.clone();
-            tokio::spawn(async move {
+            TaskTracker::new().spawn(async move {
                 let read = async {
                     let number = this.begun.fetch_add(1, Ordering::SeqCst) + 1;
                     this.gate.acquire().await.unwrap().forget();
