@@ -8,19 +8,22 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{StatusCode, header};
-use tokio::runtime::Handle;
-use tokio_util::task::AbortOnDropHandle;
+use tokio::{
+    runtime::Handle,
+    task::{JoinError, JoinSet},
+};
 use tracing::Instrument as _;
 
 /// Serves the request on another runtime. A client that goes away ends its page.
 pub(crate) async fn serve(State(threads): State<Handle>, request: Request, next: Next) -> Response {
-    let page = threads.spawn(next.run(request).in_current_span());
-    match AbortOnDropHandle::new(page).await {
-        Ok(response) => response,
-        Err(ended) => match ended.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The process ends.
-            Err(_) => (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response(),
-        },
+    let mut page = JoinSet::new();
+    page.spawn_on(next.run(request).in_current_span(), &threads);
+    match page.join_next().await.map(|ended| ended.map_err(JoinError::try_into_panic)) {
+        Some(Ok(response)) => response,
+        Some(Err(Ok(panic))) => std::panic::resume_unwind(panic),
+        // The process ends.
+        Some(Err(Err(_))) | None => {
+            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response()
+        }
     }
 }
