@@ -176,15 +176,7 @@ pub async fn value(
     stored(platform, key, async { Ok(make.await?) }).await
 }
 
-/// The same for bytes that are made with other errors than the database's.
-///
-/// # Errors
-/// Those of `make`.
-pub async fn stored(
-    platform: &Platform,
-    key: Key,
-    make: impl Future<Output = Result<Bytes>>,
-) -> Result<Bytes> {
+async fn stored(platform: &Platform, key: Key, make: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {
     let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
     let cached = platform.answers.answers.try_get_with(key, make).await;
     cached.map(|answer| answer.plain).map_err(|e: Arc<Error>| (*e).clone())
@@ -203,8 +195,20 @@ pub async fn computed<T: Serialize + DeserializeOwned>(
     other: String,
     make: impl Future<Output = Result<T>>,
 ) -> Result<T> {
-    let make = async { serde_json::to_vec(&make.await?).map(Bytes::from).map_err(Error::internal) };
     let key = Key { epochs: epochs(platform, shows).await?, operation, scope, other };
+    computed_at(platform, key, make).await
+}
+
+/// The same under a key with [`epochs`] that were read before.
+///
+/// # Errors
+/// As above.
+pub async fn computed_at<T: Serialize + DeserializeOwned>(
+    platform: &Platform,
+    key: Key,
+    make: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let make = async { serde_json::to_vec(&make.await?).map(Bytes::from).map_err(Error::internal) };
     serde_json::from_slice(&stored(platform, key, make).await?).map_err(Error::internal)
 }
 

@@ -123,10 +123,17 @@ api_test!(pages_far_behind_and_searches_are_those_of_the_rows, |t| async move {
             let word = direction.as_str();
             let expected = ids(&t, "", &format!("o.name_key {word}, s.id {word}")).await;
             let order = (SystemOrder::OrganizationName, direction);
-            for page in (1..expected.len() as u64 / 2 + 2).step_by(7) {
-                let (request, none) = (PageRequest { page, page_size: 2 }, Known::default());
+            // Few landmarks, and none: then blocks of organizations are passed over from the last one, or from the beginning.
+            let (few, none) = (
+                landmarks(&t.app.db, &Scope::Everything, 30).await.unwrap(),
+                landmarks(&t.app.db, &Scope::Everything, 1_000).await.unwrap(),
+            );
+            for (n, page) in (1..expected.len() as u64 / 2 + 2).step_by(7).enumerate() {
+                let landmarks = [None, Some(&few), Some(&none)][n % 3];
+                let (request, known) =
+                    (PageRequest { page, page_size: 2 }, Known { landmarks, ..Known::default() });
                 let part = Part { order, page: request, cutoff: t.app.now() };
-                let found = list(&t.app.db, &Scope::Everything, &all, part, none).await.unwrap();
+                let found = list(&t.app.db, &Scope::Everything, &all, part, known).await.unwrap();
                 let found: Vec<Uuid> = found.rows.into_iter().map(|row| row.system.id.0).collect();
                 let offset = usize::try_from(request.offset()).unwrap();
                 let wanted = expected.get(offset..).unwrap_or_default();

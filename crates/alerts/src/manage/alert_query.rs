@@ -30,7 +30,8 @@ pub struct AlertQuery {
     pub direction: SortDirection,
     /// Page.
     pub page: PageRequest,
-    /// Whether each alert is to have its receivers: those follow from the configuration of its organization and of all above.
+    /// Whether the embedded router is to name the receivers of each alert: they follow from the configuration of its organization
+    /// and of all above. A remote router always does.
     pub with_receivers: bool,
 }
 

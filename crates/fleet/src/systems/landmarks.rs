@@ -2,7 +2,7 @@
 
 use super::{SystemFilter, SystemOrder, SystemQuery};
 use crate::Fleet;
-use bailiwick_domain::{Error, Result};
+use bailiwick_domain::Result;
 use bailiwick_platform::answer_cache::{self, DependsOn, Key};
 use bailiwick_policy::Scope;
 use bailiwick_store::{
@@ -24,7 +24,7 @@ const WORTHWHILE: u32 = 10;
 /// Scopes whose requests are counted at the same time.
 const SCOPES: usize = 64;
 
-/// The landmarks that each scope has last asked for in vain, and how often.
+/// The epochs of the landmarks that each scope has last asked for in vain, and how often it has.
 #[derive(Debug, Default)]
 pub(crate) struct Asked(Mutex<HashMap<Scope, (ListEpochs, u32)>>);
 
@@ -61,16 +61,9 @@ pub(super) async fn landmarks(
     }
     let epochs = answer_cache::epochs(service, DependsOn::Figures).await?;
     let key = Key { epochs, operation: "systems/landmarks", scope, other: String::new() };
-    let cached = match service.answers.get(&key).await {
-        Some(cached) => cached,
-        None if !service.landmarks.often_enough(&key) => return Ok(None),
-        None => {
-            let read = async {
-                let landmarks = systems::landmarks(&service.db, &scope, EVERY).await?;
-                serde_json::to_vec(&landmarks).map(Into::into).map_err(Error::internal)
-            };
-            answer_cache::stored(service, key, read).await?
-        }
-    };
-    serde_json::from_slice(&cached).map(Some).map_err(Error::internal)
+    if service.answers.get(&key).await.is_none() && !service.landmarks.often_enough(&key) {
+        return Ok(None);
+    }
+    let read = async { Ok(systems::landmarks(&service.db, &scope, EVERY).await?) };
+    answer_cache::computed_at(service, key, read).await.map(Some)
 }

@@ -5,8 +5,7 @@ use uuid::Uuid;
 
 /// A power of two of values, the last one repeated: few different texts, so that they stay prepared.
 pub(crate) fn padded<T: Copy>(values: &[T]) -> impl Iterator<Item = T> {
-    let more = values.len().next_power_of_two() - values.len();
-    values.iter().copied().chain(values.last().copied().into_iter().cycle().take(more))
+    at_least(values.len().next_power_of_two(), values).into_iter()
 }
 
 /// How many values PostgreSQL expects of an array that it does not know. It would plan a statement anew for each shorter array,

@@ -17,17 +17,28 @@ use bailiwick_domain::{ChoiceSearch, OrgId, Ts, org::OrgRef};
 use bailiwick_policy::{Path, Scope};
 use uuid::Uuid;
 
-/// One lookup for each unsettled system, whatever the engine estimates about their number. Without one a row of nulls.
-const UNSETTLED_SYSTEMS: &str = "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, \
-     (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c), u.organization_id, u.p2, \
-     u.p3, CAST(COALESCE(u.counted, 0) AS BIGINT), u.last_heartbeat FROM list_epochs e JOIN system_figures m ON m.id = 1 \
+/// The systems of the unsettled ones `w` that are not deleted, neither suspended themselves nor through their organizations; behind
+/// it, conditions may follow. One lookup for each, whatever the engine estimates about their number.
+macro_rules! of_unsettled {
+    () => {
+        " CROSS JOIN [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
+         [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
+         [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
+         AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
+         [[OFFSET 0) s WHERE 1 = 1||]]"
+    };
+}
+
+/// Without an unsettled system a row of nulls.
+const UNSETTLED_SYSTEMS: &str = concat!(
+    "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, \
+     (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c), u.organization_id, u.p2, u.p3, \
+     CAST(COALESCE(u.counted, 0) AS BIGINT), u.last_heartbeat FROM list_epochs e JOIN system_figures m ON m.id = 1 \
      LEFT JOIN (SELECT s.organization_id, s.p2, s.p3, [[s||a]].counted, [[s||a]].last_heartbeat \
-     FROM (SELECT system_id FROM system_unsettled LIMIT ?) w CROSS JOIN \
-     [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
-     [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
-     [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
-     AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) s||]]) u \
-     ON 1 = 1 WHERE e.id = 1";
+     FROM (SELECT system_id FROM system_unsettled LIMIT ?) w",
+    of_unsettled!(),
+    ") u ON 1 = 1 WHERE e.id = 1"
+);
 
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![UNSETTLED_SYSTEMS];
 
@@ -225,46 +236,20 @@ pub async fn unsettled_systems(db: &Db) -> Result<Option<UnsettledSystems>, Stor
     }))
 }
 
-/// The lag of the counters of a scope, and the epochs of that moment; none when they are for another time. For a scope with
-/// any number of unsettled systems.
-///
-/// # Errors
-/// The database's.
-pub async fn unsettled(
-    db: &Db,
-    scope: &Scope,
-    cutoff: Ts,
-) -> Result<Option<(ListEpochs, Unsettled)>, StoreError> {
-    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64);
-    let mut q = Q::new(
-        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.unheard, u.silent \
-         FROM list_epochs e, system_figures m, ",
-    );
-    push_unsettled(&mut q, scope, cutoff);
-    let (people, figures, statuses, silent_to, watched_to, unheard, silent): Found = q.one(db).await?;
-    let epochs = ListEpochs { people, figures, statuses, ..ListEpochs::default() };
-    Ok(covers((silent_to, watched_to), cutoff).then_some((epochs, Unsettled { unheard, silent })))
-}
-
 /// Whether the systems that will be silent by `cutoff` are known.
 pub(super) fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: Ts) -> bool {
     silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
 }
 
-/// The table `u`, and the end of the statement. One lookup for each unsettled system, whatever the engine estimates
-/// about their number.
+/// The table `u`, and the end of the statement.
 fn push_unsettled(q: &mut Q, scope: &Scope, cutoff: Ts) {
     let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
     q.push(&format!(
-        "(SELECT {} AS unheard, {} AS silent FROM system_unsettled w CROSS JOIN \
-         [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
-         [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
-         [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
-         AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
-         [[OFFSET 0) s WHERE 1 = 1||]]",
+        "(SELECT {} AS unheard, {} AS silent FROM system_unsettled w",
         sum(&format!("{} - {}", one("last_heartbeat IS NULL"), one("counted = 0"))),
         sum(&format!("{} - {}", one("last_heartbeat <= ?"), one("counted = 2"))),
     ));
+    q.push(of_unsettled!());
     q.arg(cutoff);
     push_scope(q, "s", "organization_id", scope);
     q.push(") u WHERE m.id = 1 AND e.id = 1");

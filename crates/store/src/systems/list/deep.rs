@@ -156,24 +156,25 @@ impl Spec<'_> {
         })
     }
 
-    /// The start for rows far behind in a list by organization, and the walk from there on: whole blocks of
-    /// organizations are passed over by the counters of their systems.
+    /// The start for rows far behind in a list by organization, and the walk from there on: behind the nearest landmark, whole
+    /// blocks of organizations are passed over by the counters of their systems.
     pub(super) async fn start(&self, db: &Db, mut walk: Walk) -> Result<(Walk, Option<Start>), StoreError> {
         if *self.filter != SystemFilter::default() {
             return Ok((walk, None));
         }
-        if let Some(landmarks) = self.known.landmarks {
-            let (start, offset) = landmarks.nearest(walk.direction, walk.offset);
-            return Ok((Walk { offset, ..walk }, start));
-        }
-        if walk.offset < NEAR * walk.limit {
-            return Ok((walk, None));
-        }
         let mut at: Option<String> = None;
+        if let Some(landmarks) = self.known.landmarks {
+            (at, walk.offset) = landmarks.nearest(walk.direction, walk.offset);
+        }
+        let direction = walk.direction;
+        let at_name = |name_key| Start::AtName { name_key, direction };
+        if walk.offset < NEAR * walk.limit {
+            return Ok((walk, at.map(at_name)));
+        }
         let mut size = (walk.offset / 8).max(SMALLEST_BLOCK);
         loop {
-            let start = at.clone().map(|name_key| Start::AtName { name_key, direction: walk.direction });
-            let (last, systems) = self.block(db, walk.direction, start.as_ref(), size).await?;
+            let start = at.clone().map(at_name);
+            let (last, systems) = self.block(db, direction, start.as_ref(), size).await?;
             let Some(name_key) = last else { break };
             if at.as_ref() == Some(&name_key) {
                 break;
@@ -188,7 +189,7 @@ impl Spec<'_> {
             walk.offset -= systems;
             at = Some(name_key);
         }
-        Ok((walk, at.map(|name_key| Start::AtName { name_key, direction: walk.direction })))
+        Ok((walk, at.map(at_name)))
     }
 
     /// The name that ends the next block of `size` organizations, and the number of systems before the block's end.

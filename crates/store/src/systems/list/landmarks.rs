@@ -1,7 +1,6 @@
 //! Landmarks in the order by organization: some of the names, each with how many systems come before it. A page far behind is
 //! found from the nearest one instead of by passing over all systems before it.
 
-use super::deep::Start;
 use crate::{Db, StoreError, scope::push_scope, sql::Q, systems::filter::DELETED_ORGANIZATIONS};
 use bailiwick_domain::SortDirection;
 use bailiwick_policy::Scope;
@@ -55,21 +54,22 @@ pub async fn landmarks(db: &Db, scope: &Scope, every: u64) -> Result<Landmarks, 
 }
 
 impl Landmarks {
-    /// The landmark nearest before the row at `offset`, as the start of a walk, and how many rows are passed over from there.
-    pub(super) fn nearest(&self, direction: SortDirection, offset: u64) -> (Option<Start>, u64) {
+    /// The name to start from for the row at `offset`, and how many rows are passed over from there; none before the first
+    /// landmark.
+    pub(super) fn nearest(&self, direction: SortDirection, offset: u64) -> (Option<String>, u64) {
         let passed = |landmark: &Landmark| match direction {
             SortDirection::Asc => landmark.before,
             SortDirection::Desc => self.systems.saturating_sub(landmark.before),
         };
+        let is_before = |landmark: &&Landmark| passed(landmark) <= offset;
         let found = match direction {
-            SortDirection::Asc => self.names.iter().rev().find(|landmark| passed(landmark) <= offset),
-            SortDirection::Desc => self.names.iter().find(|landmark| passed(landmark) <= offset),
+            SortDirection::Asc => self.names.iter().rev().find(is_before),
+            SortDirection::Desc => self.names.iter().find(is_before),
         };
-        let Some(landmark) = found else { return (None, offset) };
-        let name_key = match direction {
+        let name = found.map(|landmark| match direction {
             SortDirection::Asc => landmark.name_key.clone(),
             SortDirection::Desc => landmark.previous.clone(),
-        };
-        (Some(Start::AtName { name_key, direction }), offset - passed(landmark))
+        });
+        (name, offset - found.map_or(0, passed))
     }
 }
