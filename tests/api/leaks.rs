@@ -6,7 +6,7 @@ use bailiwick_api::routes::{Credential, Route, table};
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_testkit::{Persona, Reply, Test, api_test, seed::Seeded};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An organization with its users and systems.
 struct Node {
@@ -166,6 +166,27 @@ fn check(reply: &Reply, what: &str, foreign: &[(usize, Vec<String>)]) {
     }
 }
 
+/// Answers about what does not exist, asked for once.
+struct Absent<'a> {
+    t: &'a Test,
+    who: &'a Persona,
+    answers: BTreeMap<String, Reply>,
+}
+
+impl Absent<'_> {
+    /// The answer about something that exists elsewhere is the same.
+    async fn is_told_of(&mut self, family: &str, id: &str, rest: &str, of: &str) {
+        let path = |id: &str| format!("/api/{family}/{id}{rest}");
+        let nowhere = path("00000000-0000-7000-8000-000000000000");
+        if !self.answers.contains_key(&nowhere) {
+            let reply = get(self.t, self.who, &nowhere).await;
+            self.answers.insert(nowhere.clone(), reply);
+        }
+        let (reply, missing) = (get(self.t, self.who, &path(id)).await, &self.answers[&nowhere]);
+        assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "{family}{rest} of a {of}");
+    }
+}
+
 /// Everything this person can ask for, in all the ways that might reach across.
 async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &mut Dice) {
     let foreign = tree.foreign(root);
@@ -198,30 +219,17 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
             check(&reply, &path, &foreign);
         }
     }
+    let mut absent = Absent { t, who, answers: BTreeMap::new() };
     for (i, _) in &foreign {
         let node = &tree.0[*i];
         let (one, many) = (node.org_type.as_str(), node.org_type.plural());
         for rest in ["", "/stats"] {
-            let reply = get(t, who, &format!("/api/{many}/{}{rest}", node.id)).await;
-            let missing =
-                get(t, who, &format!("/api/{many}/00000000-0000-7000-8000-000000000000{rest}")).await;
-            assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "{one}{rest}");
+            absent.is_told_of(many, &node.id.to_string(), rest, one).await;
         }
-        for (family, id) in [
-            ("users", Some(node.users[0].id.to_string())),
-            ("systems", node.systems.first().map(|s| s[0].clone())),
-        ] {
-            let Some(id) = id else { continue };
-            let reply = get(t, who, &format!("/api/{family}/{id}")).await;
-            let missing = get(t, who, &format!("/api/{family}/00000000-0000-7000-8000-000000000000")).await;
-            assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "{family}");
-        }
+        absent.is_told_of("users", &node.users[0].id.to_string(), "", one).await;
         if let Some([id, _]) = node.systems.first() {
-            for rest in ["alerts", "alerts/history", "alerts/silences"] {
-                let reply = get(t, who, &format!("/api/systems/{id}/{rest}")).await;
-                let missing =
-                    get(t, who, &format!("/api/systems/00000000-0000-7000-8000-000000000000/{rest}")).await;
-                assert_eq!((reply.status, &reply.body), (missing.status, &missing.body), "{rest}");
+            for rest in ["", "/alerts", "/alerts/history", "/alerts/silences"] {
+                absent.is_told_of("systems", id, rest, one).await;
             }
         }
         let vat =

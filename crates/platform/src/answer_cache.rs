@@ -13,7 +13,7 @@ use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
 use serde::{Serialize, de::DeserializeOwned};
-use std::{cell::OnceCell, fmt, io::Write as _, sync::Arc};
+use std::{fmt, io::Write as _, sync::Arc};
 
 /// Most bytes of all answers.
 const BYTES: u64 = 64 * 1024 * 1024;
@@ -236,34 +236,18 @@ pub async fn answer(
 /// # Errors
 /// The database's.
 pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
-    if let Ok(Some(known)) = OF_ANSWER.try_with(|known| known.get().copied()) {
-        return Ok(shows.of(known));
-    }
-    let read = read_epochs(platform).await?;
-    Ok(shows.of(OF_ANSWER.try_with(|known| *known.get_or_init(|| read)).unwrap_or(read)))
+    let read = async { Ok(platform.db.list_epochs().await?) };
+    Ok(shows.of(platform.answers.epochs.get(read).await?))
 }
 
-/// The present epochs, also within [`with_epochs_once`]: for a look at what was cached after other epochs were read.
+/// The present epochs, also within an answer that [shares its reads](crate::shared_read::with_shared_reads_once): for a look
+/// at what was cached after other epochs were read.
 ///
 /// # Errors
 /// The database's.
 pub async fn latest_epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
-    Ok(shows.of(read_epochs(platform).await?))
-}
-
-async fn read_epochs(platform: &Platform) -> Result<ListEpochs> {
-    platform.answers.epochs.get(async { Ok(platform.db.list_epochs().await?) }).await
-}
-
-tokio::task_local! {
-    /// The epochs that the present answer has read; see [`with_epochs_once`].
-    static OF_ANSWER: OnceCell<ListEpochs>;
-}
-
-/// Makes an answer with many cached figures, such as a page, and reads the epochs once for all of them. The figures include
-/// every change that was committed before the answer was begun. Not for a request that makes a change between two figures.
-pub async fn with_epochs_once<T>(make: impl Future<Output = T>) -> T {
-    OF_ANSWER.scope(OnceCell::new(), make).await
+    let read = async { Ok(platform.db.list_epochs().await?) };
+    Ok(shows.of(platform.answers.epochs.get_latest(read).await?))
 }
 
 /// Like [`answer`], with [`epochs`] that were read before `other`.

@@ -1,11 +1,15 @@
 //! A read that requests share: a request takes the result of any read that begins after it has asked. So the result is as
-//! fresh as one of its own, and however many requests ask at the same time, at most two reads answer them.
+//! fresh as one of its own, and however many requests ask at the same time, at most two reads answer them. An answer made of
+//! many figures asks once for all of them: see [`with_shared_reads_once`].
 
 use crate::limits::unavailable;
 use bailiwick_domain::Result;
 use std::{
     fmt,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 use tokio::sync::Mutex;
@@ -14,16 +18,31 @@ use tokio::sync::Mutex;
 /// the longest wait for a connection.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The last read, and how many have begun.
+/// How many shared reads have begun, whatever they read. The number of a read tells whether it began after a request.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+tokio::task_local! {
+    /// How many shared reads had begun before the present answer; see [`with_shared_reads_once`].
+    static BEFORE_ANSWER: u64;
+}
+
+/// Makes an answer with many figures, such as a page: a read that begins after the answer is begun serves all of them. They
+/// include every change that was committed before. Not for a request that makes a change between two figures.
+pub async fn with_shared_reads_once<T>(make: impl Future<Output = T>) -> T {
+    BEFORE_ANSWER.scope(BEGUN.load(Ordering::SeqCst), make).await
+}
+
+/// The last read of one kind.
 pub struct SharedRead<T> {
-    begun: AtomicU64,
+    /// The request that reads has it.
+    reading: Mutex<()>,
     /// With its number. A failure is shared too: otherwise the requests would meet the same failure one after the other.
-    last: Mutex<(u64, Option<Result<T>>)>,
+    last: std::sync::Mutex<Option<(u64, Result<T>)>>,
 }
 
 impl<T> Default for SharedRead<T> {
     fn default() -> SharedRead<T> {
-        SharedRead { begun: AtomicU64::new(0), last: Mutex::new((0, None)) }
+        SharedRead { reading: Mutex::default(), last: std::sync::Mutex::default() }
     }
 }
 
@@ -34,26 +53,45 @@ impl<T> fmt::Debug for SharedRead<T> {
 }
 
 impl<T: Clone> SharedRead<T> {
-    /// The result of `read`, or of the `read` of another request that begins after this call.
+    /// The result of `read`, or of a read that begins after this call; within [`with_shared_reads_once`], after the answer
+    /// is begun.
     ///
     /// # Errors
     /// Those of the read; 503 if it takes longer than ten seconds.
     pub async fn get(&self, read: impl Future<Output = Result<T>>) -> Result<T> {
-        let before = self.begun.load(Ordering::SeqCst);
-        let mut last = self.last.lock().await;
-        if let (number, Some(result)) = &*last
-            && *number > before
-        {
-            return result.clone();
+        let begun = || BEGUN.load(Ordering::SeqCst);
+        self.begun_after(BEFORE_ANSWER.try_with(|before| *before).unwrap_or_else(|_| begun()), read).await
+    }
+
+    /// Like [`SharedRead::get`], but never a read that begins before this call.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn get_latest(&self, read: impl Future<Output = Result<T>>) -> Result<T> {
+        self.begun_after(BEGUN.load(Ordering::SeqCst), read).await
+    }
+
+    async fn begun_after(&self, before: u64, read: impl Future<Output = Result<T>>) -> Result<T> {
+        if let Some(result) = self.last_after(before) {
+            return result;
+        }
+        let _reading = self.reading.lock().await;
+        if let Some(result) = self.last_after(before) {
+            return result;
         }
         // If a request goes away while it reads, the old result stays. Its number is too low for those that wait, so the next of
         // them reads.
-        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let number = BEGUN.fetch_add(1, Ordering::SeqCst) + 1;
         let result = tokio::time::timeout(LONGEST, read)
             .await
             .unwrap_or_else(|_| Err(unavailable("a read that requests share did not end")));
-        *last = (number, Some(result.clone()));
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, result.clone()));
         result
+    }
+
+    fn last_after(&self, before: u64) -> Option<Result<T>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|(number, _)| *number > before).map(|(_, result)| result.clone())
     }
 }
 
@@ -132,6 +170,25 @@ mod tests {
         reads.has_begun(2).await;
         reads.finish();
         assert_eq!(next.await.unwrap().unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn an_answer_shares_what_was_read_since_it_was_begun() {
+        let reads = Reads::default();
+        let read = || async {
+            reads.finish();
+            reads.ask().await.unwrap().unwrap()
+        };
+        let shared = || reads.shared.get(async { Ok(reads.begun.fetch_add(1, Ordering::SeqCst) + 1) });
+        assert_eq!(read().await, 1);
+        with_shared_reads_once(async {
+            assert_eq!(shared().await.unwrap(), 2, "the first one is older than the answer");
+            assert_eq!(shared().await.unwrap(), 2);
+            assert_eq!(reads.shared.get_latest(async { Ok(7) }).await.unwrap(), 7);
+            assert_eq!(shared().await.unwrap(), 7, "a newer one serves too");
+        })
+        .await;
+        assert_eq!(shared().await.unwrap(), 3, "without an answer each call reads");
     }
 
     #[tokio::test]

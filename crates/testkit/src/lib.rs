@@ -17,6 +17,7 @@
 
 pub mod call;
 pub mod compat;
+pub mod cores;
 pub mod engine;
 pub mod parts;
 pub mod patience;
@@ -57,22 +58,20 @@ macro_rules! api_test {
                 $change
             }
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
+            #[test]
+            fn sqlite() {
                 let test = $crate::Test::start($crate::Engine::Sqlite, harness_settings);
-                $crate::times::timed(concat!(module_path!(), "::sqlite"), async {
+                $crate::cores::run($crate::times::timed(concat!(module_path!(), "::sqlite"), async {
                     harness_body(test.await).await
-                })
-                .await;
+                }));
             }
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
+            #[test]
+            fn postgres() {
                 let test = $crate::Test::start($crate::Engine::Postgres, harness_settings);
-                $crate::times::timed(concat!(module_path!(), "::postgres"), async {
+                $crate::cores::run($crate::times::timed(concat!(module_path!(), "::postgres"), async {
                     harness_body(test.await).await
-                })
-                .await;
+                }));
             }
         }
     };

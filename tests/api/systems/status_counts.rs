@@ -126,6 +126,15 @@ async fn verb(t: &Test, who: &Persona, path: &str, verb: &str) {
 }
 
 api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
+    walk(&t, 0x9e37_79b9_7f4a_7c15).await;
+});
+
+api_test!(kept_totals_are_those_of_the_rows_on_another_walk, |t| async move {
+    walk(&t, 0xd1b5_4a32_d192_ed03).await;
+});
+
+/// Random changes and moments; after each, every kept total is that of the rows.
+async fn walk(t: &Test, seed: u64) {
     let tree = t.tree().await;
     let (owner_id, scopes) = (t.owner().await.id, scopes(&tree));
     let homes = [tree.customer, tree.reseller, tree.other_customer];
@@ -134,18 +143,18 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
         systems.push(t.system(homes[n % 3]).await);
     }
     let verbs = ["suspend", "reactivate", "delete", "restore", "suspend", "reactivate", "restore"];
-    let (mut dice, mut good) = (Dice(0x9e37_79b9_7f4a_7c15), 0);
+    let (mut dice, mut good) = (Dice(seed), 0);
     let mut owner = t.session(owner_id).await;
-    for step in 0..160 {
+    for step in 0..80 {
         let n = dice.next(systems.len());
         let what = match dice.next(12) {
             0..4 => {
-                beat(&t, &systems[n]).await;
+                beat(t, &systems[n]).await;
                 format!("{step}: a heartbeat")
             }
             4..6 => {
                 let verb_of = verbs[dice.next(verbs.len())];
-                verb(&t, &owner, &format!("systems/{}", systems[n].id), verb_of).await;
+                verb(t, &owner, &format!("systems/{}", systems[n].id), verb_of).await;
                 format!("{step}: {verb_of}")
             }
             6 => {
@@ -155,22 +164,22 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
                     ("distributors", tree.distributor),
                 ][dice.next(3)];
                 let verb_of = verbs[dice.next(verbs.len())];
-                verb(&t, &owner, &format!("{family}/{id}"), verb_of).await;
+                verb(t, &owner, &format!("{family}/{id}"), verb_of).await;
                 format!("{step}: {verb_of} {family}")
             }
             7 => {
                 let body = json!({"organization_id": homes[dice.next(3)]});
-                let reply = put(&t, &owner, &systems[n].id.to_string(), body).await;
+                let reply = put(t, &owner, &systems[n].id.to_string(), body).await;
                 assert!(reply.status.as_u16() < 500, "{}", reply.text());
                 format!("{step}: a move")
             }
             8 if step % 3 == 0 => {
-                verb(&t, &owner, &format!("systems/{}", systems[n].id), "destroy").await;
+                verb(t, &owner, &format!("systems/{}", systems[n].id), "destroy").await;
                 format!("{step}: destroyed")
             }
             8 => {
                 let body = json!({"name": "New", "organization_id": homes[dice.next(3)]});
-                assert!(post(&t, &owner, body).await.status.as_u16() < 500);
+                assert!(post(t, &owner, body).await.status.as_u16() < 500);
                 format!("{step}: created")
             }
             9 => {
@@ -184,31 +193,31 @@ api_test!(kept_totals_are_those_of_the_rows_whatever_happens, |t| async move {
                 // The clock alone turns systems until the next check.
                 for seconds in [0, 1, 59, 60, 59] {
                     t.advance(Duration::from_secs(seconds));
-                    good += usize::from(compare(&t, &scopes, &format!("{step}: {seconds} s")).await);
+                    good += usize::from(compare(t, &scopes, &format!("{step}: {seconds} s")).await);
                 }
                 format!("{step}: a while")
             }
         };
-        good += usize::from(compare(&t, &scopes, &what).await);
+        good += usize::from(compare(t, &scopes, &what).await);
         // The service adds the counters up once for each state of them.
         let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
         let rows = counted_totals(&t.app.db, &Scope::Everything, cutoff).await.unwrap();
-        let told = get(&t, &owner, "/totals").await.expect(200).data();
+        let told = get(t, &owner, "/totals").await.expect(200).data();
         for (word, n) in [("active", rows.active), ("inactive", rows.inactive), ("unknown", rows.unknown)] {
             assert_eq!(told[word], n, "{word} after {what}");
         }
         assert_eq!(told["total"], rows.total, "after {what}");
-        ranked::is_told(&t, &owner, &what).await;
+        ranked::is_told(t, &owner, &what).await;
     }
-    assert!(good > 100, "the counters were good {good} times");
+    assert!(good > 50, "the counters were good {good} times");
     // A recount changes nothing but the silent systems, which the next check finds.
     let mut tx = t.app.db.begin().await.unwrap();
     status_counts::recount(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
-    assert!(!compare(&t, &scopes, "a recount").await);
+    assert!(!compare(t, &scopes, "a recount").await);
     liveness_monitor::check(&t.app).await.unwrap();
-    assert!(compare(&t, &scopes, "the check after it").await);
-});
+    assert!(compare(t, &scopes, "the check after it").await);
+}
 
 api_test!(a_check_settles_what_was_heard_and_what_fell_silent, |t| async move {
     let tree = t.tree().await;

@@ -7,6 +7,7 @@
 //! end before the test process does.
 
 use super::{PartError, Result, scratch::Scratch};
+use crate::cores;
 use std::{
     ffi::OsStr,
     fs::File,
@@ -83,7 +84,8 @@ impl Process {
         let failed =
             |error: std::io::Error| PartError::io(&format!("cannot start {}", program.display()), &error);
         let output = File::create(&log).map_err(failed)?;
-        let mut watchdog = Command::new("/bin/sh")
+        let mut watchdog = Command::new("/bin/sh");
+        watchdog
             .args(["-c", WATCHDOG, "watchdog", stop.name()])
             .arg(scratch.path())
             .arg(program)
@@ -92,9 +94,8 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(output.try_clone().map_err(failed)?)
             .stderr(output)
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
+            .process_group(0);
+        let mut watchdog = cores::unpinned(|| watchdog.spawn()).map_err(failed)?;
         let lifeline = watchdog.stdin.take();
         let program = program.display().to_string();
         Ok(Self { lifeline, watchdog, log, program, scratch })
