@@ -92,11 +92,19 @@ struct Row {
     updated_at: TsCodec,
 }
 
-const FROM: &str = "SELECT s.id, s.organization_id, s.p2, s.p3, o.type AS org_type, o.eff_deleted_at, \
-     o.eff_suspended_at, s.name, s.url, s.named_by_org_id, s.secret, s.previous_secret, s.previous_until, s.types, \
-     s.is_enabled, s.disabled_at, s.disabled_reason, \
-     s.failing_since, s.failures, s.last_error, s.last_success_at, s.next_at, s.created_at, s.updated_at \
-     FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE ";
+macro_rules! columns {
+    () => {
+        "s.id, s.organization_id, s.p2, s.p3, o.type AS org_type, o.eff_deleted_at, o.eff_suspended_at, s.name, s.url, \
+         s.named_by_org_id, s.secret, s.previous_secret, s.previous_until, s.types, s.is_enabled, s.disabled_at, s.disabled_reason, \
+         s.failing_since, s.failures, s.last_error, s.last_success_at, s.next_at, s.created_at, s.updated_at"
+    };
+}
+
+const FROM: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id WHERE "
+);
 
 impl TryFrom<Row> for Subscription {
     type Error = StoreError;
@@ -138,39 +146,49 @@ fn whole(rows: Vec<Row>) -> Result<Vec<Subscription>, StoreError> {
 
 /// One page of a scope, in the order of creation.
 pub async fn list(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<Subscription>, StoreError> {
-    // SQLite would begin with all organizations.
-    let mut q = Q::new(&FROM.replacen(" JOIN ", " [[JOIN||CROSS JOIN]] ", 1));
-    q.push("o.eff_deleted_at IS NULL");
-    push_scope(&mut q, "s", "organization_id", scope);
-    q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
-    let rows = whole(q.all(db).await?)?;
-    let mut q = Q::new(
-        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s [[JOIN||CROSS JOIN]] organizations o \
-         ON o.id = s.organization_id WHERE o.eff_deleted_at IS NULL",
-    );
-    push_scope(&mut q, "s", "organization_id", scope);
-    Ok(Page { rows, total: q.count(db).await?, request })
+    page_of(db, STANDING, scope, request).await
 }
 
 /// Those of a scope to which nothing arrives, or that the service has switched off: the first ones, and how many there
 /// are.
 pub async fn failing(db: &Db, scope: &Scope, request: PageRequest) -> Result<Page<Subscription>, StoreError> {
-    let mut q = Q::new(FROM);
-    q.push(FAILING);
-    push_scope(&mut q, "s", "organization_id", scope);
-    q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
-    let rows = whole(q.all(db).await?)?;
-    let mut q = Q::new(
-        "SELECT CAST(COUNT(*) AS BIGINT) FROM event_subscriptions s JOIN organizations o ON o.id = s.organization_id \
-         WHERE ",
-    );
-    q.push(FAILING);
-    push_scope(&mut q, "s", "organization_id", scope);
-    Ok(Page { rows, total: q.count(db).await?, request })
+    page_of(db, FAILING, scope, request).await
 }
 
+async fn page_of(
+    db: &Db,
+    condition: &str,
+    scope: &Scope,
+    request: PageRequest,
+) -> Result<Page<Subscription>, StoreError> {
+    let mut q = of_scope(columns!(), condition, scope);
+    q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
+    let rows = whole(q.all(db).await?)?;
+    Ok(Page { rows, total: count_of(condition, scope).count(db).await?, request })
+}
+
+/// The subscriptions of a scope for which the condition is true. Where the statistics say nothing about subscriptions, SQLite
+/// would begin with all organizations.
+fn of_scope(columns: &str, condition: &str, scope: &Scope) -> Q {
+    let from = "event_subscriptions s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id";
+    let mut q = Q::new(&format!("SELECT {columns} FROM {from} WHERE {condition}"));
+    push_scope(&mut q, "s", "organization_id", scope);
+    q
+}
+
+/// The statement that counts them; public for the tests of plans.
+#[doc(hidden)]
+pub fn count_of(condition: &str, scope: &Scope) -> Q {
+    of_scope("CAST(COUNT(*) AS BIGINT)", condition, scope)
+}
+
+/// Those of organizations that are not deleted.
+#[doc(hidden)]
+pub const STANDING: &str = "o.eff_deleted_at IS NULL";
+
 /// Word for word the condition of their index.
-const FAILING: &str =
+#[doc(hidden)]
+pub const FAILING: &str =
     "o.eff_deleted_at IS NULL AND (s.failing_since IS NOT NULL OR s.disabled_reason IS NOT NULL)";
 
 /// One subscription; the caller decides whether it may be seen.
