@@ -174,8 +174,8 @@ struct Absent<'a> {
 }
 
 impl Absent<'_> {
-    /// The answer about something that exists elsewhere is the same.
-    async fn is_told_of(&mut self, family: &str, id: &str, rest: &str, of: &str) {
+    /// Asserts that the answer about an object of another branch is the same.
+    async fn answers_like(&mut self, family: &str, id: &str, rest: &str, of: &str) {
         let path = |id: &str| format!("/api/{family}/{id}{rest}");
         let nowhere = path("00000000-0000-7000-8000-000000000000");
         if !self.answers.contains_key(&nowhere) {
@@ -224,12 +224,12 @@ async fn ask(t: &Test, tree: &Tree, root: Option<usize>, who: &Persona, dice: &m
         let node = &tree.0[*i];
         let (one, many) = (node.org_type.as_str(), node.org_type.plural());
         for rest in ["", "/stats"] {
-            absent.is_told_of(many, &node.id.to_string(), rest, one).await;
+            absent.answers_like(many, &node.id.to_string(), rest, one).await;
         }
-        absent.is_told_of("users", &node.users[0].id.to_string(), "", one).await;
+        absent.answers_like("users", &node.users[0].id.to_string(), "", one).await;
         if let Some([id, _]) = node.systems.first() {
             for rest in ["", "/alerts", "/alerts/history", "/alerts/silences"] {
-                absent.is_told_of("systems", id, rest, one).await;
+                absent.answers_like("systems", id, rest, one).await;
             }
         }
         let vat =

@@ -34,9 +34,10 @@ pub async fn with_shared_reads_once<T>(make: impl Future<Output = T>) -> T {
 
 /// The last read of one kind.
 pub struct SharedRead<T> {
-    /// The request that reads has it.
+    /// Held by the request that reads.
     reading: Mutex<()>,
-    /// With its number. A failure is shared too: otherwise the requests would meet the same failure one after the other.
+    /// The last result, with its number. Requests that wait share a failure too: otherwise they would meet the same failure one
+    /// after the other.
     last: std::sync::Mutex<Option<(u64, Result<T>)>>,
 }
 
@@ -72,11 +73,14 @@ impl<T: Clone> SharedRead<T> {
     }
 
     async fn begun_after(&self, before: u64, read: impl Future<Output = Result<T>>) -> Result<T> {
-        if let Some(result) = self.last_after(before) {
+        // A failure from before this call may be over.
+        let called = BEGUN.load(Ordering::SeqCst);
+        let last = || self.last_after(before).filter(|(number, result)| result.is_ok() || *number > called);
+        if let Some((_, result)) = last() {
             return result;
         }
         let _reading = self.reading.lock().await;
-        if let Some(result) = self.last_after(before) {
+        if let Some((_, result)) = last() {
             return result;
         }
         // If a request goes away while it reads, the old result stays. Its number is too low for those that wait, so the next of
@@ -89,9 +93,9 @@ impl<T: Clone> SharedRead<T> {
         result
     }
 
-    fn last_after(&self, before: u64) -> Option<Result<T>> {
+    fn last_after(&self, before: u64) -> Option<(u64, Result<T>)> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().filter(|(number, _)| *number > before).map(|(_, result)| result.clone())
+        last.as_ref().filter(|(number, _)| *number > before).cloned()
     }
 }
 
@@ -186,9 +190,11 @@ mod tests {
             assert_eq!(shared().await.unwrap(), 2);
             assert_eq!(reads.shared.get_latest(async { Ok(7) }).await.unwrap(), 7);
             assert_eq!(shared().await.unwrap(), 7, "a newer one serves too");
+            assert!(reads.shared.get_latest(async { Err(Error::internal("lost")) }).await.is_err());
+            assert_eq!(shared().await.unwrap(), 3, "a failure that is over does not");
         })
         .await;
-        assert_eq!(shared().await.unwrap(), 3, "without an answer each call reads");
+        assert_eq!(shared().await.unwrap(), 4, "without an answer each call reads");
     }
 
     #[tokio::test]

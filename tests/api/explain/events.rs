@@ -87,8 +87,15 @@ async fn lists_of_webhooks_begin_with_the_webhooks_on_sqlite() {
             let lines: Vec<(i64, i64, i64, String)> = q.all(&db).await.unwrap();
             let first = &lines[0].3;
             assert!(first.contains(" s USING ") || first == "SCAN s", "{condition}, {scope:?}: {lines:?}");
+            let is_small = condition == FAILING && *scope == Scope::Everything;
+            assert!(!is_small || first.ends_with("event_subscriptions_failing"), "{lines:?}");
         }
     }
+    // Without the order of the tables, these figures make SQLite begin with the organizations.
+    let text = count_of(FAILING, &Scope::Everything).text_for(false).replace("CROSS JOIN", "JOIN");
+    let lines: Vec<(i64, i64, i64, String)> =
+        Q::new(&format!("EXPLAIN QUERY PLAN {text}")).all(&db).await.unwrap();
+    assert!(lines[0].3.starts_with("SCAN o"), "{lines:?}");
     db.close().await;
 }
 

@@ -260,7 +260,7 @@ async fn step(t: &Test, owner: &Persona, model: &mut Model, i: usize, verb: &str
         let expected: Vec<Shown> = there.map(|n| model.shown(n, mark)).collect();
         assert_eq!(stored(t, model, mark).await, expected, "{mark:?} after {verb} of {i}");
     }
-    // A refused move has changed nothing, as the comparison above shows.
+    // A refused move has changed no organization, as the comparison above shows.
     if status == 200 {
         crate::answer_cache::is_true(&[t], owner, &format!("{verb} of {i}")).await;
     }

@@ -95,8 +95,8 @@ struct Row {
 macro_rules! columns {
     () => {
         "s.id, s.organization_id, s.p2, s.p3, o.type AS org_type, o.eff_deleted_at, o.eff_suspended_at, s.name, s.url, \
-         s.named_by_org_id, s.secret, s.previous_secret, s.previous_until, s.types, s.is_enabled, s.disabled_at, s.disabled_reason, \
-         s.failing_since, s.failures, s.last_error, s.last_success_at, s.next_at, s.created_at, s.updated_at"
+         s.named_by_org_id, s.secret, s.previous_secret, s.previous_until, s.types, s.is_enabled, s.disabled_at, \
+         s.disabled_reason, s.failing_since, s.failures, s.last_error, s.last_success_at, s.next_at, s.created_at, s.updated_at"
     };
 }
 
@@ -186,7 +186,7 @@ pub fn count_of(condition: &str, scope: &Scope) -> Q {
 #[doc(hidden)]
 pub const STANDING: &str = "o.eff_deleted_at IS NULL";
 
-/// Word for word the condition of their index.
+/// Those to which nothing arrives. The part in brackets is word for word the condition of their index.
 #[doc(hidden)]
 pub const FAILING: &str =
     "o.eff_deleted_at IS NULL AND (s.failing_since IS NOT NULL OR s.disabled_reason IS NOT NULL)";

@@ -11,6 +11,7 @@ use super::{
     programs,
     scratch::{Scratch, fast_place},
 };
+use crate::cores;
 use std::{
     ffi::OsString,
     io::{self, BufRead, BufReader, Lines, Write},
@@ -64,14 +65,14 @@ impl Session {
     const END: &str = "end of statement";
 
     fn start(psql: &Path, address: &str) -> io::Result<Self> {
-        let mut process = std::process::Command::new(psql)
-            .args(["-Xq", "-d", address])
+        let mut psql = std::process::Command::new(psql);
+        psql.args(["-Xq", "-d", address])
             .env("LC_ALL", "C")
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
+            .stderr(Stdio::piped());
+        let mut process = cores::unpinned(|| psql.spawn())?;
         let complaints = process.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let statements = process.stdin.take();
         Ok(Self { statements, complaints: BufReader::new(complaints).lines(), process })
