@@ -44,3 +44,14 @@ console_part() {
     stop_service
     unset BAILIWICK_SYSTEMS__LIVENESS_TIMEOUT BAILIWICK_SYSTEMS__LINK_ALERT_REFRESH
 }
+
+# streams_part ENGINE: 200 open consoles, which listen to what happens.
+streams_part() {
+    local roots
+    launch_alerts "$1" streams
+    roots=$service_pid
+    [[ $1 != postgres ]] || roots=$roots,$(head -n 1 "$work/pg/data/postmaster.pid")
+    row '200 open consoles' "$1" "$(python3 benches/load/streams.py "$service" "$bearer" "$roots")" '≤ 50 kB each'
+    unset BAILIWICK_ALERTING__WEBHOOK__ALLOWED_HOSTS BAILIWICK_ALERTING__GROUP_WAIT
+    stop_service
+}

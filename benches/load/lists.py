@@ -95,7 +95,8 @@ def main():
         print(f"{name}\t{spent / rounds * 1000:.1f}\t{bar}", flush=True)
 
 
-if sys.argv[1] == "--ticks":
-    print(ticks([int(pid) for pid in sys.argv[2].split(",")]))
-else:
-    main()
+if __name__ == "__main__":
+    if sys.argv[1] == "--ticks":
+        print(ticks([int(pid) for pid in sys.argv[2].split(",")]))
+    else:
+        main()

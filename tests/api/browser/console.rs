@@ -8,6 +8,8 @@ mod alerts;
 mod applications;
 #[path = "console/events.rs"]
 mod events;
+#[path = "console/live.rs"]
+mod live;
 #[path = "console/notifications.rs"]
 mod notifications;
 #[path = "console/organizations.rs"]
@@ -83,13 +85,18 @@ async fn look(stage: &Stage, picture: &str) {
     assert_eq!(found, json!([]), "{picture}");
 }
 
-async fn walk(kind: Kind, name: &str) {
-    let (stage, _, system) = stage(Engine::Sqlite, kind).await;
-    let url = |path: &str| format!("{}{path}", stage.service.url);
-    stage.browser.goto(&url("/console/systems?search=System")).await.unwrap();
+/// Signs the owner in, who asked for this page.
+async fn sign_in(stage: &Stage, page: &str) {
+    stage.browser.goto(&format!("{}{page}", stage.service.url)).await.unwrap();
     stage.type_into("name", "owner@example.org").await;
     stage.type_into("password", OWNER_PASSWORD).await;
     stage.press().await;
+}
+
+async fn walk(kind: Kind, name: &str) {
+    let (stage, _, system) = stage(Engine::Sqlite, kind).await;
+    let url = |path: &str| format!("{}{path}", stage.service.url);
+    sign_in(&stage, "/console/systems?search=System").await;
     // The page that was asked for.
     stage.text_of(".list").await;
     assert!(stage.browser.current_url().await.unwrap().as_str().ends_with("/console/systems?search=System"));
@@ -137,10 +144,7 @@ async fn the_console_on_a_phone_in_the_dark() {
 async fn the_console_on_a_narrow_screen_in_italian_without_javascript() {
     let kind = Kind { is_italian: true, without_javascript: true, is_narrow: true, ..Kind::default() };
     let (stage, _, system) = stage(Engine::Sqlite, kind).await;
-    stage.browser.goto(&format!("{}/console/systems/{}/edit", stage.service.url, system.id)).await.unwrap();
-    stage.type_into("name", "owner@example.org").await;
-    stage.type_into("password", OWNER_PASSWORD).await;
-    stage.press().await;
+    sign_in(&stage, &format!("/console/systems/{}/edit", system.id)).await;
     stage.text_of("form.form").await;
     stage.type_into("name", "Nuovo nome").await;
     stage.press_on("form.form .main").await;

@@ -55,17 +55,22 @@ async fn cached<T: Serialize + DeserializeOwned>(
     read: impl Future<Output = Result<ValidUntil<T>>>,
 ) -> Result<T> {
     let epochs = answer_cache::epochs(service, DependsOn::ActiveAlerts).await?;
-    let key = Key { epochs, operation, scope, other };
-    let known = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    if let Some((value, from, until)) = known
-        && (Ts(from)..=Ts(until)).contains(&now)
-    {
-        return Ok(value);
-    }
-    let ValidUntil { value, until } = read.await?;
-    let longest = now.plus(LONGEST);
-    let until = until.map_or(longest, |until| until.min(longest));
-    let bytes = serde_json::to_vec(&(&value, now.0, until.0)).map_err(Error::internal)?;
-    service.answers.put(key, bytes.into()).await;
-    Ok(value)
+    let key = |other: &str| Key { epochs, operation, scope, other: other.to_owned() };
+    let known = service.answers.get(&key(&other)).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let known: Option<(T, i64, i64)> = known;
+    let over = match known {
+        Some((value, from, until)) if (Ts(from)..=Ts(until)).contains(&now) => return Ok(value),
+        known => known.map(|(_, _, until)| until),
+    };
+    let read = async {
+        let ValidUntil { value, until } = read.await?;
+        let longest = now.plus(LONGEST);
+        Ok((value, now.0, until.map_or(longest, |until| until.min(longest)).0))
+    };
+    // Requests of one second share the read that follows the same figure.
+    let shared = key(&format!("{other} after {over:?} at {}", now.secs()));
+    let figure: (T, i64, i64) = answer_cache::computed_at(service, shared, read).await?;
+    let bytes = serde_json::to_vec(&figure).map_err(Error::internal)?;
+    service.answers.put(key(&other), bytes.into()).await;
+    Ok(figure.0)
 }
