@@ -3,14 +3,10 @@
 use super::{Kind, sign_in, stage};
 use bailiwick_testkit::Engine;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// When the page fetched itself again, in milliseconds after its start.
 const FETCHES: &str = "return performance.getEntriesByType('resource') \
      .filter(entry => entry.initiatorType === 'fetch' && entry.name === location.href).map(entry => entry.startTime)";
-/// Whether the page hears what happens.
-const LISTENS: &str = "return performance.getEntriesByType('resource').some(entry => entry.name.endsWith('/console/events')) \
-     || [...document.querySelectorAll('.news')].every(link => link.hidden)";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_fetches_itself_at_most_once_a_second_however_many_alerts_there_are() {
