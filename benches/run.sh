@@ -2,10 +2,10 @@
 # Load on the release build, on loopback only and bounded in time: heartbeats, inventories, the alert proxy beside
 # nginx with a fixed header; the lists, figures and exports of a large tree; the embedded alert router. Prints a table and
 # appends it to RESULTS.md. Arguments choose parts: start heartbeat inventory pipeline storage proxy sessions people exports
-# systems lists console streams alerts alertlist (default: all). `lists` reads processor time, which other work on the machine hardly
-# changes; `alerts` (at most 90 s for each engine) pushes 20,000 alerts of 1,000 tenants and waits until a webhook has heard
-# of each; `alertlist` reads one system's 100 of a tenant's 5,000. BENCH_SECONDS sets the length of one run (default 8),
-# BENCH_PROGRAM a binary that is built already, BENCH_ENGINES the engines.
+# systems lists console streams alerts alertlist (default: all). `lists` reads processor time, which other work on the machine
+# hardly changes; `streams` keeps 200 consoles open; `alerts` (at most 90 s for each engine) pushes 20,000 alerts of 1,000
+# tenants and waits until a webhook has heard of each; `alertlist` reads one system's 100 of a tenant's 5,000. BENCH_SECONDS
+# sets the length of one run (default 8), BENCH_PROGRAM a binary that is built already, BENCH_ENGINES the engines.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

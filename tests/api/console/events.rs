@@ -235,6 +235,23 @@ api_test!(the_stream_tells_of_the_branch_and_ends_with_the_session, |t| async mo
     browser.get("/console/events").await.expect(303);
 });
 
+api_test!(lists_name_the_events_that_concern_them, |t| async move {
+    let browser = Browser::of(&t, &t.owner().await).await;
+    for (page, topics) in [
+        ("/console/alerts", "alert"),
+        ("/console/applications", "application"),
+        ("/console/organizations/customers", "customer system application"),
+        ("/console/systems", "system"),
+        ("/console/users", "user"),
+    ] {
+        let text = browser.get(page).await.expect(200).text();
+        for part in ["count", "rows"] {
+            assert!(text.contains(&format!(r#"id="{part}" data-live="{topics}""#)), "{page}: {part}");
+        }
+        assert!(text.contains(r#"class="button news""#), "{page}: without a stream a link shows what is new");
+    }
+});
+
 api_test!(one_field_finds_what_the_person_may_see, |t| async move {
     let tree = t.tree().await;
     let owner = t.owner().await;

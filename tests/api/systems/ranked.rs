@@ -4,9 +4,7 @@ use super::*;
 use bailiwick_alerts::liveness_monitor;
 use bailiwick_domain::{PageRequest, SortDirection, SystemId, SystemStatus, Ts};
 use bailiwick_policy::Scope;
-use bailiwick_store::systems::{
-    self, Known, Part, Ranked, StatusFilter, SystemFilter, SystemOrder, stats::unsettled_systems,
-};
+use bailiwick_store::systems::{self, Known, Part, Ranked, StatusFilter, SystemFilter, SystemOrder};
 use bailiwick_testkit::seed::Seeded;
 
 /// Small pages, so that unsettled systems belong to several of them.
@@ -20,9 +18,9 @@ const ASKED: [(&[SystemStatus], &str); 6] = [
     (&[SystemStatus::Suspended, SystemStatus::Active], "system_key"),
 ];
 
-fn filter(statuses: &[SystemStatus], search: Option<&str>) -> SystemFilter {
+fn filter(statuses: &[SystemStatus]) -> SystemFilter {
     SystemFilter {
-        search: search.map(Into::into),
+        search: Some("sys".into()),
         statuses: Some(statuses.iter().copied().map(StatusFilter::Is).collect()),
         ..SystemFilter::default()
     }
@@ -47,24 +45,16 @@ pub async fn compare(t: &Test, scope: &Scope, n: usize, cutoff: Ts, what: &str) 
     }
     let n = n / 2;
     let (db, (statuses, word)) = (&t.app.db, ASKED[n % ASKED.len()]);
-    let (order, direction) = (order(word), DIRECTIONS[n / ASKED.len() % 2]);
-    let search = [None, Some("sys")][n / ASKED.len() / 2 % 2];
-    let filter = filter(statuses, search);
+    let (filter, order, direction) = (filter(statuses), order(word), DIRECTIONS[n / ASKED.len() % 2]);
     if !systems::is_ranked(scope, &filter, order) {
         return;
     }
-    let found = match systems::is_by_heartbeat(&filter) {
-        true => unsettled_systems(db).await.unwrap().unwrap().of_list(scope, &filter, cutoff),
-        false => systems::unsettled(db, scope, &filter, cutoff).await.unwrap(),
-    };
-    let Some((_, unsettled)) = found else { return };
+    let Some((_, unsettled)) = systems::unsettled(db, scope, &filter, cutoff).await.unwrap() else { return };
     let ranked = systems::ranked(db, scope, &filter, order, None).await.unwrap();
     assert_eq!(Ranked::from_bytes(&ranked.to_bytes()), ranked);
-    if search.is_some() {
-        let matches = systems::matches(db, scope, &filter).await.unwrap();
-        let of_few = systems::ranked(db, scope, &filter, order, Some(&matches)).await.unwrap();
-        assert_eq!(of_few, ranked, "{filter:?} {scope:?} after {what}");
-    }
+    let matches = systems::matches(db, scope, &filter).await.unwrap();
+    let of_few = systems::ranked(db, scope, &filter, order, Some(&matches)).await.unwrap();
+    assert_eq!(of_few, ranked, "{filter:?} {scope:?} after {what}");
     let Ranked::Ids(ranked) = ranked else { panic!("too many") };
     for page in 1..=4 {
         let request = PageRequest { page, page_size: SIZE };
@@ -87,16 +77,16 @@ pub async fn is_told(t: &Test, owner: &Persona, what: &str) {
     let half = what.bytes().map(usize::from).sum::<usize>() % 2;
     for (n, (statuses, word)) in ASKED.into_iter().enumerate().skip(half).step_by(2) {
         let direction = DIRECTIONS[n % 2];
-        let mut query = format!("?page_size={SIZE}&sort_by={word}&sort_direction={}", direction.as_str());
+        let mut query =
+            format!("?search=sys&page_size={SIZE}&sort_by={word}&sort_direction={}", direction.as_str());
         for status in statuses {
             query.push_str(&format!("&status={}", status.as_str()));
         }
-        for (page, search) in [(1, None), (2, Some("sys"))] {
-            let query = search.map_or(query.clone(), |search| format!("{query}&search={search}"));
+        for page in 1..=2 {
             let reply = get(t, owner, &format!("{query}&page={page}")).await.expect(200).data();
             let rows = reply["systems"].as_array().unwrap();
             let told: Vec<SystemId> = rows.iter().map(|row| text(row, "id").parse().unwrap()).collect();
-            let (filter, request) = (filter(statuses, search), PageRequest { page, page_size: SIZE });
+            let (filter, request) = (filter(statuses), PageRequest { page, page_size: SIZE });
             let part = Part { order: (order(word), direction), page: request, cutoff };
             let page = systems::list(&t.app.db, &Scope::Everything, &filter, part, Known::default());
             let (found, total) = ids(page.await.unwrap());

@@ -66,11 +66,7 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
         }
         assert_eq!(totals(&t.app.db, scope, cutoff).await.unwrap(), expected);
         let (epochs, _, lag) = counters(&t.app.db, scope, cutoff).await.unwrap();
-        assert_eq!(
-            (unsettled.counters_epochs(), unsettled.lag(scope, cutoff)),
-            (epochs, lag),
-            "{scope:?} after {what}"
-        );
+        assert_eq!((unsettled.epochs, unsettled.lag(scope, cutoff)), (epochs, lag), "{scope:?} after {what}");
         if !matches!(scope, Scope::Organization(_)) {
             let direction = [SortDirection::Asc, SortDirection::Desc][n % 2];
             ranked::compare(t, scope, n, cutoff, what).await;

@@ -13,7 +13,7 @@ use bailiwick_store::{
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
-use std::{fmt::Debug, time::Duration};
+use std::{fmt::Debug, pin::pin, time::Duration};
 
 /// A figure is not used for longer: a process of the version before, beside this one, moves no epoch of active alerts.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -62,15 +62,21 @@ async fn cached<T: Serialize + DeserializeOwned>(
         Some((value, from, until)) if (Ts(from)..=Ts(until)).contains(&now) => return Ok(value),
         known => known.map(|(_, _, until)| until),
     };
-    let read = async {
+    let mut read = pin!(async {
         let ValidUntil { value, until } = read.await?;
         let longest = now.plus(LONGEST);
         Ok((value, now.0, until.map_or(longest, |until| until.min(longest)).0))
-    };
+    });
     // Requests of one second share the read that follows the same figure.
     let shared = key(&format!("{other} after {over:?} at {}", now.secs()));
-    let figure: (T, i64, i64) = answer_cache::computed_at(service, shared, read).await?;
-    let bytes = serde_json::to_vec(&figure).map_err(Error::internal)?;
-    service.answers.put(key(&other), bytes.into()).await;
+    let mut figure: (T, i64, i64) = answer_cache::computed_at(service, shared, read.as_mut()).await?;
+    if Ts(figure.2) < now {
+        // It is another request's, and an alert has expired since. The own read has not begun.
+        figure = read.await?;
+    }
+    if Ts(figure.1) == now {
+        let bytes = serde_json::to_vec(&figure).map_err(Error::internal)?;
+        service.answers.put(key(&other), bytes.into()).await;
+    }
     Ok(figure.0)
 }

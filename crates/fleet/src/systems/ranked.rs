@@ -1,6 +1,6 @@
 //! Lists with a filter by status and another filter, made from cached matches.
 
-use super::{SystemQuery, found, stats};
+use super::{SystemQuery, found};
 use crate::Fleet;
 use bailiwick_domain::{Page, Result, SortDirection, Ts};
 use bailiwick_platform::answer_cache::{self, Key};
@@ -56,12 +56,9 @@ async fn kept(
     if !systems::is_ranked(&scope, filter, order) {
         return Ok(None);
     }
-    let shared = if systems::is_by_heartbeat(filter) { stats::unsettled(service).await? } else { None };
-    let read = match shared {
-        Some(shared) => shared.of_list(&scope, filter, cutoff),
-        None => systems::unsettled(db, &scope, filter, cutoff).await?,
+    let Some((epochs, unsettled)) = systems::unsettled(db, &scope, filter, cutoff).await? else {
+        return Ok(None);
     };
-    let Some((epochs, unsettled)) = read else { return Ok(None) };
     let other = answer_cache::variant(&(filter, order));
     let key = Key { epochs, operation: "systems/ranked", scope, other };
     let kept = match service.answers.get(&key).await {

@@ -11,7 +11,7 @@ use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
     systems::{
-        stats::{self, Counters, UnsettledSystems},
+        stats::{self, Counters},
         status_counts,
     },
 };
@@ -55,22 +55,18 @@ pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> R
     Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
 }
 
-/// The unsettled systems, read once for all requests of a moment; none if they are too many.
-pub(super) async fn unsettled(service: &Fleet) -> Result<Option<Arc<UnsettledSystems>>> {
-    let read = async { Ok(stats::unsettled_systems(&service.db).await?.map(Arc::new)) };
-    service.unsettled.get(read).await
-}
-
 /// The totals of a scope. The counters of its organizations are summed once for each version of them.
 pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> {
     let db = &service.db;
     let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
+    let unsettled =
+        service.unsettled.get(async { Ok(stats::unsettled_systems(db).await?.map(Arc::new)) }).await?;
     // If they are too many, those of the scope are read with its counters.
-    if let Some(unsettled) = unsettled(service).await? {
+    if let Some(unsettled) = unsettled {
         let Some(lag) = unsettled.lag(&scope, cutoff) else {
             return Ok(stats::counted_totals(db, &scope, cutoff).await?);
         };
-        let kept = service.answers.get(&key(unsettled.counters_epochs())).await;
+        let kept = service.answers.get(&key(unsettled.epochs)).await;
         if let Some(counters) = kept.and_then(|kept| Counters::from_bytes(&kept)) {
             return Ok(counters.totals(lag));
         }

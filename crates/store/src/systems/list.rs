@@ -38,7 +38,7 @@ use uuid::Uuid;
 
 pub use landmarks::{Landmarks, landmarks};
 pub use lasting::{is_lasting, matches};
-pub use ranked::{Ranked, Unsettled, is_by_heartbeat, is_ranked, ranked, ranked_page, unsettled};
+pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
 pub use walk::{ranked_walk, walk, walk_query};
 
 /// The joins that a row is read with.

@@ -15,8 +15,8 @@ pub mod status_counts;
 pub use crate::filters::VersionFilter;
 pub use filter::{StatusFilter, SystemFilter, SystemOrder};
 pub use list::{
-    Known, Landmarks, Part, Ranked, Unsettled, by_ids, is_by_heartbeat, is_lasting, is_ranked, landmarks,
-    list, matches, page_ids, ranked, ranked_page, ranked_walk, total, unsettled, walk, walk_query,
+    Known, Landmarks, Part, Ranked, Unsettled, by_ids, is_lasting, is_ranked, landmarks, list, matches,
+    page_ids, ranked, ranked_page, ranked_walk, total, unsettled, walk, walk_query,
 };
 pub use row::SystemRecord;
 

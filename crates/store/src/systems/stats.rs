@@ -15,7 +15,6 @@ use crate::{
 };
 use bailiwick_domain::{ChoiceSearch, OrgId, Ts, org::OrgRef};
 use bailiwick_policy::{Path, Scope};
-use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 /// The systems of the unsettled ones `w` that are not deleted, neither suspended themselves nor through their organizations; behind
@@ -30,12 +29,12 @@ macro_rules! of_unsettled {
     };
 }
 
-/// Without an unsettled system one row, whose columns of a system are null.
+/// Without an unsettled system a row of nulls.
 const UNSETTLED_SYSTEMS: &str = concat!(
-    "SELECT e.people, e.figures, e.systems, e.statuses, m.silent_to, m.watched_to, \
-     (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c) AS number, u.system_id, u.organization_id, u.p2, \
-     u.p3, CAST(COALESCE(u.counted, 0) AS BIGINT) AS counted, u.last_heartbeat FROM list_epochs e JOIN system_figures m ON m.id = 1 \
-     LEFT JOIN (SELECT w.system_id, s.organization_id, s.p2, s.p3, [[s||a]].counted, [[s||a]].last_heartbeat \
+    "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, \
+     (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c), u.organization_id, u.p2, u.p3, \
+     CAST(COALESCE(u.counted, 0) AS BIGINT), u.last_heartbeat FROM list_epochs e JOIN system_figures m ON m.id = 1 \
+     LEFT JOIN (SELECT s.organization_id, s.p2, s.p3, [[s||a]].counted, [[s||a]].last_heartbeat \
      FROM (SELECT system_id FROM system_unsettled LIMIT ?) w",
     of_unsettled!(),
     ") u ON 1 = 1 WHERE e.id = 1"
@@ -173,27 +172,21 @@ pub async fn counters(
 /// their organizations.
 #[derive(Clone, Debug)]
 pub struct UnsettledSystems {
-    /// Of that moment: those of people, figures, systems and statuses.
-    pub(super) epochs: ListEpochs,
+    /// Of that moment: those of people, figures and statuses.
+    pub epochs: ListEpochs,
     /// The cutoffs that the counters are for.
-    pub(super) covered: (Option<TsCodec>, Option<TsCodec>),
-    pub(super) systems: Vec<UnsettledSystem>,
+    covered: (Option<TsCodec>, Option<TsCodec>),
+    systems: Vec<UnsettledSystem>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct UnsettledSystem {
-    pub(super) id: Uuid,
-    pub(super) home: Path,
+struct UnsettledSystem {
+    home: Path,
     counted: i64,
-    pub(super) last_heartbeat: Option<Ts>,
+    last_heartbeat: Option<Ts>,
 }
 
 impl UnsettledSystems {
-    /// The epochs that [`counters`] returns.
-    pub fn counters_epochs(&self) -> ListEpochs {
-        ListEpochs { systems: 0, ..self.epochs }
-    }
-
     /// The lag of the counters of a scope; none when they are for another time.
     pub fn lag(&self, scope: &Scope, cutoff: Ts) -> Option<Unsettled> {
         let mut lag = Unsettled { unheard: 0, silent: 0 };
@@ -206,55 +199,40 @@ impl UnsettledSystems {
     }
 }
 
-#[derive(FromRow)]
-struct UnsettledRow {
-    people: i64,
-    figures: i64,
-    systems: i64,
-    statuses: i64,
-    silent_to: Option<TsCodec>,
-    watched_to: Option<TsCodec>,
-    /// Of all unsettled systems, at most one more than [`MOST_UNSETTLED`].
-    number: i64,
-    system_id: Option<Uuid>,
-    organization_id: Option<Uuid>,
-    p2: Option<Uuid>,
-    p3: Option<Uuid>,
-    counted: i64,
-    last_heartbeat: Option<TsCodec>,
-}
-
-impl UnsettledRow {
-    fn system(&self) -> Option<UnsettledSystem> {
-        Some(UnsettledSystem {
-            id: self.system_id?,
-            home: Path { id: OrgId(self.organization_id?), p2: OrgId(self.p2?), p3: OrgId(self.p3?) },
-            counted: self.counted,
-            last_heartbeat: self.last_heartbeat.map(|at| at.0),
-        })
-    }
-}
-
 /// The unsettled systems now; none if they are more than 2,000 (`MOST_UNSETTLED`).
 ///
 /// # Errors
 /// The database's.
 pub async fn unsettled_systems(db: &Db) -> Result<Option<UnsettledSystems>, StoreError> {
-    let rows: Vec<UnsettledRow> =
+    type Found = (
+        i64,
+        i64,
+        i64,
+        Option<TsCodec>,
+        Option<TsCodec>,
+        i64,
+        Option<Uuid>,
+        Option<Uuid>,
+        Option<Uuid>,
+        i64,
+        Option<TsCodec>,
+    );
+    let rows: Vec<Found> =
         Q::new(UNSETTLED_SYSTEMS).bind(MOST_UNSETTLED + 1).bind(MOST_UNSETTLED).all(db).await?;
-    let Some(UnsettledRow { people, figures, systems, statuses, silent_to, watched_to, number, .. }) =
-        rows.first()
-    else {
+    let Some(&(people, figures, statuses, silent_to, watched_to, all, ..)) = rows.first() else {
         return Ok(None);
     };
-    if *number > MOST_UNSETTLED {
+    if all > MOST_UNSETTLED {
         return Ok(None);
     }
-    let (people, figures, systems, statuses) = (*people, *figures, *systems, *statuses);
+    let system = |(_, _, _, _, _, _, id, p2, p3, counted, at): Found| {
+        let home = Path { id: OrgId(id?), p2: OrgId(p2?), p3: OrgId(p3?) };
+        Some(UnsettledSystem { home, counted, last_heartbeat: at.map(|at| at.0) })
+    };
     Ok(Some(UnsettledSystems {
-        epochs: ListEpochs { people, figures, systems, statuses, ..ListEpochs::default() },
-        covered: (*silent_to, *watched_to),
-        systems: rows.iter().filter_map(UnsettledRow::system).collect(),
+        epochs: ListEpochs { people, figures, statuses, ..ListEpochs::default() },
+        covered: (silent_to, watched_to),
+        systems: rows.into_iter().filter_map(system).collect(),
     }))
 }
 

@@ -12,8 +12,8 @@ use crate::{
     sql::Q,
     systems::{
         SystemRecord,
-        filter::{StatusFilter, condition, distinct, is_never_suspended},
-        stats::{UnsettledSystems, covers},
+        filter::{StatusFilter, condition, distinct},
+        stats::covers,
         status_counts::{ACTIVE, MOST_UNSETTLED, SILENT, UNHEARD},
     },
     time::TsCodec,
@@ -62,35 +62,6 @@ pub struct Unsettled {
     pub(super) all: HashSet<Uuid>,
     /// Those that the list shows.
     pub(super) shown: Vec<Uuid>,
-}
-
-/// Whether heartbeats alone decide what the list shows: it has no filter but statuses, and none of them depends on a mark.
-pub fn is_by_heartbeat(filter: &SystemFilter) -> bool {
-    let statuses = filter.statuses.as_deref().unwrap_or_default();
-    *filter == SystemFilter { statuses: filter.statuses.clone(), ..SystemFilter::default() }
-        && statuses.iter().copied().all(is_never_suspended)
-}
-
-impl UnsettledSystems {
-    /// What [`unsettled`] finds for a list that [`is_by_heartbeat`]. None where the counted statuses are for another time.
-    pub fn of_list(
-        &self,
-        scope: &Scope,
-        filter: &SystemFilter,
-        cutoff: Ts,
-    ) -> Option<(ListEpochs, Unsettled)> {
-        let is_shown = |at: Option<Ts>| {
-            let status = match at {
-                None => SystemStatus::Unknown,
-                Some(at) if at <= cutoff => SystemStatus::Inactive,
-                Some(_) => SystemStatus::Active,
-            };
-            filter.statuses.as_ref().is_none_or(|asked| asked.contains(&StatusFilter::Is(status)))
-        };
-        let shown = self.systems.iter().filter(|s| scope.contains(&s.home) && is_shown(s.last_heartbeat));
-        let (all, shown) = (self.systems.iter().map(|s| s.id).collect(), shown.map(|s| s.id).collect());
-        covers(self.covered, cutoff).then_some((self.epochs, Unsettled { all, shown }))
-    }
 }
 
 /// Whether [`ranked`] and [`unsettled`] find this list: its scope is large, heartbeats and marks decide its statuses,
