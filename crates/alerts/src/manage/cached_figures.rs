@@ -68,7 +68,7 @@ async fn cached<T: Serialize + DeserializeOwned>(
         Ok((value, now.0, until.map_or(longest, |until| until.min(longest)).0))
     });
     // Requests of one second share the read that follows the same figure.
-    let shared = key(&format!("{other} after {over:?} at {}", now.secs()));
+    let shared = key(&answer_cache::variant(&(&other, over, now.secs())));
     let mut figure: (T, i64, i64) = answer_cache::computed_at(service, shared, read.as_mut()).await?;
     if Ts(figure.2) < now {
         // It is another request's, and an alert has expired since. The own read has not begun.
