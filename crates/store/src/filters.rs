@@ -29,7 +29,7 @@ pub(crate) fn push_choices(
 ) {
     match search {
         Some(search) if can_be_stored(&search.text) => {
-            q.push(&format!(" AND {name} LIKE ? ESCAPE '\\'")).arg(contains_pattern(&search.text));
+            q.push(&format!(" AND {name} LIKE ? [[||ESCAPE '\\']]")).arg(contains_pattern(&search.text));
         }
         Some(_) => {
             q.push(" AND 1 = 0");

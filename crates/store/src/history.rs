@@ -47,11 +47,11 @@ fn push_search(q: &mut Q, text: &str) {
     }
     let pattern = contains_pattern(text);
     for start in [
-        " AND (LOWER(h.alertname) LIKE ? ESCAPE '\\'",
-        " OR LOWER(h.summary) LIKE ? ESCAPE '\\'",
-        " OR o.name_key LIKE ? ESCAPE '\\'",
+        " AND (LOWER(h.alertname) LIKE ? [[||ESCAPE '\\']]",
+        " OR LOWER(h.summary) LIKE ? [[||ESCAPE '\\']]",
+        " OR o.name_key LIKE ? [[||ESCAPE '\\']]",
         " OR EXISTS (SELECT 1 FROM systems s WHERE s.system_key = h.system_key \
-         AND s.organization_id = h.organization_id AND s.deleted_at IS NULL AND s.name_key LIKE ? ESCAPE '\\'))",
+         AND s.organization_id = h.organization_id AND s.deleted_at IS NULL AND s.name_key LIKE ? [[||ESCAPE '\\']]))",
     ] {
         q.push(start).arg(pattern.clone());
     }

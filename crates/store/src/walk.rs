@@ -65,6 +65,13 @@ pub struct Step {
     pub bytes: Option<usize>,
 }
 
+impl Step {
+    /// The number of the run that the step begins in.
+    pub(crate) fn run(&self) -> usize {
+        self.after.as_ref().map_or(0, |after| usize::try_from(after.run).unwrap_or(usize::MAX))
+    }
+}
+
 /// The rows of a step.
 #[derive(Clone, Debug)]
 pub struct Walked<T> {
@@ -164,8 +171,7 @@ pub(crate) async fn walk<R>(
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
     let mut found: Vec<Position> = Vec::new();
     let wanted = step.rows.saturating_add(1);
-    let first = step.after.as_ref().map_or(0, |after| after.run);
-    for (run, (what, by)) in (0..).zip(runs).skip(usize::try_from(first).unwrap_or(usize::MAX)) {
+    for (run, (what, by)) in (0..).zip(runs).skip(step.run()) {
         let missing = wanted.saturating_sub(found.len() as u64);
         if missing == 0 {
             break;

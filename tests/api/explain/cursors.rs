@@ -1,7 +1,10 @@
 //! Pages by cursors: a page deep inside a list reads as little as the first one.
 
 use super::*;
-use bailiwick_store::walk::Step;
+use bailiwick_store::{
+    applications::{self, ApplicationOrder},
+    walk::Step,
+};
 
 /// So many rows are before the page.
 const DEEP: u64 = 5_000;
@@ -106,7 +109,7 @@ async fn run_people(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, B
     }
 }
 
-/// Every order by a column of the row is a range of an index on SQLite too.
+/// Every order by a column of the row is a range of an index on SQLite too, for rows with and without a value.
 #[tokio::test]
 async fn a_page_behind_a_cursor_is_an_index_range_on_sqlite() {
     let dir = tempfile::tempdir().unwrap();
@@ -114,43 +117,106 @@ async fn a_page_behind_a_cursor_is_an_index_range_on_sqlite() {
     db.migrate().await.unwrap();
     let root = OrgId(Uuid::from_u128(9));
     let subtree = |org_type| Scope::Subtree { root, org_type };
-    let mut wrong = Vec::new();
-    for scope in [
+    let scopes = [
         Scope::Everything,
         subtree(OrgType::Distributor),
         subtree(OrgType::Reseller),
         Scope::Organization(root),
-    ] {
-        for by in systems::SystemOrder::WORDS.list() {
-            let (word, by) = (by, systems::SystemOrder::WORDS.parse(by).unwrap());
-            if matches!(by, systems::SystemOrder::Status | systems::SystemOrder::OrganizationName) {
-                continue;
-            }
-            let is_time = word.ends_with("_at");
-            let value =
-                if is_time { serde_json::json!(["time", 1]) } else { serde_json::json!(["text", "m"]) };
-            let position = serde_json::json!([0, value[0], value[1], Uuid::nil().to_string()]);
-            let after = bailiwick_store::walk::Position::from_json(&position);
-            assert!(after.is_some());
-            for direction in [SortDirection::Asc, SortDirection::Desc] {
-                let mut q = Q::new("EXPLAIN QUERY PLAN ");
-                q.append(systems::walk_query(&db, &scope, (by, direction), &step(after.clone(), 21)));
-                let lines: Vec<(i64, i64, i64, String)> = q.all(&db).await.unwrap();
-                let lines: Vec<String> = lines.into_iter().map(|(.., line)| line).collect();
-                let sign = if direction == SortDirection::Asc { ">" } else { "<" };
-                let is_range = lines.iter().any(|line| {
-                    let is_search = line.starts_with("SEARCH s USING") && line.contains("INDEX systems_");
-                    // Keys are unique, so one index holds no id behind them.
-                    let is_key = by == systems::SystemOrder::SystemKey;
-                    let is_behind = line.contains(&format!(",id){sign}(?,?)"));
-                    is_search && (is_behind || is_key && line.contains(&format!("system_key{sign}?")))
-                });
-                if !is_range || lines.iter().any(|line| line.contains("TEMP B-TREE")) {
-                    wrong.push(format!("{word} {} {scope:?}: {lines:?}", direction.as_str()));
-                }
+    ];
+    let mut wrong = Vec::new();
+    for (scope, direction) in
+        scopes.iter().flat_map(|scope| [(scope, SortDirection::Asc), (scope, SortDirection::Desc)])
+    {
+        let lists = statements(&db, scope, direction);
+        assert!(lists.len() >= 24, "{} statements", lists.len());
+        for (list, table, q) in lists {
+            let mut explain = Q::new("EXPLAIN QUERY PLAN ");
+            explain.append(q);
+            let lines: Vec<(i64, i64, i64, String)> = explain.all(&db).await.unwrap();
+            let lines: Vec<String> = lines.into_iter().map(|(.., line)| line).collect();
+            let sign = if direction == SortDirection::Asc { ">" } else { "<" };
+            let is_range = lines.iter().any(|line| {
+                // Keys and addresses are unique, so one index of each holds no id behind them.
+                let ends =
+                    [",id){sign}(?,?)", " id{sign}?", "(id{sign}?", "system_key{sign}?", "email_key{sign}?"];
+                let ranges = ends.map(|end| end.replace("{sign}", sign));
+                line.starts_with(&format!("SEARCH {table} USING"))
+                    && line.contains(" INDEX ")
+                    && ranges.iter().any(|range| line.contains(range.as_str()))
+            });
+            if !is_range || lines.iter().any(|line| line.contains("TEMP B-TREE")) {
+                wrong.push(format!("{list} {} {scope:?}: {lines:?}", direction.as_str()));
             }
         }
     }
     db.close().await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The statements of pages in the middle of each run of each order by a column of the row: the list, its table, the statement.
+fn statements(db: &Db, scope: &Scope, direction: SortDirection) -> Vec<(String, &'static str, Q)> {
+    let mut all = Vec::new();
+    for word in systems::SystemOrder::WORDS.list() {
+        let by = systems::SystemOrder::WORDS.parse(word).unwrap();
+        if !matches!(by, systems::SystemOrder::Status | systems::SystemOrder::OrganizationName) {
+            let q = systems::walk_query(db, scope, (by, direction), &behind(0, word));
+            all.push((format!("systems by {word}"), "s", q));
+        }
+    }
+    for (word, by) in {
+        use users::Sort::*;
+        [
+            ("name", Name),
+            ("email", Email),
+            ("username", Username),
+            ("created_at", CreatedAt),
+            ("updated_at", UpdatedAt),
+            ("latest_login_at", LatestLoginAt),
+            ("creator_name", CreatorName),
+        ]
+    } {
+        let order = users::Order { by, direction };
+        let runs = (0..2).map_while(|run| users::list::walk_query(scope, order, &behind(run, word)));
+        all.extend(runs.map(|q| (format!("users by {word}"), "u", q)));
+    }
+    // An organization alone has no list of customers.
+    let is_one = matches!(scope, Scope::Organization(_));
+    for (word, by) in {
+        use organizations::Sort::*;
+        [
+            ("name", Name),
+            ("description", Description),
+            ("created_at", CreatedAt),
+            ("updated_at", UpdatedAt),
+            ("creator_name", CreatorName),
+        ]
+        .into_iter()
+        .filter(|_| !is_one)
+    } {
+        let filter = organizations::Filter::default();
+        let selected = organizations::list::Selected { family: OrgType::Customer, scope, filter: &filter };
+        let order = organizations::Order { by, direction };
+        let q = |run| organizations::list::walk_query(selected, order, &behind(run, word));
+        all.extend((0..2).map_while(q).map(|q| (format!("customers by {word}"), "o", q)));
+    }
+    for word in ApplicationOrder::WORDS.list() {
+        use ApplicationOrder::*;
+        let by = ApplicationOrder::WORDS.parse(word).unwrap();
+        if !matches!(by, SystemName | LastInventoryAt | OrganizationName) {
+            let q = applications::walk_query(db, scope, (by, direction), &behind(0, word)).unwrap();
+            all.push((format!("applications by {word}"), "a", q));
+        }
+    }
+    all
+}
+
+/// The step behind a row in the middle of a run.
+fn behind(run: u64, word: &str) -> Step {
+    let (kind, value) = match word {
+        "certification_level" => ("number", serde_json::json!(4)),
+        _ if word.ends_with("_at") => ("time", serde_json::json!(1)),
+        _ => ("text", serde_json::json!("m")),
+    };
+    let position = serde_json::json!([run, kind, value, Uuid::from_u128(7).to_string()]);
+    step(Some(bailiwick_store::walk::Position::from_json(&position).unwrap()), 21)
 }

@@ -109,17 +109,23 @@ pub async fn walk(
 ) -> Result<Walked<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known: None };
-    let runs = match order {
-        ApplicationOrder::OrganizationName => spec.runs().map(Some).to_vec(),
-        _ => vec![None],
-    };
-    let ids = |run: &Option<Run>, after: Option<&Position>, limit| {
-        let mut q = Q::new("");
-        spec.push_ids(&mut q, *run, after, (limit, 0));
-        q
-    };
-    let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, spec.by(run))), step, ids).await?;
+    let runs = spec.walk_runs().into_iter().map(|run| (run, spec.by(run)));
+    let ids = |run: &Option<Run>, after: Option<&Position>, limit| spec.leg(*run, after, limit);
+    let (ids, next) = walk::walk(db, runs, step, ids).await?;
     Ok(Walked { rows: by_ids(db, &ids).await?, next })
+}
+
+/// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
+pub fn walk_query(
+    db: &Db,
+    scope: &Scope,
+    (order, direction): (ApplicationOrder, SortDirection),
+    step: &Step,
+) -> Option<Q> {
+    let filter = ApplicationFilter::default();
+    let spec = Spec { db, scope, filter: &filter, expanded: &[], order, direction, known: None };
+    let run = spec.walk_runs().into_iter().nth(step.run())?;
+    Some(spec.leg(run, step.after.as_ref(), step.rows))
 }
 
 /// The rows with these ids, in their order.
@@ -157,7 +163,12 @@ pub async fn matches(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Resu
 
 /// Appends the WHERE of visible rows and the scope, by the columns of `a`, `s` and `h`.
 pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
-    q.push(concat!(" WHERE ", listed!(), " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"));
+    q.push(" WHERE ");
+    push_shown(q, scope);
+}
+
+fn push_shown(q: &mut Q, scope: &Scope) {
+    q.push(concat!(listed!(), " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"));
     push_scope(q, "a", "home_id", scope);
 }
 
@@ -246,6 +257,21 @@ impl<'a> Spec<'a> {
         }
     }
 
+    /// The runs of a walk.
+    fn walk_runs(&self) -> Vec<Option<Run>> {
+        match self.order {
+            ApplicationOrder::OrganizationName => self.runs().map(Some).to_vec(),
+            _ => vec![None],
+        }
+    }
+
+    /// At most so many applications of a run, behind the position if there is one.
+    fn leg(&self, run: Option<Run>, after: Option<&Position>, limit: u64) -> Q {
+        let mut q = Q::new("");
+        self.push_ids(&mut q, run, after, (limit, 0));
+        q
+    }
+
     fn by(&self, run: Option<Run>) -> By {
         let column = if run == Some(Run::Unassigned) { None } else { Some(self.order.column()) };
         By { column, id: "a.id" }
@@ -293,8 +319,16 @@ impl<'a> Spec<'a> {
             }
             _ => "applications a",
         });
-        q.push(JOINS);
-        push_visible(q, self.scope);
+        q.push(JOINS).push(" WHERE 1 = 1");
+        // Before `certification_level >= 4`: SQLite takes the first of two lower bounds of a column as the range of the index.
+        if let Some(position) = after {
+            if by_host || run == Some(Run::Assigned) {
+                position.push_not_before(q, self.order.column().0, self.direction);
+            }
+            by.push_behind(q, position, self.direction);
+        }
+        q.push(" AND ");
+        push_shown(q, self.scope);
         if by_host {
             push_scope(q, "t", "home_id", self.scope);
         }
@@ -307,12 +341,6 @@ impl<'a> Spec<'a> {
         self.push_filter(q);
         if let Some(few) = few {
             q.push(" AND ").one_of(self.db, "a.id", few);
-        }
-        if let Some(position) = after {
-            if by_host || run == Some(Run::Assigned) {
-                position.push_not_before(q, self.order.column().0, self.direction);
-            }
-            by.push_behind(q, position, self.direction);
         }
         // A few ids are looked up and sorted; SQLite does that only where no index has the order.
         self.push_order(q, run, if few.is_some() { "[[||+]]" } else { "" });
@@ -337,7 +365,7 @@ impl<'a> Spec<'a> {
 pub(super) fn push_filter(q: &mut Q, filter: &ApplicationFilter, expanded: &[(OrgId, OrgType)]) {
     if let Some(text) = &filter.search {
         if can_be_stored(text) {
-            q.push(" AND (a.search_key LIKE ? ESCAPE '\\' OR s.name_key LIKE ? ESCAPE '\\')");
+            q.push(" AND (a.search_key LIKE ? [[||ESCAPE '\\']] OR s.name_key LIKE ? [[||ESCAPE '\\']])");
             q.arg(contains_pattern(text)).arg(contains_pattern(text));
         } else {
             q.push(" AND 1 = 0");

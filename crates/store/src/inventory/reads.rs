@@ -101,7 +101,7 @@ impl DiffFilter {
             }
             q.push(
                 " AND COALESCE(d.folded, d.field_path || [[chr||char]](31) || COALESCE(d.previous_value, '') || \
-                 [[chr||char]](31) || COALESCE(d.current_value, '')) LIKE ? ESCAPE '\\'",
+                 [[chr||char]](31) || COALESCE(d.current_value, '')) LIKE ? [[||ESCAPE '\\']]",
             )
             .arg(contains_pattern(text));
         }

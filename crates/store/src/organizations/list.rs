@@ -3,11 +3,14 @@
 use super::{COLUMNS, Row, suspended::push_suspended};
 use crate::{
     Db, StoreError,
+    filters::can_be_stored,
     scope::push_scope,
     sql::Q,
     walk::{self, By, Kind, Position, Run, Step, Walked, in_order},
 };
-use bailiwick_domain::{OrgId, OrgType, Organization, Page, PageRequest, SortDirection, UserId, fold::fold};
+use bailiwick_domain::{
+    OrgId, OrgType, Organization, Page, PageRequest, SortDirection, UserId, fold::contains_pattern,
+};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
@@ -75,6 +78,14 @@ pub enum Sort {
 }
 
 impl Order {
+    /// The runs of a walk in this order, of rows in these states.
+    fn runs(self, states: States) -> impl Iterator<Item = (Run, By)> {
+        let (column, is_nullable) = self.by.column();
+        let runs = walk::runs(column, is_nullable, self.direction, "o.id");
+        runs.into_iter()
+            .filter(move |(run, _)| self.by != Sort::SuspendedAt || states.show(*run == Run::With))
+    }
+
     /// Appends ` ORDER BY …`.
     fn push(self, q: &mut Q) {
         let ((column, _), is_nullable) = self.by.column();
@@ -123,27 +134,23 @@ pub(crate) fn push_order(q: &mut Q, column: &str, is_nullable: bool, direction: 
     q.push(&format!(" ORDER BY {column} {word}{nulls}, {id} {word}"));
 }
 
-/// The pattern of a text, for PostgreSQL: the text anywhere. Not by `concat`, which takes three times as long as the rest of a
-/// search: it is not immutable, so it is called for each row. Nor by `||`, which separates the engines in these texts.
-const PATTERN: &str =
-    r"textcat(textcat('%', replace(replace(replace(?, '\', '\\'), '%', '\%'), '_', '\_')), '%')";
-
 /// Appends ` AND …` for a text that must occur in a folded column; wild cards are literal. A text that no row can hold
-/// (U+0000) matches nothing.
+/// matches nothing.
 pub(crate) fn push_search(q: &mut Q, column: &str, text: &str) {
     push_search_any(q, &[column], text);
 }
 
-/// The same for a text that must occur in one of several columns.
+/// The same for a text that must occur in one of several columns. PostgreSQL computes an expression of parameters anew for each
+/// row, so the pattern is made here, and its escape character is the default one there.
 pub(crate) fn push_search_any(q: &mut Q, columns: &[&str], text: &str) {
     if text.trim().is_empty() {
         return;
     }
     q.push(" AND (1 = 0");
-    if !text.contains('\0') {
+    if can_be_stored(text) {
+        let pattern = contains_pattern(text);
         for column in columns {
-            // PostgreSQL has an index for patterns with a leading wildcard, none for positions.
-            q.push(&format!(" OR [[{column} LIKE {PATTERN}||instr({column}, ?) > 0]]")).arg(fold(text));
+            q.push(&format!(" OR {column} LIKE ? [[||ESCAPE '\\']]")).arg(&pattern);
         }
     }
     q.push(")");
@@ -293,41 +300,53 @@ pub async fn walk(
 pub(super) async fn walk_ids(
     db: &Db,
     selected: Selected<'_>,
-    Order { by, direction }: Order,
+    order: Order,
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
-    let (column, is_nullable) = by.column();
-    let states = selected.filter.states;
-    let can_appear = |run: Run| by != Sort::SuspendedAt || states.show(run == Run::With);
-    let runs = walk::runs(column, is_nullable, direction, "o.id");
-    let runs = runs.into_iter().filter(|(run, _)| can_appear(*run)).map(|(run, by)| ((run, by), by));
-    let ids = |(run, by_run): &(Run, By), after: Option<&Position>, limit| {
-        let mut q = Q::new("SELECT ");
-        by_run.push_columns(&mut q);
-        q.push(" FROM organizations o");
-        push_where(&mut q, selected);
-        let mut sorted = column.0;
-        match (run, by) {
-            (Run::All, _) => {}
-            (Run::With, Sort::SuspendedAt) => push_run(&mut q, states, true),
-            (Run::Without, Sort::SuspendedAt) => {
-                push_run(&mut q, states, false);
-                sorted = "o.id";
-            }
-            // Ordered by the missing value too, which is the order of the index.
-            (Run::With | Run::Without, _) => {
-                let word = if *run == Run::With { "IS NOT NULL" } else { "IS NULL" };
-                q.push(&format!(" AND {sorted} {word}"));
-            }
-        }
-        if let Some(position) = after {
-            by_run.push_behind(&mut q, position, direction);
-        }
-        push_order(&mut q, sorted, false, direction, "o.id");
-        q.push(" LIMIT ?").arg(limit);
-        q
-    };
+    let runs = order.runs(selected.filter.states).map(|(run, by)| ((run, by), by));
+    let ids = |run: &(Run, By), after: Option<&Position>, limit| leg(selected, order, *run, after, limit);
     walk::walk(db, runs, step, ids).await
+}
+
+/// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
+pub fn walk_query(selected: Selected<'_>, order: Order, step: &Step) -> Option<Q> {
+    let run = order.runs(selected.filter.states).nth(step.run())?;
+    Some(leg(selected, order, run, step.after.as_ref(), step.rows))
+}
+
+/// At most so many rows of a run, behind the position if there is one.
+fn leg(
+    selected: Selected<'_>,
+    Order { by, direction }: Order,
+    (run, by_run): (Run, By),
+    after: Option<&Position>,
+    limit: u64,
+) -> Q {
+    let mut sorted = by.column().0.0;
+    let states = selected.filter.states;
+    let mut q = Q::new("SELECT ");
+    by_run.push_columns(&mut q);
+    q.push(" FROM organizations o");
+    push_where(&mut q, selected);
+    match (run, by) {
+        (Run::All, _) => {}
+        (Run::With, Sort::SuspendedAt) => push_run(&mut q, states, true),
+        (Run::Without, Sort::SuspendedAt) => {
+            push_run(&mut q, states, false);
+            sorted = "o.id";
+        }
+        // Ordered by the missing value too, which is the order of the index.
+        (Run::With | Run::Without, _) => {
+            let word = if run == Run::With { "IS NOT NULL" } else { "IS NULL" };
+            q.push(&format!(" AND {sorted} {word}"));
+        }
+    }
+    if let Some(position) = after {
+        by_run.push_behind(&mut q, position, direction);
+    }
+    push_order(&mut q, sorted, false, direction, "o.id");
+    q.push(" LIMIT ?").arg(limit);
+    q
 }
 
 fn select(selected: Selected<'_>) -> Q {

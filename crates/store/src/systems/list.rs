@@ -384,7 +384,7 @@ impl Spec<'_> {
             q.push(" AND 1 = 0");
             return;
         }
-        q.push(" AND (s.search_key LIKE ? ESCAPE '\\'").arg(contains_pattern(text));
+        q.push(" AND (s.search_key LIKE ? [[||ESCAPE '\\']]").arg(contains_pattern(text));
         if !statuses.is_empty() {
             q.push(" OR ");
             self.push_alternatives(q, statuses, is_live);
@@ -396,7 +396,7 @@ impl Spec<'_> {
         let filter = self.filter;
         if let Some(name) = &filter.name {
             if can_be_stored(name) {
-                q.push(" AND s.name_key LIKE ? ESCAPE '\\'").arg(contains_pattern(name));
+                q.push(" AND s.name_key LIKE ? [[||ESCAPE '\\']]").arg(contains_pattern(name));
             } else {
                 q.push(" AND 1 = 0");
             }

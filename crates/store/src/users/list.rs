@@ -58,6 +58,12 @@ const SUSPENDED: &str = "COALESCE(u.suspended_at, o.eff_suspended_at)";
 const DELETED: &str = "COALESCE(u.deleted_at, o.eff_deleted_at)";
 
 impl Order {
+    /// The runs of a walk in this order.
+    fn runs(self) -> Vec<(Run, By)> {
+        let (column, is_nullable) = self.by.column();
+        walk::runs(column, is_nullable, self.direction, "u.id")
+    }
+
     /// Appends ` WHERE … ORDER BY …` to a `SELECT … FROM users u `.
     fn push_page(self, q: &mut Q, scope: &Scope, filter: &Filter) {
         self.push_rows(q, scope, filter);
@@ -273,43 +279,59 @@ pub(super) async fn walk_ids(
     order: Order,
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
+    let runs = order.runs().into_iter().map(|(run, by)| ((run, by), by));
+    let ids =
+        |run: &(Run, By), after: Option<&Position>, limit| leg(scope, filter, order, *run, after, limit);
+    walk::walk(db, runs, step, ids).await
+}
+
+/// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
+pub fn walk_query(scope: &Scope, order: Order, step: &Step) -> Option<Q> {
+    let run = order.runs().into_iter().nth(step.run())?;
+    Some(leg(scope, &Filter::default(), order, run, step.after.as_ref(), step.rows))
+}
+
+/// At most so many users of a run, behind the position if there is one.
+fn leg(
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    (run, by): (Run, By),
+    after: Option<&Position>,
+    limit: u64,
+) -> Q {
     let direction = order.direction;
-    let (column, is_nullable) = order.by.column();
-    let runs = walk::runs(column, is_nullable, direction, "u.id");
-    let ids = |(run, by): &(Run, By), after: Option<&Position>, limit| {
-        let mut q = Q::new("SELECT ");
-        by.push_columns(&mut q);
-        q.push(" FROM users u ");
-        order.push_rows(&mut q, scope, filter);
-        let mut sorted = column.0;
-        match (run, order.by) {
-            (Run::All, _) => {}
-            (Run::Without, Sort::SuspendedAt) => {
-                q.push(" AND u.suspended_at IS NULL AND o.eff_suspended_at IS NULL");
-                sorted = "u.id";
-            }
-            // Ordered by the missing value too, which is the order of the index.
-            (Run::Without, _) => {
-                q.push(&format!(" AND {sorted} IS NULL"));
-            }
-            (Run::With, by) => {
-                q.push(&format!(" AND {sorted} IS NOT NULL"));
-                if by == Sort::SuspendedAt && !filter.states.deleted {
-                    push_marked(&mut q, scope);
-                }
+    let mut sorted = order.by.column().0.0;
+    let mut q = Q::new("SELECT ");
+    by.push_columns(&mut q);
+    q.push(" FROM users u ");
+    order.push_rows(&mut q, scope, filter);
+    match (run, order.by) {
+        (Run::All, _) => {}
+        (Run::Without, Sort::SuspendedAt) => {
+            q.push(" AND u.suspended_at IS NULL AND o.eff_suspended_at IS NULL");
+            sorted = "u.id";
+        }
+        // Ordered by the missing value too, which is the order of the index.
+        (Run::Without, _) => {
+            q.push(&format!(" AND {sorted} IS NULL"));
+        }
+        (Run::With, by) => {
+            q.push(&format!(" AND {sorted} IS NOT NULL"));
+            if by == Sort::SuspendedAt && !filter.states.deleted {
+                push_marked(&mut q, scope);
             }
         }
-        if let Some(position) = after {
-            if order.by == Sort::Organization {
-                position.push_not_before(&mut q, sorted, direction);
-            }
-            by.push_behind(&mut q, position, direction);
+    }
+    if let Some(position) = after {
+        if order.by == Sort::Organization {
+            position.push_not_before(&mut q, sorted, direction);
         }
-        push_order(&mut q, sorted, false, direction, "u.id");
-        q.push(" LIMIT ?").arg(limit);
-        q
-    };
-    walk::walk(db, runs.into_iter().map(|(run, by)| ((run, by), by)), step, ids).await
+        by.push_behind(&mut q, position, direction);
+    }
+    push_order(&mut q, sorted, false, direction, "u.id");
+    q.push(" LIMIT ?").arg(limit);
+    q
 }
 
 async fn placed(q: Q, db: &Db) -> Result<Vec<Placed>, StoreError> {
