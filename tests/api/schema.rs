@@ -173,7 +173,8 @@ async fn the_flags_of_the_cargo_configuration_reach_sqlite() {
     let t = Test::start(Engine::Sqlite, |_| {}).await;
     let options: Vec<(String,)> = Q::new("PRAGMA compile_options").all(&t.app.db).await.unwrap();
     let has = |wanted: &str| options.iter().any(|(option,)| option == wanted);
-    assert!(has("DEFAULT_MEMSTATUS=0") && !has("ENABLE_MEMORY_MANAGEMENT"), "{options:?}");
+    assert!(has("DEFAULT_MEMSTATUS=0") && has("ENABLE_QPSG"), "{options:?}");
+    assert!(!has("ENABLE_MEMORY_MANAGEMENT"), "{options:?}");
 }
 
 api_test!(every_fixed_statement_is_understood, |t| async move {

@@ -64,7 +64,7 @@ impl Identity {
         let (settings, clock) = (&events.settings, &events.clock);
         let limits = &settings.limits;
         Ok(Identity(Arc::new(Parts {
-            passwords: Passwords::new(limits.password_window),
+            passwords: Passwords::new(limits.password_window, limits.password_hash_kib)?,
             external: RelyingParty::new(&settings.identity)?,
             logto: LogtoSync::new(&settings.identity, clock, &events.entropy)?,
             token_requests: AddressLimit::new(

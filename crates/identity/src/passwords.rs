@@ -8,7 +8,7 @@ use crate::{
     logto_sync::passwords as there,
 };
 use argon2::{
-    Argon2,
+    Algorithm, Argon2, Params, Version,
     password_hash::{PasswordHasher, PasswordVerifier},
 };
 use bailiwick_domain::{
@@ -30,23 +30,37 @@ const SALT_BYTES: usize = 16;
 /// How long a request waits for a permit to hash.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// A hash that costs the same as a real one and matches no known password. It is checked for accounts that do not exist
-/// or have no password, so their response takes as long as any other.
-const NOBODY: &str =
-    "$argon2id$v=19$m=19456,t=2,p=1$rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
+/// Salt and output of a hash that matches no known password. With the cost of a real one before them it is checked for accounts
+/// that do not exist or have no password, so their response takes as long as any other.
+const NOBODY: &str = "rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
 
 /// The permits for hashing and the recent failures.
 pub struct Passwords {
     turns: Arc<Semaphore>,
     failures: Failures,
+    /// Makes the hashes.
+    hasher: Argon2<'static>,
+    /// The hash of [`NOBODY`].
+    nobody: String,
 }
 
 impl Passwords {
-    /// As many permits as there are processors: more would only take memory (19 MiB each). Failures add up within
+    /// As many permits as there are processors: more would only take memory (`hash_kib` each). Failures add up within
     /// `window`.
-    pub fn new(window: Duration) -> Passwords {
+    ///
+    /// # Errors
+    /// A `hash_kib` that argon2 does not take.
+    pub fn new(window: Duration, hash_kib: u32) -> Result<Passwords> {
+        let cost = Params::new(hash_kib, Params::DEFAULT_T_COST, Params::DEFAULT_P_COST, None);
+        let cost = cost.map_err(Error::internal)?;
+        let (m, t, p) = (cost.m_cost(), cost.t_cost(), cost.p_cost());
         let turns = std::thread::available_parallelism().map_or(1, usize::from);
-        Passwords { turns: Arc::new(Semaphore::new(turns)), failures: Failures::new(window) }
+        Ok(Passwords {
+            turns: Arc::new(Semaphore::new(turns)),
+            failures: Failures::new(window),
+            hasher: Argon2::new(Algorithm::Argon2id, Version::V0x13, cost),
+            nobody: format!("$argon2id$v=19$m={m},t={t},p={p}${NOBODY}"),
+        })
     }
 
     /// How many attempts were refused after too many failures.
@@ -64,9 +78,10 @@ impl Passwords {
 pub async fn hash(service: &Identity, password: &str) -> Result<String> {
     let salt = random::<SALT_BYTES>(&*service.entropy);
     let password = password.to_owned();
+    let hasher = service.passwords.hasher.clone();
     let turn = service.passwords.turn().await?;
     tokio::task::spawn_blocking(move || {
-        let hashed = Argon2::default().hash_password_with_salt(password.as_bytes(), &salt);
+        let hashed = hasher.hash_password_with_salt(password.as_bytes(), &salt);
         drop(turn);
         hashed.map(|hash| hash.to_string()).map_err(Error::internal)
     })
@@ -78,13 +93,14 @@ pub async fn hash(service: &Identity, password: &str) -> Result<String> {
 /// a guess goes through [`matches_user`].
 pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
     let turn = service.passwords.turn().await?;
-    Ok(is_behind(password, hash.unwrap_or(NOBODY), turn).await? && hash.is_some())
+    Ok(is_behind(password, hash.unwrap_or(&service.passwords.nobody), turn).await? && hash.is_some())
 }
 
 /// Whether the text matches the hash. The permit `turn` is released when the check ends, even if the caller has left.
 pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit) -> Result<bool> {
     let (password, hash) = (text.to_owned(), hash.to_owned());
     tokio::task::spawn_blocking(move || {
+        // With the cost that the hash names.
         let outcome = Argon2::default().verify_password(password.as_bytes(), hash.as_str());
         drop(turn);
         match outcome {
@@ -343,6 +359,7 @@ fn check_own(body: &OwnChange) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bailiwick_settings::Settings;
 
     #[test]
     fn the_hash_of_nobody_costs_what_a_real_one_does() {
@@ -351,8 +368,10 @@ mod tests {
             let parts: Vec<_> = hash.split('$').collect();
             (parts[1..4].join("$"), parts[4].len(), parts[5].len())
         };
-        assert_eq!(shape(NOBODY), shape(&real));
-        let outcome = Argon2::default().verify_password(b"x", NOBODY);
+        let limits = Settings::defaults("http://localhost", vec![7; 32]).limits;
+        let passwords = Passwords::new(limits.password_window, limits.password_hash_kib).unwrap();
+        assert_eq!(shape(&passwords.nobody), shape(&real));
+        let outcome = passwords.hasher.verify_password(b"x", passwords.nobody.as_str());
         assert!(matches!(outcome, Err(argon2::password_hash::Error::PasswordInvalid)));
     }
 }

@@ -301,6 +301,8 @@ pub struct Limits {
     pub password_failures_per_address: u32,
     /// Their window.
     pub password_window: Duration,
+    /// Memory that the hash of a password takes, in KiB. No setting changes it: hashes cost less only in tests.
+    pub password_hash_kib: u32,
     /// Token requests per second and address.
     pub token_requests_per_second: u32,
     /// Burst of token requests.
@@ -407,6 +409,8 @@ impl Settings {
                 password_failures_per_account: 100,
                 password_failures_per_address: 100,
                 password_window: Duration::from_secs(15 * 60),
+                // With two passes over it, what OWASP recommends for argon2id.
+                password_hash_kib: 19 * 1024,
                 token_requests_per_second: 50,
                 token_request_burst: 500,
                 api_key_requests_per_second: 10,

@@ -5,7 +5,7 @@
 
 use crate::{
     Db, StoreError, Tx,
-    engine::Engine,
+    engine::{Engine, WRITE_CACHE},
     organizations,
     sql::{Arg, On, Q},
     systems, users,
@@ -398,7 +398,8 @@ pub async fn prepare_long_transaction(tx: &mut Tx) -> Result<(), StoreError> {
     let settings: &[&str] = if tx.is_postgres() {
         &["SET LOCAL statement_timeout = 0", "SET LOCAL maintenance_work_mem = '256MB'"]
     } else {
-        &[]
+        // In KiB, until the statistics are gathered.
+        &["PRAGMA cache_size = -262144"]
     };
     for setting in settings {
         Q::new(setting).run(tx).await?;
@@ -432,8 +433,10 @@ pub async fn gather_statistics(db: &Db) -> Result<(), StoreError> {
         }
         Engine::Lite { write, .. } => {
             let mut connection = write.acquire().await?;
-            for statement in ["PRAGMA analysis_limit = 1000", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"] {
-                sqlx::query(statement).execute(&mut *connection).await?;
+            let usual = format!("PRAGMA cache_size = {WRITE_CACHE}");
+            let gather = ["PRAGMA analysis_limit = 1000", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"];
+            for statement in gather.into_iter().chain([usual.as_str()]) {
+                sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut *connection).await?;
             }
         }
     }

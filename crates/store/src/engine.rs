@@ -16,6 +16,9 @@ use std::{
     time::Duration,
 };
 
+/// The page cache of SQLite's writing connection: KiB, negative, as `PRAGMA cache_size` takes them.
+pub(crate) const WRITE_CACHE: &str = "-8192";
+
 /// Tables used as queues (claimed, leased or swept): their statistics are never true for long.
 pub const QUEUES: &[&str] = &[
     "inventory_queue",
@@ -183,7 +186,7 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         // Reads come from the page cache of the operating system, from the first 2 GiB of the file without a system call;
         // SQLite's own cache, in KiB, serves the rest.
         .pragma("mmap_size", "2147418112")
-        .pragma("cache_size", "-8192");
+        .pragma("cache_size", WRITE_CACHE);
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .acquire_timeout(options.acquire * 2)

@@ -42,6 +42,8 @@ pub fn settings() -> Settings {
         Settings::defaults("http://127.0.0.1:8080", b"a secret of thirty-two bytes or so".to_vec());
     settings.owner.email = "owner@example.org".to_owned();
     settings.owner.password = Some(bailiwick_platform::Secret::new(OWNER_PASSWORD.to_owned()));
+    // The least that argon2 takes: a real hash costs as much as all else in many tests.
+    settings.limits.password_hash_kib = 8;
     // Time that a test skips does not count as an outage, unless the test changes this.
     settings.alerting.short_outage = Duration::MAX;
     settings
