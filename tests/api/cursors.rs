@@ -138,7 +138,7 @@ api_test!(every_order_is_the_same_by_cursors_as_by_pages, |t| async move {
             for direction in ["asc", "desc"] {
                 let query = format!("sort_by={order}&sort_direction={direction}");
                 let expected = by_number(&t, &owner, list, &query).await;
-                let size = if expected.len() > 40 { 37 } else { 2 };
+                let size = if expected.len() > 40 { 53 } else { 4 };
                 let found = by_cursor(&t, &owner, list, &query, size).await;
                 assert!(!expected.is_empty() && found == expected, "{list} {query}");
             }

@@ -6,7 +6,7 @@ use crate::Reply;
 use bailiwick_domain::fold::fold;
 use http::Method;
 use serde_json::Value;
-use std::{cmp::Ordering, sync::LazyLock};
+use std::{cmp::Ordering, collections::HashMap, sync::LazyLock};
 
 /// Arrays that an answer may lack although the document describes them; all others are present, empty or not (spec:
 /// acceptance#guarantees rule 17).
@@ -20,8 +20,16 @@ const MAY_BE_LEFT_OUT: [(&str, &str); 2] = [
 /// The published document, with every array required.
 struct Published {
     document: Value,
-    /// Method, segments of the path (`None` for a parameter), and where the operation is in the document.
-    operations: Vec<(Method, Vec<Option<String>>, [String; 2])>,
+    /// By method and number of segments; those with fewer parameters come first.
+    operations: HashMap<(Method, usize), Vec<Operation>>,
+}
+
+/// An operation of the document.
+struct Operation {
+    /// The segments of its path; none for a parameter.
+    row: Vec<Option<String>>,
+    /// Its keys below `paths`.
+    keys: [String; 2],
 }
 
 static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
@@ -32,13 +40,17 @@ static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
             require_arrays(name, schema, &names);
         }
     }
-    let mut operations = Vec::new();
+    let mut operations: HashMap<_, Vec<Operation>> = HashMap::new();
     for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             require_arrays(path, &mut operation["responses"], &names);
             let method: Method = method.to_ascii_uppercase().parse().expect("a method");
-            operations.push((method.clone(), segments(path), [path.clone(), method.as_str().to_lowercase()]));
+            let (row, keys) = (segments(path), [path.clone(), method.as_str().to_lowercase()]);
+            operations.entry((method, row.len())).or_default().push(Operation { row, keys });
         }
+    }
+    for rows in operations.values_mut() {
+        rows.sort_by_key(|of| of.row.iter().filter(|part| part.is_none()).count());
     }
     Published { document, operations }
 });
@@ -86,18 +98,16 @@ impl Published {
         let is_providers =
             parts.contains(&"oidc") || parts.contains(&"interaction") || parts.contains(&"docs");
         let fits = |row: &[Option<String>], parts: &[&str]| {
-            row.len() == parts.len()
-                && row.iter().zip(parts).all(|(want, have)| want.as_deref().is_none_or(|want| want == *have))
+            row.iter().zip(parts).all(|(want, have)| want.as_deref().is_none_or(|want| want == *have))
         };
         // Below an alert router there are no management operations, whatever its name.
         let last = parts.iter().position(|part| *part == "services").map_or(parts.len(), |at| at + 1);
         let from = 0..if is_providers { 0 } else { last };
         // If two operations match, the one with fewer parameters is meant.
         let best = |parts: &[&str]| {
-            let fitting = self.operations.iter().filter(|(of, row, _)| of == method && fits(row, parts));
-            fitting.min_by_key(|(_, row, _)| row.iter().filter(|part| part.is_none()).count())
+            self.operations.get(&(method.clone(), parts.len()))?.iter().find(|of| fits(&of.row, parts))
         };
-        let (.., [path, method]) = from.into_iter().find_map(|from| best(parts.get(from..)?))?;
+        let [path, method] = &from.into_iter().find_map(|from| best(parts.get(from..)?))?.keys;
         self.document["paths"][path].get(method)
     }
 

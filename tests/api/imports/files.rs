@@ -107,9 +107,9 @@ api_test!(hostile_files, |t| async move {
     let d = t.user(tree.distributor, &["admin"]).await;
     for file in [
         ",".repeat(LIMIT),
-        "\"".repeat(LIMIT),
-        "\n,".repeat(LIMIT / 2),
-        "\0".repeat(LIMIT),
+        "\"".repeat(1 << 20),
+        "\n,".repeat(1 << 19),
+        "\0".repeat(1 << 20),
         format!("{ORGANIZATION_HEADER}\n{}", ",".repeat(1 << 20)),
         format!("{ORGANIZATION_HEADER}\n{}", "\"\",".repeat(1 << 18)),
         format!("{ORGANIZATION_HEADER}{}\nx", ",name".repeat(1 << 16)),

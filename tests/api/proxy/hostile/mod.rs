@@ -16,7 +16,7 @@ mod named;
 use super::*;
 use bailiwick_alerting::Identity;
 use bailiwick_testkit::{
-    PATIENCE, api_test,
+    Engine, PATIENCE, api_test,
     parts::recorder::{Answer, Recorded, Recorder},
 };
 use base64::Engine as _;
@@ -434,18 +434,20 @@ async fn attack(world: &World, n: usize, seed: u64, requests: usize) -> Tally {
     tally
 }
 
-const REQUESTS: usize = 10_000;
+/// On each engine, which makes other ones.
+const REQUESTS: usize = 5_000;
 
-fn seed() -> u64 {
-    std::env::var("BAILIWICK_TEST_SEED")
-        .map_or(4, |text| text.parse().expect("BAILIWICK_TEST_SEED is a number"))
+fn seed(engine: Engine) -> u64 {
+    let usual = if engine == Engine::Sqlite { 4 } else { 5 };
+    let given = std::env::var("BAILIWICK_TEST_SEED");
+    given.map_or(usual, |text| text.parse().expect("BAILIWICK_TEST_SEED is a number"))
 }
 
 api_test!(
     // Proves spec: alert-guarantees#guarantees 1 2 7 8 11.
-    ten_thousand_hostile_requests,
+    thousands_of_hostile_requests,
     |t| async move {
-        let seed = seed();
+        let seed = seed(t.engine);
         let world = World::new(&t).await;
         world.open(true);
         let count = world.systems.len();
@@ -469,29 +471,29 @@ api_test!(
             *answers.entry(status).or_default() += n;
         }
         for (status, least) in [
-            ("200", 2000),
-            ("400", 1000),
-            ("404", 200),
-            ("405", 100),
-            ("406", 20),
-            ("413", 20),
-            ("415", 50),
-            ("422", 100),
-            ("502", 100),
+            ("200", 1000),
+            ("400", 500),
+            ("404", 100),
+            ("405", 50),
+            ("406", 10),
+            ("413", 10),
+            ("415", 25),
+            ("422", 50),
+            ("502", 50),
         ] {
             assert!(answers.get(status).is_some_and(|n| *n >= least), "{status}: {answers:?}");
         }
         for (kind, least) in [
-            ("GET alerts", 500),
-            ("POST alerts", 500),
-            ("GET silences", 300),
-            ("POST silences", 100),
-            ("GET silence", 300),
-            ("DELETE silence", 50),
+            ("GET alerts", 250),
+            ("POST alerts", 250),
+            ("GET silences", 150),
+            ("POST silences", 50),
+            ("GET silence", 150),
+            ("DELETE silence", 25),
         ] {
             assert!(kinds.get(kind).is_some_and(|n| *n >= least), "{kind}: {kinds:?}");
         }
-        assert!(tallies.iter().map(|tally| tally.shown).sum::<usize>() > 500);
-        assert!(tallies.iter().map(|tally| tally.broken.len()).sum::<usize>() > 500);
+        assert!(tallies.iter().map(|tally| tally.shown).sum::<usize>() > 250);
+        assert!(tallies.iter().map(|tally| tally.broken.len()).sum::<usize>() > 250);
     }
 );
