@@ -388,10 +388,13 @@ fn whoever_sends_without_end_after_the_answer_is_left() {
     finish(server);
 }
 
-/// Reads to the end in a thread: whether the server has closed the connection.
+/// Whether the server has closed the connection by now.
 fn is_closed(mut stream: &TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
-    match stream.read(&mut [0; 1]) {
+    let read = stream.read(&mut [0; 1]);
+    // The next read waits as long as any other.
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    match read {
         Ok(read) => read == 0,
         Err(why) => why.kind() == io::ErrorKind::ConnectionReset,
     }
