@@ -296,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn two_mebibytes_of_anything_are_read_in_one_pass() {
+    fn anything_is_read_in_one_pass() {
         let mut files: Vec<Vec<u8>> = [&b","[..], b"\"", b"\n", b",\n", b"\"\"", b"x", b"\0", b"\xff", b"\r"]
             .iter()
-            .map(|piece| piece.repeat((2 << 20) / piece.len()))
+            .map(|piece| piece.repeat((1 << 18) / piece.len()))
             .collect();
         let headed: Vec<Vec<u8>> = files.iter().map(|file| [b"a,b\n1,", &file[..]].concat()).collect();
         files.extend(headed);

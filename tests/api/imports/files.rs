@@ -106,7 +106,7 @@ api_test!(hostile_files, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;
     for file in [
-        ",".repeat(LIMIT),
+        ",".repeat(1 << 20),
         "\"".repeat(1 << 20),
         "\n,".repeat(1 << 19),
         "\0".repeat(1 << 20),
