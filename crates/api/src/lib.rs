@@ -53,28 +53,28 @@ pub fn router(app: &App, pages: Pages) -> Router {
     // If people sign in elsewhere, the service is not a provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
     all = all.merge(pages.router.layer(middleware::from_fn(route_metrics::mark)));
-    // People expect the reference at the root, whatever the base paths are.
     let reference = reference::router(app);
+    // People expect the reference at the root, whatever the base paths are.
     all = all.merge(reference.clone());
-    let no_route = async || error::no_route();
-    let based = api.clone().merge(reference).fallback(no_route).method_not_allowed_fallback(no_route);
-    // One table of routes below all bases: building it costs more than the rest of a start.
-    let based = based.with_state(app.clone());
-    for base in app.settings.base_paths.iter().filter(|base| !base.is_empty()) {
-        all = all.nest_service(base, based.clone());
+    for base in &app.settings.base_paths {
+        all = if base.is_empty() {
+            all.merge(api.clone())
+        } else {
+            all.nest(base, api.clone().merge(reference.clone()))
+        };
     }
-    if app.settings.base_paths.iter().any(String::is_empty) {
-        all = all.merge(api);
-    }
-    let all = all.fallback(no_route).method_not_allowed_fallback(no_route).with_state(app.clone());
     // Answers are made for each request, so they are packed faster than by default; the heaviest page stays below 15 kB.
     let compression = CompressionLayer::new().gzip(true).quality(CompressionLevel::Precise(4));
+    let all = all
+        .fallback(async || error::no_route())
+        .method_not_allowed_fallback(async || error::no_route())
+        .layer(compression.compress_when(SizeAbove::new(1024).and(not_proxied)))
+        .layer(tower::util::MapResponseLayer::new(envelope::tag_of_coding))
+        .with_state(app.clone());
     // Trailing slashes are removed before the routes are matched, hence a router around the router.
     let trimmed = tower::Layer::layer(&NormalizePathLayer::trim_trailing_slash(), all);
     let framed = Router::new()
         .fallback_service(trimmed)
-        .layer(compression.compress_when(SizeAbove::new(1024).and(not_proxied)))
-        .layer(tower::util::MapResponseLayer::new(envelope::tag_of_coding))
         // Without configured origins OPTIONS has no meaning: like any unknown method it is a 404.
         .layer(tower::util::option_layer(cors(&app.settings.cors_origins)))
         .layer(middleware::from_fn_with_state(app.clone(), oidc::cors))

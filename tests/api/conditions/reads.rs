@@ -74,6 +74,11 @@ api_test!(a_packed_answer_has_a_tag_of_its_own, |t| async move {
     assert_eq!(reply.header("content-encoding"), Some("gzip"));
     let packed = tag(&reply);
     assert_ne!(packed, plain);
+    let head = t.call(Method::HEAD, &path).bearer(&owner.token).header("accept-encoding", "gzip");
+    let head = head.send().await.expect(200);
+    for name in ["content-encoding", "etag", "vary"] {
+        assert_eq!(head.header(name), reply.header(name), "{name} of HEAD");
+    }
     for known in [&plain, &packed] {
         ask().header("if-none-match", known).send().await.expect(304);
         t.get(&path).bearer(&owner.token).header("if-none-match", known).send().await.expect(304);

@@ -109,7 +109,8 @@ async fn run_people(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, B
     }
 }
 
-/// Every order by a column of the row is a range of an index on SQLite too, for rows with and without a value.
+/// Every order by a column of the row, but that by suspension, is a range of an index on SQLite too, for rows with and without a
+/// value.
 #[tokio::test]
 async fn a_page_behind_a_cursor_is_an_index_range_on_sqlite() {
     let dir = tempfile::tempdir().unwrap();
