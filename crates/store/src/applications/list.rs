@@ -167,6 +167,7 @@ pub(super) fn push_visible(q: &mut Q, scope: &Scope) {
     push_shown(q, scope);
 }
 
+/// The same without the word WHERE.
 fn push_shown(q: &mut Q, scope: &Scope) {
     q.push(concat!(listed!(), " AND s.deleted_at IS NULL AND h.eff_deleted_at IS NULL"));
     push_scope(q, "a", "home_id", scope);
