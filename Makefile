@@ -13,9 +13,9 @@ CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
 LOCKED := $(if $(CI),--locked)
 
-# `make run` builds without optimisation on purpose: a newcomer's first start comes after a build of the whole tree,
-# which takes half as long that way, and the service still answers in milliseconds (the libraries that would be slow
-# are optimised in every profile, see Cargo.toml). For use: `make run PROFILE=release`.
+# `make run` builds with little optimisation on purpose: a newcomer's first start comes after a build of the whole tree,
+# which takes half as long that way, and the service still answers in milliseconds (Cargo.toml says what is optimised in
+# every profile). For use: `make run PROFILE=release`.
 PROFILE ?= dev
 # Arguments for the program: make run ARGS='--help'
 ARGS ?=

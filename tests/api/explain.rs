@@ -32,6 +32,7 @@ mod cursors;
 mod events;
 mod impersonation;
 mod queues;
+mod silent_systems;
 mod suspension;
 
 /// Tables that no page and no total may read from end to end.

@@ -15,7 +15,7 @@ use bailiwick_fleet::systems;
 use bailiwick_platform::periodic;
 use bailiwick_store::{
     leases, organizations,
-    silent_systems::{self, OpenLinkAlert, Silent},
+    silent_systems::{self, OpenLinkAlert, Silent, Source},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
@@ -73,13 +73,18 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
         checked.resolved += resolve(service, over, cutoff).await?;
     }
     let due = service.now().minus(service.settings.systems.link_alert_refresh);
-    let mut after = SystemId(Uuid::nil());
-    while checked.is_leader {
-        let silent = silent_systems::due(&service.db, cutoff, due, after, BATCH).await?;
-        let Some(last) = silent.last() else { break };
-        after = last.id;
-        checked.posted += fire(service, silent).await?;
-        checked.is_leader = renew().await?;
+    for source in Source::ALL {
+        let mut last: Option<Silent> = None;
+        while checked.is_leader {
+            let silent =
+                silent_systems::due(&service.db, source, (cutoff, due), last.as_ref(), BATCH).await?;
+            last = silent.last().cloned();
+            if last.is_none() {
+                break;
+            }
+            checked.posted += fire(service, silent).await?;
+            checked.is_leader = renew().await?;
+        }
     }
     Ok(checked)
 }

@@ -7,22 +7,67 @@ use sqlx_macros::FromRow;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Walked by the key of activity, so that each batch begins where the previous one ended.
-const DUE: &str = "SELECT s.id, s.system_key, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
-     o.id AS org_id, o.name AS org_name, o.type AS org_type, o.vat, a.last_heartbeat FROM system_activity a \
-     JOIN systems s ON s.id = a.system_id JOIN organizations o ON o.id = s.organization_id \
-     LEFT JOIN link_alerts l ON l.system_id = s.id AND l.organization_id = s.organization_id \
-     WHERE a.last_heartbeat <= ? AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL \
-     AND o.eff_suspended_at IS NULL AND (l.refreshed_at IS NULL OR l.refreshed_at <= ?) AND a.system_id > ? \
-     ORDER BY a.system_id LIMIT ?";
-const OVER: &str = "SELECT l.system_id, l.organization_id, l.system_key FROM link_alerts l \
-     LEFT JOIN systems s ON s.id = l.system_id AND s.organization_id = l.organization_id \
-     LEFT JOIN organizations o ON o.id = s.organization_id LEFT JOIN system_activity a ON a.system_id = s.id \
-     WHERE (s.id IS NULL OR s.deleted_at IS NOT NULL OR s.suspended_at IS NOT NULL OR o.eff_deleted_at IS NOT NULL \
-     OR o.eff_suspended_at IS NOT NULL OR a.last_heartbeat IS NULL OR a.last_heartbeat > ?) \
-     AND (l.system_id, l.organization_id) > (?, ?) ORDER BY l.system_id, l.organization_id LIMIT ?";
+/// Systems of a source that are silent, with the condition of the source. The counted status finds them
+/// ([`status_counts`](crate::systems::status_counts)); heartbeats and marks decide. The clause behind the order of the
+/// source, and LATERAL with it, keep the engines from looking at each silent system.
+macro_rules! silent {
+    ($source:literal, $order:literal, $condition:literal) => {
+        concat!(
+            "[[SELECT v.* FROM (",
+            $source,
+            " ORDER BY ",
+            $order,
+            " OFFSET 0) c CROSS JOIN LATERAL (||]]SELECT s.id, s.system_key, s.name, s.type AS system_type, s.fqdn, \
+             s.ipv4_address, o.id AS org_id, o.name AS org_name, o.type AS org_type, o.vat, a.last_heartbeat, \
+             l.refreshed_at FROM [[||(",
+            $source,
+            " ORDER BY ",
+            $order,
+            " LIMIT -1) c CROSS JOIN ]]systems s JOIN system_activity a ON a.system_id = s.id \
+             JOIN organizations o ON o.id = s.organization_id \
+             LEFT JOIN link_alerts l ON l.system_id = s.id AND l.organization_id = s.organization_id \
+             WHERE s.id = c.system_id AND ",
+            $condition,
+            " AND a.last_heartbeat <= ? AND s.deleted_at IS NULL AND s.suspended_at IS NULL \
+             AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) v||]] ORDER BY ",
+            $order,
+            " LIMIT ?"
+        )
+    };
+}
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![DUE, OVER];
+const COUNTED: &str = silent!(
+    "SELECT c.system_id FROM system_statuses c LEFT JOIN link_alerts k ON k.system_id = c.system_id \
+     AND k.organization_id = c.organization_id WHERE c.counted = 2 AND c.system_id > ? AND k.system_id IS NULL",
+    "c.system_id",
+    "l.system_id IS NULL"
+);
+const UNSETTLED: &str = silent!(
+    "SELECT c.system_id FROM system_unsettled c WHERE c.system_id > ?",
+    "c.system_id",
+    "l.system_id IS NULL"
+);
+const RAISED: &str = silent!(
+    "SELECT c.system_id, c.organization_id, c.refreshed_at FROM link_alerts c WHERE c.refreshed_at <= ? \
+     AND (c.refreshed_at, c.system_id, c.organization_id) > (?, ?, ?)",
+    "c.refreshed_at, c.system_id, c.organization_id",
+    "l.organization_id = c.organization_id"
+);
+/// Alerts whose system is not silent in their organization. The inner statement reads no system: it leaves out those
+/// counted as silent there, unless their status may have changed since.
+const OVER: &str = "SELECT c.system_id, c.organization_id, c.system_key FROM \
+     (SELECT l.system_id, l.organization_id, l.system_key FROM link_alerts l \
+     LEFT JOIN system_statuses k ON k.system_id = l.system_id AND k.organization_id = l.organization_id \
+     AND k.counted = 2 LEFT JOIN system_unsettled u ON u.system_id = l.system_id \
+     LEFT JOIN organizations o ON o.id = l.organization_id WHERE (l.system_id, l.organization_id) > (?, ?) \
+     AND (k.system_id IS NULL OR u.system_id IS NOT NULL OR o.id IS NULL OR o.eff_deleted_at IS NOT NULL \
+     OR o.eff_suspended_at IS NOT NULL) ORDER BY l.system_id, l.organization_id [[OFFSET 0||LIMIT -1]]) c \
+     WHERE NOT EXISTS (SELECT 1 FROM systems s JOIN system_activity a ON a.system_id = s.id \
+     JOIN organizations o ON o.id = s.organization_id WHERE s.id = c.system_id AND s.organization_id = c.organization_id \
+     AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
+     AND a.last_heartbeat <= ?[[ OFFSET 0||]]) ORDER BY c.system_id, c.organization_id LIMIT ?";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![COUNTED, UNSETTLED, RAISED, OVER];
 
 /// Rows of one statement.
 const ROWS: usize = 500;
@@ -48,6 +93,24 @@ pub struct Silent {
     pub vat: String,
     /// Its last heartbeat.
     pub last_heartbeat: Ts,
+    /// When its alert was last posted; none when it has none.
+    pub refreshed_at: Option<Ts>,
+}
+
+/// Where systems are found whose alert is due. Each finds other systems, and none reads those whose alert is not due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Systems counted as silent that have no alert.
+    Counted,
+    /// Systems without an alert whose status may have changed since they were counted.
+    Unsettled,
+    /// Alerts that have not been posted for a while.
+    Raised,
+}
+
+impl Source {
+    /// All of them.
+    pub const ALL: [Source; 3] = [Source::Counted, Source::Unsettled, Source::Raised];
 }
 
 #[derive(FromRow)]
@@ -63,18 +126,29 @@ struct Row {
     org_type: String,
     vat: Option<String>,
     last_heartbeat: TsCodec,
+    refreshed_at: Option<TsCodec>,
 }
 
-/// The first `limit` systems behind `after` that are silent since before `cutoff` and whose alert has not been posted
-/// since `due`.
+/// The first `limit` systems of a source behind `after` that are silent since before `cutoff` and whose alert has not
+/// been posted since `due`.
 pub async fn due(
     db: &Db,
-    cutoff: Ts,
-    due: Ts,
-    after: SystemId,
+    source: Source,
+    (cutoff, due): (Ts, Ts),
+    after: Option<&Silent>,
     limit: u64,
 ) -> Result<Vec<Silent>, StoreError> {
-    let rows: Vec<Row> = Q::new(DUE).bind(cutoff).bind(due).bind(after).bind(limit).all(db).await?;
+    let id = after.map_or(SystemId(Uuid::nil()), |last| last.id);
+    let q = match source {
+        Source::Counted => Q::new(COUNTED).bind(id),
+        Source::Unsettled => Q::new(UNSETTLED).bind(id),
+        Source::Raised => {
+            let refreshed_at = after.and_then(|last| last.refreshed_at).unwrap_or(Ts(0));
+            let organization = after.map_or(OrgId(Uuid::nil()), |last| last.organization.id);
+            Q::new(RAISED).bind(due).bind(refreshed_at).bind(id).bind(organization)
+        }
+    };
+    let rows: Vec<Row> = q.bind(cutoff).bind(limit).all(db).await?;
     rows.into_iter()
         .map(|r| {
             Ok(Silent {
@@ -91,6 +165,7 @@ pub async fn due(
                 },
                 vat: r.vat.unwrap_or_default(),
                 last_heartbeat: r.last_heartbeat.0,
+                refreshed_at: r.refreshed_at.map(|at| at.0),
             })
         })
         .collect()
@@ -116,7 +191,7 @@ pub async fn over(
     limit: u64,
 ) -> Result<Vec<OpenLinkAlert>, StoreError> {
     let rows: Vec<(Uuid, Uuid, String)> =
-        Q::new(OVER).bind(cutoff).bind(after.0).bind(after.1).bind(limit).all(db).await?;
+        Q::new(OVER).bind(after.0).bind(after.1).bind(cutoff).bind(limit).all(db).await?;
     Ok(rows
         .into_iter()
         .map(|(system, organization, system_key)| OpenLinkAlert {
