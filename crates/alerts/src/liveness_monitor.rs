@@ -74,14 +74,11 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
     }
     let due = service.now().minus(service.settings.systems.link_alert_refresh);
     for source in Source::ALL {
-        let mut last: Option<Silent> = None;
+        let mut after = SystemId(Uuid::nil());
         while checked.is_leader {
-            let silent =
-                silent_systems::due(&service.db, source, (cutoff, due), last.as_ref(), BATCH).await?;
-            last = silent.last().cloned();
-            if last.is_none() {
-                break;
-            }
+            let silent = silent_systems::due(&service.db, source, (cutoff, due), after, BATCH).await?;
+            let Some(last) = silent.last() else { break };
+            after = last.id;
             checked.posted += fire(service, silent).await?;
             checked.is_leader = renew().await?;
         }

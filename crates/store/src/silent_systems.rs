@@ -7,50 +7,42 @@ use sqlx_macros::FromRow;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Systems of a source that are silent, with the condition of the source. The counted status finds them
-/// ([`status_counts`](crate::systems::status_counts)); heartbeats and marks decide. The clause behind the order of the
-/// source, and LATERAL with it, keep the engines from looking at each silent system.
+/// The silent systems of a source: `$source` finds candidates without reading a system, then heartbeats and marks
+/// decide. `OFFSET 0` (`LIMIT -1`) makes the engine run the source first and in order; LATERAL looks up each candidate by
+/// its key.
 macro_rules! silent {
-    ($source:literal, $order:literal, $condition:literal) => {
+    ($source:literal, $condition:literal) => {
         concat!(
             "[[SELECT v.* FROM (",
             $source,
-            " ORDER BY ",
-            $order,
-            " OFFSET 0) c CROSS JOIN LATERAL (||]]SELECT s.id, s.system_key, s.name, s.type AS system_type, s.fqdn, \
-             s.ipv4_address, o.id AS org_id, o.name AS org_name, o.type AS org_type, o.vat, a.last_heartbeat, \
-             l.refreshed_at FROM [[||(",
+            " ORDER BY c.system_id OFFSET 0) c CROSS JOIN LATERAL (||]]SELECT s.id, s.system_key, s.name, \
+             s.type AS system_type, s.fqdn, s.ipv4_address, o.id AS org_id, o.name AS org_name, o.type AS org_type, \
+             o.vat, a.last_heartbeat FROM [[||(",
             $source,
-            " ORDER BY ",
-            $order,
-            " LIMIT -1) c CROSS JOIN ]]systems s JOIN system_activity a ON a.system_id = s.id \
+            " ORDER BY c.system_id LIMIT -1) c CROSS JOIN ]]systems s JOIN system_activity a ON a.system_id = s.id \
              JOIN organizations o ON o.id = s.organization_id \
              LEFT JOIN link_alerts l ON l.system_id = s.id AND l.organization_id = s.organization_id \
              WHERE s.id = c.system_id AND ",
             $condition,
             " AND a.last_heartbeat <= ? AND s.deleted_at IS NULL AND s.suspended_at IS NULL \
-             AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) v||]] ORDER BY ",
-            $order,
-            " LIMIT ?"
+             AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) v||]] \
+             ORDER BY c.system_id LIMIT ?"
         )
     };
 }
 
 const COUNTED: &str = silent!(
-    "SELECT c.system_id FROM system_statuses c LEFT JOIN link_alerts k ON k.system_id = c.system_id \
-     AND k.organization_id = c.organization_id WHERE c.counted = 2 AND c.system_id > ? AND k.system_id IS NULL",
-    "c.system_id",
+    "SELECT c.system_id FROM system_statuses c JOIN organizations o ON o.id = c.organization_id \
+     LEFT JOIN link_alerts l ON l.system_id = c.system_id AND l.organization_id = c.organization_id \
+     WHERE c.counted = 2 AND c.system_id > ? AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
+     AND l.system_id IS NULL",
     "l.system_id IS NULL"
 );
-const UNSETTLED: &str = silent!(
-    "SELECT c.system_id FROM system_unsettled c WHERE c.system_id > ?",
-    "c.system_id",
-    "l.system_id IS NULL"
-);
+const UNSETTLED: &str =
+    silent!("SELECT c.system_id FROM system_unsettled c WHERE c.system_id > ?", "l.system_id IS NULL");
+/// By system and not by time: refreshing moves the time, and an index of it would cost more than it finds.
 const RAISED: &str = silent!(
-    "SELECT c.system_id, c.organization_id, c.refreshed_at FROM link_alerts c WHERE c.refreshed_at <= ? \
-     AND (c.refreshed_at, c.system_id, c.organization_id) > (?, ?, ?)",
-    "c.refreshed_at, c.system_id, c.organization_id",
+    "SELECT c.system_id, c.organization_id FROM link_alerts c WHERE c.refreshed_at <= ? AND c.system_id > ?",
     "l.organization_id = c.organization_id"
 );
 /// Alerts whose system is not silent in their organization. The inner statement reads no system: it leaves out those
@@ -93,11 +85,9 @@ pub struct Silent {
     pub vat: String,
     /// Its last heartbeat.
     pub last_heartbeat: Ts,
-    /// When its alert was last posted; none when it has none.
-    pub refreshed_at: Option<Ts>,
 }
 
-/// Where systems are found whose alert is due. Each finds other systems, and none reads those whose alert is not due.
+/// Where systems are found whose alert is due. None reads the systems of alerts that are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Systems counted as silent that have no alert.
@@ -126,7 +116,6 @@ struct Row {
     org_type: String,
     vat: Option<String>,
     last_heartbeat: TsCodec,
-    refreshed_at: Option<TsCodec>,
 }
 
 /// The first `limit` systems of a source behind `after` that are silent since before `cutoff` and whose alert has not
@@ -135,20 +124,15 @@ pub async fn due(
     db: &Db,
     source: Source,
     (cutoff, due): (Ts, Ts),
-    after: Option<&Silent>,
+    after: SystemId,
     limit: u64,
 ) -> Result<Vec<Silent>, StoreError> {
-    let id = after.map_or(SystemId(Uuid::nil()), |last| last.id);
     let q = match source {
-        Source::Counted => Q::new(COUNTED).bind(id),
-        Source::Unsettled => Q::new(UNSETTLED).bind(id),
-        Source::Raised => {
-            let refreshed_at = after.and_then(|last| last.refreshed_at).unwrap_or(Ts(0));
-            let organization = after.map_or(OrgId(Uuid::nil()), |last| last.organization.id);
-            Q::new(RAISED).bind(due).bind(refreshed_at).bind(id).bind(organization)
-        }
+        Source::Counted => Q::new(COUNTED),
+        Source::Unsettled => Q::new(UNSETTLED),
+        Source::Raised => Q::new(RAISED).bind(due),
     };
-    let rows: Vec<Row> = q.bind(cutoff).bind(limit).all(db).await?;
+    let rows: Vec<Row> = q.bind(after).bind(cutoff).bind(limit).all(db).await?;
     rows.into_iter()
         .map(|r| {
             Ok(Silent {
@@ -165,7 +149,6 @@ pub async fn due(
                 },
                 vat: r.vat.unwrap_or_default(),
                 last_heartbeat: r.last_heartbeat.0,
-                refreshed_at: r.refreshed_at.map(|at| at.0),
             })
         })
         .collect()

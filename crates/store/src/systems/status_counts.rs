@@ -8,8 +8,9 @@
 //!
 //! A use case that changes the organization or a mark of a system takes its [`tally`] before and [`settle`]s the
 //! difference afterwards, with the system's row locked all the while. `counted` moves under the same lock only, and
-//! with it the system's row in `system_statuses`, by which lists in the order of status find their pages. On PostgreSQL
-//! [`settle_some`] skips rows that another transaction holds, so it never waits.
+//! with it the system's row in `system_statuses`, by which lists in the order of status find their pages and the liveness
+//! monitor finds systems without an alert. On PostgreSQL [`settle_some`] skips rows that another transaction holds, so it
+//! never waits.
 
 use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec};
 use bailiwick_domain::{OrgId, SystemId, Ts};
