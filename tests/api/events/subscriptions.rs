@@ -8,7 +8,7 @@ use bailiwick_policy::{BUILT_IN_JSON, Caller, Catalogue, KeyMode, Permission, Us
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 api_test!(a_subscription_is_made_shown_changed_and_removed, |s| settings(s), |t| async move {
@@ -220,7 +220,10 @@ api_test!(another_address_needs_the_permissions_of_what_it_is_told, |s| settings
 api_test!(one_that_cannot_be_opened_hides_no_other, |s| settings(s), |t| async move {
     let admin = t.user(t.tree().await.customer, &["admin"]).await;
     let hook = Hook::start().await;
-    let (lost, fine) = (create(&t, &admin, &hook, &["*"]).await, create(&t, &admin, &hook, &["*"]).await);
+    let lost = create(&t, &admin, &hook, &["*"]).await;
+    // The list is in the order of creation.
+    t.advance(Duration::from_secs(1));
+    let fine = create(&t, &admin, &hook, &["*"]).await;
     let id = lost["id"].as_str().unwrap();
     let mut tx = t.app.db.begin().await.unwrap();
     let q = Q::new("UPDATE event_subscriptions SET url = ?, secret = ? WHERE id = ?");
