@@ -127,11 +127,20 @@ pub async fn search(
     let scope = hierarchy(caller);
     let filter =
         DirectoryFilter { search: text.to_owned(), types: Some(types), ..DirectoryFilter::default() };
-    let count = directory::count(&service.db, &scope, &filter);
-    let other = answer_cache::variant(&filter);
-    let total = answer_cache::number(service, DependsOn::People, "directory", scope, other, count).await?;
     let order = (DirectorySort::Name, SortDirection::Asc);
-    Ok(Some(directory::directory(&service.db, &scope, &filter, order, page, total).await?))
+    // Together, so that the rows are never those of an earlier number.
+    let found = async {
+        let total = directory::count(&service.db, &scope, &filter).await?;
+        let found = directory::directory(&service.db, &scope, &filter, order, page, total).await?;
+        let rows = found.rows.into_iter().map(|e| (e.id, e.org_type, e.name, e.description));
+        Ok((total, rows.collect()))
+    };
+    let other = answer_cache::variant(&(&filter, page));
+    let (total, rows): (u64, Vec<(OrgId, OrgType, String, String)>) =
+        answer_cache::computed(service, DependsOn::People, "organizations/search", scope, other, found)
+            .await?;
+    let entry = |(id, org_type, name, description)| Entry { id, org_type, name, description };
+    Ok(Some(Page { rows: rows.into_iter().map(entry).collect(), total, request: page }))
 }
 
 /// The names of those of these organizations that the caller may see.
