@@ -1,23 +1,12 @@
 //! People who sign in elsewhere: the program's messages at its start, and `bailiwick logto sync`.
 
-use crate::program::{Serving, command, text};
+use crate::program::{Serving, command, text, wait_until};
 use bailiwick_testkit::parts::{
     logto::{APP, CLIENT, Logto},
     ports, postgres,
 };
 use serde_json::json;
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
-
-async fn told(what: &str, is_told: impl Fn() -> bool) {
-    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
-    while !is_told() {
-        assert!(Instant::now() < limit, "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
+use std::path::Path;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_warns_of_tokens_made_for_others() {
@@ -34,7 +23,7 @@ async fn a_start_warns_of_tokens_made_for_others() {
         settings.extend(audiences.map(|audiences| ("BAILIWICK_IDENTITY__OIDC__AUDIENCES", audiences)));
         let serving = Serving::start(dir.path(), &settings).await;
         // This message comes after the warning at a start.
-        told("the issuer", || serving.log().contains("the identity provider does not answer")).await;
+        wait_until("the issuer", || serving.log().contains("the identity provider does not answer")).await;
         let log = serving.log();
         assert_eq!(log.contains(WARNING), is_warned, "{log}");
         assert!(!is_warned || log.contains("section=\"identity.oidc\""), "{log}");
@@ -69,7 +58,7 @@ async fn a_tenant_is_compared_and_told(database: Option<String>) {
     settings.extend(database.as_deref().map(|url| ("BAILIWICK_DATABASE__URL", url)));
     let dir = tempfile::tempdir().expect("a directory");
     let mut serving = Serving::start(dir.path(), &settings).await;
-    told("the owner", || {
+    wait_until("the owner", || {
         logto.with(|tenant| {
             tenant.members.len() == 1 && tenant.user_roles.values().any(|roles| !roles.is_empty())
         })

@@ -1,6 +1,6 @@
 //! The log at its most talkative says nothing of people's and operators' secrets.
 
-use crate::program::Serving;
+use crate::program::{Serving, wait_until};
 use aws_lc_rs::digest::{SHA256, digest};
 use bailiwick_testkit::parts::{ports, postgres};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -188,6 +188,7 @@ async fn the_log_is_silent(database: Option<String>) {
     let pushed =
         browser.client.post(format!("{}/api/alert_history", browser.url)).bearer_auth(HISTORY).body("{}");
     pushed.send().await.expect("an answer");
+    wait_until("a mail is tried", || serving.log().contains("mail delayed")).await;
     assert!(serving.stop(), "{}", serving.log());
     let log = serving.log();
     for said in ["/auth/exchange", "/api-keys", "mail delayed", "stopped"] {

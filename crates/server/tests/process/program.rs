@@ -191,3 +191,12 @@ impl Drop for Serving {
         let _ = self.child.wait();
     }
 }
+
+/// Waits until this is true, however busy the machine is.
+pub async fn wait_until(what: &str, is_true: impl Fn() -> bool) {
+    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
+    while !is_true() {
+        assert!(Instant::now() < limit, "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,17 +1,13 @@
 //! Traces as a collector gets them, and as the alert router behind the proxy sees them.
 
-use crate::program::Serving;
+use crate::program::{Serving, wait_until};
 use bailiwick_testkit::parts::{
     ports, postgres,
     recorder::{Answer, Recorded, Recorder},
 };
 use reqwest::Client;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, path::Path};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
@@ -58,14 +54,6 @@ fn attributes(span: &Value) -> BTreeMap<&str, &Value> {
 
 fn named<'s>(spans: &'s [Value], name: &str) -> Option<&'s Value> {
     spans.iter().find(|span| span["name"] == name)
-}
-
-async fn wait_until(what: &str, is_true: impl Fn() -> bool) {
-    let limit = Instant::now() + bailiwick_testkit::PATIENCE;
-    while !is_true() {
-        assert!(Instant::now() < limit, "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
 }
 
 struct Places {
