@@ -4,8 +4,8 @@
 use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
     backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, heartbeats, history,
-    identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, oidc,
-    organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems, stats,
+    identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, migrate,
+    oidc, organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems, stats,
     systems, transfer, users,
 };
 
@@ -58,6 +58,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     list_epochs::STATEMENTS,
     logto::STATEMENTS,
     logto::outbox::STATEMENTS,
+    migrate::STATEMENTS,
     oidc::consents::STATEMENTS,
     oidc::grants::STATEMENTS,
     oidc::interactions::STATEMENTS,

@@ -1,25 +1,55 @@
 //! Migrations: each number has two files of the same name, one for each engine.
 
-use crate::{Db, engine::Engine, error::StoreError};
+use crate::{Db, engine::Engine, error::StoreError, sql::Q};
 use sqlx::migrate::{MigrateError, Migrator};
 
 static SQLITE: Migrator = sqlx_macros::migrate!("./migrations/sqlite");
 static POSTGRES: Migrator = sqlx_macros::migrate!("./migrations/postgres");
 
+const OLDEST: &str = "SELECT oldest FROM schema_compatibility WHERE id = 1";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OLDEST];
+
 impl Db {
-    /// Applies the missing migrations; several processes may do so at the same time.
+    /// Applies the missing migrations; several processes may do so at the same time. On PostgreSQL the schema may be that of
+    /// a newer program that runs beside this one, as long as it supports this one; a SQLite file has one program.
+    ///
+    /// # Errors
+    /// [`StoreError::Foreign`] for the schema of another program; the database's.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        let done = match &self.engine {
-            Engine::Pg(pool) => POSTGRES.run(pool).await,
-            Engine::Lite { write, .. } => SQLITE.run(write).await,
+        let pool = match &self.engine {
+            Engine::Pg(pool) => pool,
+            Engine::Lite { write, .. } => return SQLITE.run(write).await.map_err(told),
         };
-        done.map_err(told)
+        match POSTGRES.run(pool).await {
+            Err(MigrateError::VersionMissing(found)) if found > newest() && self.supports_this().await? => {
+                tracing::warn!(
+                    migration = found,
+                    "a newer version of the program has migrated the database; this version runs beside it until it is \
+                     upgraded too"
+                );
+                let mut known = Migrator::with_migrations(POSTGRES.iter().cloned().collect());
+                known.set_ignore_missing(true).run(pool).await.map_err(told)
+            }
+            done => done.map_err(told),
+        }
     }
+
+    /// Whether the newer schema says that this program can run on it.
+    async fn supports_this(&self) -> Result<bool, StoreError> {
+        let oldest: (i64,) = Q::new(OLDEST).one(self).await?;
+        Ok(oldest.0 <= newest())
+    }
+}
+
+/// The number of this program's newest migration.
+fn newest() -> i64 {
+    SQLITE.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
 
 /// Adds advice for the operator to an error, where it is known.
 fn told(error: MigrateError) -> StoreError {
-    let newest = SQLITE.iter().map(|migration| migration.version).max().unwrap_or_default();
+    let newest = newest();
     match error {
         MigrateError::VersionMissing(found) if found > newest => StoreError::Foreign(format!(
             "it was brought to its schema by a newer version of the program (migration {found}; this one knows those up \

@@ -165,29 +165,41 @@ fn an_owner_s_weak_password_is_told_in_words() {
     assert!(said.contains("owner.name (variable BAILIWICK_OWNER__NAME)"), "{said}");
 }
 
-async fn a_newer_database_is_told(url: &str) {
-    let dir = tempfile::tempdir().expect("a directory");
-    let database = [("BAILIWICK_DATABASE__URL", url)];
-    let migrated = command(dir.path()).envs(database).arg("migrate").output().expect("it runs");
+/// Makes a database with a migration that this program does not know.
+async fn newer_database(dir: &Path, url: &str) {
+    let migrated = command(dir).env("BAILIWICK_DATABASE__URL", url).arg("migrate").output().expect("it runs");
     assert!(migrated.status.success(), "{migrated:?}");
     let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
          SELECT 9999, 'newer', success, checksum, 0 FROM _sqlx_migrations WHERE version = 1";
     assert_eq!(execute(url, newer).await, 1);
-    let said = no(dir.path(), &database);
+}
+
+fn is_told(dir: &Path, url: &str) {
+    let said = no(dir, &[("BAILIWICK_DATABASE__URL", url)]);
     assert!(said.contains("newer") && said.contains("9999") && said.contains("upgrade"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_database_is_told_on_sqlite() {
+async fn a_newer_sqlite_file_is_told() {
     let dir = tempfile::tempdir().expect("a directory");
-    a_newer_database_is_told(&format!("sqlite:{}", dir.path().join("newer.db").display())).await;
+    let url = format!("sqlite:{}", dir.path().join("newer.db").display());
+    newer_database(dir.path(), &url).await;
+    is_told(dir.path(), &url);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_database_is_told_on_postgres() {
+async fn the_schema_of_the_next_version_is_used_while_it_supports_this_one() {
+    let dir = tempfile::tempdir().expect("a directory");
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "newer").await.expect("a database");
-    a_newer_database_is_told(&cluster.url("newer")).await;
+    let url = cluster.url("newer");
+    newer_database(dir.path(), &url).await;
+    let mut beside = Serving::start(dir.path(), &[("BAILIWICK_DATABASE__URL", url.as_str())]).await;
+    assert!(beside.stop(), "{}", beside.log());
+    let log = beside.log();
+    assert!(log.contains("WARN") && log.contains("a newer version") && log.contains("9999"), "{log}");
+    assert_eq!(execute(&url, "UPDATE schema_compatibility SET oldest = 9999").await, 1);
+    is_told(dir.path(), &url);
 }
 
 #[tokio::test(flavor = "multi_thread")]
