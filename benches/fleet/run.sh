@@ -10,25 +10,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-systems=${BENCH_SYSTEMS:-10000}
 seconds=${BENCH_SECONDS:-60}
-organizations=${BENCH_ORGANIZATIONS:-$((systems / 50 > 20000 ? 20000 : systems / 50 < 20 ? 20 : systems / 50))}
 results=${BENCH_RESULTS:-benches/RESULTS.md}
 work=$(mktemp -d)
 pids=()
 trap 'finish' EXIT
 
-# The services before their database: what was started last ends first.
-finish() {
-    local at
-    for ((at = ${#pids[@]} - 1; at >= 0; at--)); do
-        kill "${pids[at]}" 2>/dev/null || true
-        wait "${pids[at]}" 2>/dev/null || true
-    done
-    rm -rf "$work"
-}
-
 source benches/load/parts.sh
+source benches/fleet/cluster.sh
 
 release=${CARGO_TARGET_DIR:-target}/release
 program=${BENCH_PROGRAM:-$release/bailiwick}
@@ -38,76 +27,19 @@ if [[ -z ${BENCH_PROGRAM:-} || -z ${BENCH_FLEET:-} ]]; then
 fi
 
 start_postgres
-front=127.0.0.1:$(port)
-export BAILIWICK_DATABASE__URL=$postgres_url BAILIWICK_LOG__LEVEL=warn BAILIWICK_OWNER_PASSWORD=Correct-Horse-7-Battery
-export BAILIWICK_SECRET BAILIWICK_HTTP__PUBLIC_URL=http://$front BAILIWICK_HTTP__TRUSTED_PROXIES=127.0.0.1/32
-BAILIWICK_SECRET=$(head -c 32 /dev/urandom | base64 -w 0)
-export BAILIWICK_DATA_DIR=$work/commands
-# Tokens are issued once, and must hold until the last look.
-export BAILIWICK_TOKENS__ACCESS_LIFETIME=$((seconds + 7200))s
-
-# Some systems are suspended, deleted or new and take no part.
-echo "making $systems systems in $organizations organizations"
-"$program" demo --organizations "$organizations" --systems $((systems * 125 / 100 + 50)) \
-    --without-applications --credentials "$work/credentials" >/dev/null
-
-servers=
-watched=()
+watched=(--process "PostgreSQL=${pids[0]}")
+cluster_settings
+make_fleet
 for n in $(seq "${BENCH_PROCESSES:-3}"); do
-    listen=127.0.0.1:$(port)
-    BAILIWICK_HTTP__LISTEN=$listen BAILIWICK_DATA_DIR=$work/service$n "$program" serve >>"$work/service.log" 2>&1 &
-    pids+=($!)
-    watched+=(--process "service $n=$!")
-    servers+="server $listen; "
-    for _ in $(seq 600); do
-        ! curl -sf -o /dev/null "http://$listen/health" || continue 2
-        kill -0 "${pids[-1]}" 2>/dev/null || break
-        sleep 0.1
-    done
-    cat "$work/service.log" >&2
-    exit 1
+    serve "$n"
+    watched+=(--process "service $n=${servers[n]}")
 done
-
-cat >"$work/front.server" <<EOF
-upstream services { $servers keepalive 256; keepalive_requests 1000000; }
-server {
-    listen $front;
-    client_max_body_size 10m;
-    client_body_buffer_size 256k;
-    location / {
-        proxy_pass http://services;
-        proxy_http_version 1.1;
-        proxy_set_header Connection "";
-        proxy_set_header Host \$http_host;
-        proxy_set_header X-Forwarded-For \$remote_addr;
-        # Nothing is sent a second time in the name of a client.
-        proxy_next_upstream off;
-    }
-}
-EOF
-sed -e "s|@WORK@|$work|g; s|@PART@|front|g" benches/load/nginx.conf >"$work/front.conf"
-"$(command -v nginx || echo /usr/sbin/nginx)" -p "$work" -c "$work/front.conf" &
-pids+=($!)
-watched+=(--process "nginx=$!" --process "PostgreSQL=${pids[0]}")
-until curl -sf -o /dev/null "http://$front/health"; do
-    kill -0 "${pids[-1]}" 2>/dev/null || { cat "$work/front.log" >&2; exit 1; }
-    sleep 0.1
-done
-
-# Administrators of organizations everywhere in the tree; the owner first.
-bearer=$("$program" token owner@bailiwick.example 2>/dev/null)
-service=http://$front
-install -m 600 /dev/null "$work/people"
-echo "$bearer" >"$work/people"
-call "$service/api/users?role=admin&status=enabled&sort_by=name&sort_direction=asc&page_size=${BENCH_PEOPLE:-40}" |
-    jq -r '.data.users[].email' |
-    while read -r email; do
-        [[ $email == owner@bailiwick.example ]] || "$program" token "$email" 2>/dev/null
-    done >>"$work/people"
+start_front
+watched+=(--process "nginx=$front_pid")
+issue_tokens
 
 status=0
-timeout $((seconds + 1800)) "$generator" --credentials "$work/credentials" --people "$work/people" --service "$front" --systems "$systems" \
-    --seconds "$seconds" --connections "${BENCH_CONNECTIONS:-64}" "${watched[@]}" --report "$work/report" "$@" || status=$?
+generate "${watched[@]}" "$@" || status=$?
 tail -n 20 "$work/service.log" >&2
 if [[ -s $work/report ]]; then
     {

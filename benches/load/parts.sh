@@ -2,7 +2,7 @@
 
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-# A throw-away PostgreSQL with its durability on.
+# A throw-away PostgreSQL with its durability on; sets postgres_url, pg_port and postgres, its command.
 start_postgres() {
     [[ -z ${postgres_url:-} ]] || return 0
     local bin
@@ -13,13 +13,14 @@ start_postgres() {
         run=(setpriv --reuid postgres --regid postgres --clear-groups)
         install -d -o postgres "$work/pg"
     else
-        mkdir "$work/pg"
+        mkdir -p "$work/pg"
     fi
-    local pg_port
     pg_port=$(port)
     "${run[@]}" "$bin/initdb" -A trust -U postgres -D "$work/pg/data" >/dev/null
-    "${run[@]}" "$bin/postgres" -D "$work/pg/data" -p "$pg_port" -k "$work/pg" -c listen_addresses=127.0.0.1 \
-        -c shared_buffers=256MB -c max_wal_size=4GB >"$work/pg/log" 2>&1 &
+    # For those who start it again.
+    postgres=("${run[@]}" "$bin/postgres" -D "$work/pg/data" -p "$pg_port" -k "$work/pg" -c listen_addresses=127.0.0.1
+        -c shared_buffers=256MB -c max_wal_size=4GB)
+    "${postgres[@]}" >"$work/pg/log" 2>&1 &
     pids+=($!)
     postgres_url=postgres://postgres@127.0.0.1:$pg_port/postgres
     until "$bin/pg_isready" -q -h 127.0.0.1 -p "$pg_port"; do sleep 0.1; done

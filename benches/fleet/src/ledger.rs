@@ -2,7 +2,7 @@
 
 use crate::answers::Seen;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
@@ -106,12 +106,19 @@ impl Documents {
         self.acknowledged.len() as u64
     }
 
-    /// What is missing among these records: the newest first, as their times and revisions. Equal documents in a row share
-    /// a record, which has the time of the last of them.
+    /// What is wrong with these records: the newest first, as their times and revisions. Equal documents in a row share a
+    /// record, which has the time of the last of them. Revisions only grow, so each has one record, unless a document without
+    /// an answer has arrived late.
     pub(crate) fn missing(&self, records: &[(i64, Option<u32>)]) -> Option<String> {
         let has = |revision| records.iter().any(|(_, found)| *found == Some(revision));
         if let Some((_, revision)) = self.acknowledged.iter().find(|(_, revision)| !has(*revision)) {
             return Some(format!("there is no record of revision {revision}"));
+        }
+        let mut seen = HashSet::new();
+        let again =
+            records.iter().filter_map(|(_, revision)| *revision).find(|revision| !seen.insert(*revision));
+        if let Some(revision) = again.filter(|_| !self.is_doubtful) {
+            return Some(format!("there are two records of revision {revision}"));
         }
         let (time, revision) = self.acknowledged.iter().max()?;
         let newest = records.iter().max();
@@ -253,6 +260,7 @@ mod tests {
         assert!(lost(&[(20, Some(0))]), "the second one");
         assert!(lost(&[(29, Some(1)), (20, Some(0))]), "the last time");
         assert!(lost(&[(40, Some(0)), (30, Some(1))]), "another one is the newest");
+        assert!(lost(&[(30, Some(1)), (20, Some(0)), (10, Some(0))]), "one of them twice");
     }
 
     #[test]
