@@ -7,7 +7,7 @@ use crate::{
     systems::{self, SystemFilter, SystemOrder, SystemQuery},
 };
 use bailiwick_directory::{organizations, users};
-use bailiwick_domain::{Keywords, Page, PageRequest, Result, SortDirection, System, User};
+use bailiwick_domain::{Keywords, Page, PageRequest, Result, SortDirection, System};
 use bailiwick_policy::{Action, Caller, Resource, gate};
 use bailiwick_store::organizations::directory::Entry;
 
@@ -43,7 +43,7 @@ pub struct Found {
     /// Organizations.
     pub organizations: Option<Page<Entry>>,
     /// Users.
-    pub users: Option<Page<User>>,
+    pub users: Option<Page<users::FoundUser>>,
     /// Systems.
     pub systems: Option<Page<System>>,
     /// Applications.

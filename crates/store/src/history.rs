@@ -12,6 +12,7 @@ pub mod expiry;
 pub mod figures;
 pub mod list;
 mod organizations_read;
+pub mod shown;
 pub mod stats;
 
 pub use organizations_read::OrganizationsRead;
@@ -240,12 +241,14 @@ pub struct Write {
 }
 
 impl Write {
-    /// Whether figures of alerts can change. A repeated alert changes none, unless it expires earlier, has expired, or may
-    /// have until its row is written.
+    /// Whether figures of alerts, or their order by start, can change. A repeated alert changes none, unless it begins at
+    /// another time, expires earlier, has expired, or may have until its row is written.
     fn changes_figures(&self, now: Ts) -> bool {
         match &self.stored {
             Some(stored) if stored.is_open && self.is_open => {
-                self.expires_at < stored.expires_at || stored.expires_at < Some(now.plus(SLOWEST_WRITE))
+                self.starts_at != stored.starts_at
+                    || self.expires_at < stored.expires_at
+                    || stored.expires_at < Some(now.plus(SLOWEST_WRITE))
             }
             _ => true,
         }

@@ -101,14 +101,18 @@ pub(crate) struct By {
 /// Begins a statement that finds the ids of a page; [`push_page_end`] ends it.
 pub(crate) const PAGE: &str = "SELECT * FROM (";
 
-/// Ends it. The text of the statement bounds how many rows it walks through; its parameters select the page among them.
-/// Without that bound PostgreSQL plans the statement anew for each page, which takes as long as a walk through a thousand
-/// rows. The bound is a power of eight: each connection plans the first five executions of a text anew, so there should be few.
+/// Ends it.
 pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
+    q.push(&format!(" LIMIT {}) page LIMIT ? OFFSET ?", bound(limit, offset))).arg(limit).arg(offset);
+}
+
+/// How many rows the text of a statement allows it to walk through; its parameters select the page among them. Without a
+/// bound in the text PostgreSQL plans the statement anew for each page, which takes as long as a walk through a thousand
+/// rows. The bound is a power of eight: each connection plans the first five executions of a text anew, so there should be few.
+pub(crate) fn bound(limit: u64, offset: u64) -> i64 {
     let rows = limit.saturating_add(offset);
     let walked = (2..).map_while(|power| 8_i64.checked_pow(power)).find(|bound| bound.unsigned_abs() >= rows);
-    let walked = walked.unwrap_or(i64::MAX);
-    q.push(&format!(" LIMIT {walked}) page LIMIT ? OFFSET ?")).arg(limit).arg(offset);
+    walked.unwrap_or(i64::MAX)
 }
 
 impl By {
@@ -253,9 +257,12 @@ pub(crate) async fn rows<T: crate::sql::Row>(
 }
 
 /// The rows in the order of their ids.
-pub(crate) fn in_order<T>(ids: &[Uuid], rows: Vec<T>, id_of: impl Fn(&T) -> Uuid) -> Vec<T> {
-    let mut rows: std::collections::HashMap<Uuid, T> =
-        rows.into_iter().map(|row| (id_of(&row), row)).collect();
+pub(crate) fn in_order<T, I: Copy + Eq + std::hash::Hash>(
+    ids: &[I],
+    rows: Vec<T>,
+    id_of: impl Fn(&T) -> I,
+) -> Vec<T> {
+    let mut rows: std::collections::HashMap<I, T> = rows.into_iter().map(|row| (id_of(&row), row)).collect();
     ids.iter().filter_map(|id| rows.remove(id)).collect()
 }
 

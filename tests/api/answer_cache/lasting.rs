@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Every list and number that is made from active alerts.
-const ALERTS: [&str; 8] = [
+const ALERTS: [&str; 11] = [
     "/api/alerts/totals",
     "/api/alerts?page_size=1",
     "/api/alerts?severity=critical&page_size=1",
@@ -22,6 +22,9 @@ const ALERTS: [&str; 8] = [
     "/api/alerts?status=active&page_size=1",
     "/api/alerts?status=suppressed&page_size=1",
     "/api/filters/alerts",
+    "/api/alerts?sort_by=starts_at&sort_direction=asc&page_size=1",
+    "/api/alerts?sort_by=assigned_user_name&sort_direction=desc&page_size=1",
+    "/api/alerts?sort_by=starts_at&page_size=1&page=2",
 ];
 
 async fn change(t: &Test, who: &Persona, method: &str, path: &str, body: Value) {
@@ -83,11 +86,22 @@ api_test!(every_change_of_active_alerts_shows_at_once_in_every_process, |t| asyn
     };
     assert_eq!(found().await, 0);
     let ends = bailiwick_domain::Ts(t.app.now().0 + 600_000_000).rfc3339(3);
-    let again = json!([{"labels": {"alertname": "C", "severity": "critical"}, "endsAt": ends,
+    let mut again = json!([{"labels": {"alertname": "C", "severity": "critical"}, "endsAt": ends,
         "annotations": {"summary": "RAID degraded"}}]);
     client.push(&again.to_string()).await.expect(200);
     written(&t).await;
     assert_eq!(found().await, 1);
+    // It can also have begun earlier than it was known.
+    let oldest = async || {
+        active("an earlier start").await;
+        t.get(ALERTS[8]).bearer(&owner.token).send().await.expect(200).data()["alerts"][0]["fingerprint"]
+            .clone()
+    };
+    let before = oldest().await;
+    again[0]["startsAt"] = json!(bailiwick_domain::Ts(t.app.now().0 - 7_200_000_000).rfc3339(3));
+    client.push(&again.to_string()).await.expect(200);
+    written(&t).await;
+    assert_ne!(oldest().await, before);
 
     let listed = t.get("/api/alerts?severity=critical").bearer(&owner.token).send().await.expect(200).data();
     let first = listed["alerts"][0]["fingerprint"].as_str().unwrap().to_owned();

@@ -3,7 +3,7 @@
 use super::*;
 use bailiwick_store::history::{
     OrganizationsRead,
-    active::{ActiveFilter, ActiveOrder, ActiveQuery},
+    active::{ActiveFilter, ActiveOrder, ActiveQuery, by_ids},
     list::{self, HistoryFilter, HistoryOrder},
     stats,
 };
@@ -65,7 +65,9 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
         let label = format!("active alerts and their totals for {who}");
         mark(db, &label).await;
         for _ in 0..REPEATS {
-            let rows = query.page(db, &[], PAGE).await.unwrap();
+            let ids = query.page(db, &[], PAGE).await.unwrap().value;
+            let rows = by_ids(db, &ids).await.unwrap();
+            assert_eq!(rows.len(), ids.len(), "{label}");
             let total = query.total(db).await.unwrap().value;
             assert!(total >= rows.len() as u64 && (!is_owner || rows.len() == 20), "{label}");
             query.severities(db).await.unwrap();

@@ -2,12 +2,12 @@
 
 use super::*;
 use bailiwick_alerts::liveness_monitor;
-use bailiwick_domain::{PageRequest, SortDirection, SystemId, Ts};
+use bailiwick_domain::{PageRequest, SortDirection, SystemId, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use bailiwick_store::{
     Db,
     systems::{
-        self, Known, Part, SystemFilter, SystemOrder,
+        self, Known, Part, StatusFilter, SystemFilter, SystemOrder,
         stats::{counted_totals, counters, kept_totals, totals, unsettled_systems},
         status_counts,
     },
@@ -36,6 +36,9 @@ const STATUSES: &str = "SELECT (SELECT CAST(COUNT(*) AS BIGINT) FROM systems s J
      + (SELECT CAST(COUNT(*) AS BIGINT) FROM system_statuses l WHERE NOT EXISTS (SELECT 1 FROM systems s \
      JOIN system_activity a ON a.system_id = s.id WHERE s.id = l.system_id AND s.deleted_at IS NULL \
      AND s.suspended_at IS NULL AND a.counted = l.counted))";
+
+const INACTIVE: StatusFilter = StatusFilter::Is(SystemStatus::Inactive);
+const UNKNOWN: StatusFilter = StatusFilter::Is(SystemStatus::Unknown);
 
 fn scopes(tree: &bailiwick_testkit::seed::Tree) -> Vec<Scope> {
     let below = |root, org_type| Scope::Subtree { root, org_type };
@@ -70,8 +73,10 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
         if !matches!(scope, Scope::Organization(_)) {
             let direction = [SortDirection::Asc, SortDirection::Desc][n % 2];
             ranked::compare(t, scope, n, cutoff, what).await;
-            let listed = by_status(&t.app.db, scope, direction, cutoff).await;
-            assert_eq!(listed.0, listed.1, "{scope:?} {direction:?} after {what}");
+            for statuses in [None, Some(vec![INACTIVE]), Some(vec![UNKNOWN, INACTIVE])] {
+                let listed = by_status(&t.app.db, scope, direction, &statuses, cutoff).await;
+                assert_eq!(listed.0, listed.1, "{statuses:?} of {scope:?} {direction:?} after {what}");
+            }
         }
     }
     are_good
@@ -82,9 +87,11 @@ async fn by_status(
     db: &Db,
     scope: &Scope,
     direction: SortDirection,
+    statuses: &Option<Vec<StatusFilter>>,
     cutoff: Ts,
 ) -> (Vec<SystemId>, Vec<SystemId>) {
-    let (filter, order) = (SystemFilter::default(), (SystemOrder::Status, direction));
+    let filter = SystemFilter { statuses: statuses.clone(), ..SystemFilter::default() };
+    let order = (SystemOrder::Status, direction);
     let mut listed = Vec::new();
     for page in 1..=2 {
         let part = Part { order, page: PageRequest { page, page_size: 5 }, cutoff };

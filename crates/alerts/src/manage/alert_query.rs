@@ -8,7 +8,8 @@ use bailiwick_store::{
     alert_handling::Assignment,
     history::{
         OrganizationsRead,
-        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, Shown},
+        active::{ActiveFilter, ActiveOrder, ActiveQuery},
+        shown::{self, Shown},
     },
 };
 use std::collections::HashMap;
@@ -106,7 +107,7 @@ pub(super) async fn decorate(
         .iter()
         .map(|(tenant, a)| ((*tenant, a.fingerprint.to_string()), a.labels.value("system_key").to_owned()))
         .collect();
-    let mut shown: HashMap<_, Shown> = active::shown(&service.db, &keys).await?.into_iter().collect();
+    let mut shown: HashMap<_, Shown> = shown::shown(&service.db, &keys).await?.into_iter().collect();
     let mut found = Vec::with_capacity(alerts.len());
     for ((tenant, mut alert), (key, _)) in alerts.into_iter().zip(keys) {
         let Some(Shown { system: Some(system), organization, assigned }) = shown.remove(&key) else {

@@ -2,7 +2,7 @@
 //! (docs/internals/answer-cache.md).
 
 use crate::Alerts;
-use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_domain::{Error, PageRequest, Result, Ts};
 use bailiwick_platform::answer_cache::{self, DependsOn, Key};
 use bailiwick_policy::Scope;
 use bailiwick_store::{
@@ -17,6 +17,8 @@ use std::{fmt::Debug, pin::pin, time::Duration};
 
 /// A figure is not used for longer: a process of the version before, beside this one, moves no epoch of active alerts.
 const LONGEST: Duration = Duration::from_secs(60);
+/// Most suppressed alerts in the key of a page.
+const MOST_SUPPRESSED: usize = 100;
 
 /// A figure of the alerts that the query selects, suppressed or not. Repeated alerts only expire later, so they leave it as it
 /// is.
@@ -26,13 +28,39 @@ pub(super) async fn figure<T: Serialize + DeserializeOwned>(
     query: &ActiveQuery,
     read: impl Future<Output = Result<ValidUntil<T>, StoreError>>,
 ) -> Result<T> {
+    figure_of(service, operation, query, &(), read).await
+}
+
+async fn figure_of<T: Serialize + DeserializeOwned>(
+    service: &Alerts,
+    operation: &'static str,
+    query: &ActiveQuery,
+    more: &(dyn Debug + Sync),
+    read: impl Future<Output = Result<ValidUntil<T>, StoreError>>,
+) -> Result<T> {
     // A repeated alert can have another summary, which a search compares.
     if query.filter.search.is_some() {
         return Ok(read.await?.value);
     }
-    let other = answer_cache::variant(&(&query.within, &query.filter, query.spared));
+    let other = answer_cache::variant(&(&query.within, &query.filter, query.spared, more));
     let read = async { Ok(read.await?) };
     cached(service, (operation, query.within.scope, other), query.now, read).await
+}
+
+/// The ids of the rows of a page. Only a first page is cached: a later one changes with the alerts before it. `suppressed`
+/// is part of the key, so one that leaves out many rows is not cached either.
+pub(super) async fn page(
+    service: &Alerts,
+    query: &ActiveQuery,
+    suppressed: &[i64],
+    request: PageRequest,
+) -> Result<Vec<i64>> {
+    let read = query.page(&service.db, suppressed, request);
+    if request.offset() > 0 || suppressed.len() > MOST_SUPPRESSED {
+        return Ok(read.await?.value);
+    }
+    let more = (query.order, query.direction, query.is_suppressed, suppressed, request.page_size);
+    figure_of(service, "page of alerts", query, &more, read).await
 }
 
 /// A figure of the history. Alerts that retention removes may be counted until it is read again.

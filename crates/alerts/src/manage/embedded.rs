@@ -83,7 +83,8 @@ async fn page(
     states: &[i64],
     (request, with_receivers): (PageRequest, bool),
 ) -> Result<Vec<ActiveAlert>> {
-    let rows = asked.page(&service.db, states, request).await?;
+    let ids = cached_figures::page(service, asked, states, request).await?;
+    let rows = active::by_ids(&service.db, &ids).await?;
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
     let silences = silences_of(service, systems.into_iter().collect()).await?;

@@ -3,7 +3,7 @@
 use crate::Alerts;
 use bailiwick_alerting::{ListedSilence, Matcher, Op};
 use bailiwick_domain::{OrgId, Result};
-use bailiwick_store::history::active;
+use bailiwick_store::history::shown;
 use std::collections::{BTreeSet, HashMap};
 
 /// Silences of one list.
@@ -46,8 +46,8 @@ pub(super) async fn of_their_systems(
     }
     let asked: Vec<((OrgId, String), String)> =
         asked.into_iter().map(|(tenant, key)| ((tenant, key.clone()), key)).collect();
-    let shown: HashMap<(OrgId, String), active::Shown> =
-        active::shown(&service.db, &asked).await?.into_iter().collect();
+    let shown: HashMap<(OrgId, String), shown::Shown> =
+        shown::shown(&service.db, &asked).await?.into_iter().collect();
     let has = |f: &FoundSilence| {
         let shown = shown.get(&(f.organization_id, f.system_key.clone()));
         shown.is_some_and(|s| s.system.is_some())

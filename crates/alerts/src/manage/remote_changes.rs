@@ -16,7 +16,7 @@ use bailiwick_platform::RequestContext;
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     alert_handling,
-    history::{self, active},
+    history::{self, shown},
 };
 use std::future::Future;
 use tokio::time::{Instant, timeout_at};
@@ -134,7 +134,7 @@ pub(super) async fn unsilenced_alert(
     let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
     let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
     let key = owner(found, &alert.labels)?;
-    let shown = active::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
+    let shown = shown::shown(&service.db, &[((found.tenant, fingerprint.to_owned()), key)]).await?;
     if shown.iter().all(|(_, shown)| shown.system.is_none()) {
         return Err(Error::NotFound(ObjectKind::Alert));
     }

@@ -138,7 +138,9 @@ pub async fn trend(service: &Alerts, caller: &Caller, named: &Named, period: Opt
     let period = parse_period(period)?;
     let today = service.now().secs().div_euclid(DAY_SECS);
     let first = today - i64::from(period) + 1;
-    let days = stats::resolved_by_day(&service.db, &within, first - i64::from(period)).await?;
+    let from = first - i64::from(period);
+    let days = async { Ok(stats::resolved_by_day(&service.db, &within, from).await?) };
+    let days = cached_figures::of_history(service, "resolved by day", &within, &from, days).await?;
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     let previous = days.iter().filter(|(day, _)| *day < first).map(|(_, n)| count(*n)).sum();
     let mut points: BTreeMap<i64, u64> = (first..=today).map(|day| (day, 0)).collect();

@@ -11,7 +11,7 @@ use bailiwick_policy::Caller;
 use bailiwick_store::{
     StoreError,
     history::{
-        active,
+        shown,
         stats::{self, Live},
     },
     leases,
@@ -51,7 +51,8 @@ pub struct Totals {
 /// 403 for an organization out of reach.
 pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<Totals> {
     let within = within(service, caller, named).await?;
-    let history = stats::resolved(&service.db, &within).await?;
+    let resolved = async { Ok(stats::resolved(&service.db, &within).await?) };
+    let history = cached_figures::of_history(service, "resolved alerts", &within, &(), resolved).await?;
     if service.alerting().is_embedded() {
         let query = live(service, within);
         let severities =
@@ -139,7 +140,7 @@ async fn of_their_systems(
         all.keys().map(move |key| ((tenant, key.clone()), key.clone())).collect::<Vec<_>>()
     };
     let named: Vec<_> = told.iter().flat_map(named).collect();
-    let shown = active::shown(&service.db, &named).await?;
+    let shown = shown::shown(&service.db, &named).await?;
     let theirs: HashSet<_> =
         shown.into_iter().filter(|(_, s)| s.system.is_some()).map(|(key, _)| key).collect();
     let sum = |(tenant, all): (OrgId, BySystem)| {

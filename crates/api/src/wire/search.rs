@@ -1,7 +1,7 @@
 //! One text over all kinds of objects (spec: search#search).
 
-use bailiwick_directory::organizations::Entry;
-use bailiwick_domain::{Page, System, User, org::OrgRef};
+use bailiwick_directory::{organizations::Entry, users::FoundUser};
+use bailiwick_domain::{Page, System, org::OrgRef};
 use bailiwick_fleet::{applications::ApplicationRecord, search::Found};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -84,12 +84,13 @@ fn organization(entry: Entry) -> SearchHit {
     }
 }
 
-fn user(user: User) -> SearchHit {
+fn user(user: FoundUser) -> SearchHit {
+    let organization = SearchHome { id: user.organization_id.to_string(), name: user.organization };
     SearchHit {
         id: user.id.to_string(),
         name: user.name,
-        detail: user.email.to_string(),
-        organization: Some(home(user.organization)),
+        detail: user.email,
+        organization: Some(organization),
     }
 }
 

@@ -17,7 +17,7 @@ use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
 use bailiwick_events::subscriptions;
 use bailiwick_fleet::{
     applications, inventory,
-    systems::{self, StatusFilter, SystemFilter, SystemQuery},
+    systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery},
 };
 use bailiwick_platform::trend::Trend;
 use bailiwick_policy::{Action, Caller, Permission, Resource, gate, resource_of};
@@ -134,7 +134,8 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
             statuses: Some(vec![StatusFilter::Is(SystemStatus::Inactive)]),
             ..SystemFilter::default()
         },
-        order: None,
+        // The newest: the order of a status is that of their ids. It needs no walk past systems of other statuses.
+        order: Some((SystemOrder::Status, SortDirection::Desc)),
         page,
     };
     let silent = systems::list(app, caller, silent).await?;

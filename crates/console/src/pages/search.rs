@@ -3,8 +3,8 @@
 use crate::{failure::Outcome, page, pages::applications::name_of, places, session::Guest};
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::organizations::Entry;
-use bailiwick_domain::{Page, System, User};
+use bailiwick_directory::{organizations::Entry, users::FoundUser};
+use bailiwick_domain::{Page, System};
 use bailiwick_fleet::{
     applications::ApplicationRecord,
     search::{self, Found, MOST},
@@ -74,8 +74,8 @@ fn organization(entry: Entry) -> Value {
     })
 }
 
-fn user(user: User) -> Value {
+fn user(user: FoundUser) -> Value {
     json!({
-        "href": places::user(user.id), "name": user.name, "detail": user.email.to_string(), "organization": user.organization.name,
+        "href": places::user(user.id), "name": user.name, "detail": user.email, "organization": user.organization,
     })
 }

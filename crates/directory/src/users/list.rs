@@ -2,7 +2,7 @@
 
 use super::{UserView, distinct, view};
 use crate::Directory;
-use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User, Walked};
+use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User, UserId, Walked};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
@@ -17,6 +17,7 @@ use bailiwick_store::{
     walk::Walked as Found,
 };
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// The words of `sort_by`.
 pub const ORDERS: Keywords<Sort> = Keywords::of(&[
@@ -84,19 +85,47 @@ pub async fn list(
     answer_cache::answer_at(service, epochs, "list of users", scope, other, make).await
 }
 
+/// A user that a search over everything finds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FoundUser {
+    /// Id.
+    pub id: UserId,
+    /// Display name.
+    pub name: String,
+    /// Address, as given.
+    pub email: String,
+    /// Id of the user's organization.
+    pub organization_id: OrgId,
+    /// Present name of that organization.
+    pub organization: String,
+}
+
+impl From<User> for FoundUser {
+    fn from(user: User) -> FoundUser {
+        let User { id, name, email, organization, .. } = user;
+        FoundUser { id, name, email, organization_id: organization.id, organization: organization.name }
+    }
+}
+
 /// The users inside the caller's hierarchy whose name or address contains the text, by name.
 pub async fn search(
     service: &Directory,
     caller: &Caller,
     text: &str,
     page: PageRequest,
-) -> Result<Page<User>> {
+) -> Result<Page<FoundUser>> {
     let scope = list_scope(caller, Resource::Users)?;
     let filter = Filter { search: text.to_owned(), ..Filter::default() };
-    let total = total(service, scope, &filter).await?;
     let order = Order { by: Sort::Name, direction: SortDirection::Asc };
-    let found = users::list::page_of(&service.db, &scope, &filter, order, page, total).await?;
-    Ok(found.map(|placed| placed.user))
+    // Together, so that the rows are never those of an earlier number.
+    let found = async {
+        let found = users::list::list(&service.db, &scope, &filter, order, page).await?;
+        Ok((found.total, found.rows.into_iter().map(|placed| placed.user.into()).collect()))
+    };
+    let other = answer_cache::variant(&(&filter, page));
+    let (total, rows) =
+        answer_cache::computed(service, DependsOn::People, "users/search", scope, other, found).await?;
+    Ok(Page { rows, total, request: page })
 }
 
 /// The same page as values.

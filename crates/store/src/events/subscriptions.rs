@@ -164,7 +164,12 @@ async fn page_of(
     let mut q = of_scope(columns!(), condition, scope);
     q.push(" ORDER BY s.id LIMIT ? OFFSET ?").arg(request.page_size).arg(request.offset());
     let rows = whole(q.all(db).await?)?;
-    Ok(Page { rows, total: count_of(condition, scope).count(db).await?, request })
+    // A first page that is not full has them all.
+    let total = match rows.len() as u64 {
+        all if request.offset() == 0 && all < request.page_size => all,
+        _ => count_of(condition, scope).count(db).await?,
+    };
+    Ok(Page { rows, total, request })
 }
 
 /// The subscriptions of a scope for which the condition is true. Where the statistics say nothing about subscriptions, SQLite

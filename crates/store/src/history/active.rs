@@ -5,12 +5,11 @@
 use super::{OrganizationsRead, push_search};
 use crate::{
     Db, StoreError, Tx,
-    alert_handling::Assignment,
     alert_rows::{AlertKey, Spared, key_columns},
     filters::push_in,
-    sql::{Arg, Column, LIKE_ANY_ARRAY, Q, ROWS, at_least, push_rows},
+    sql::{Arg, LIKE_ANY_ARRAY, Q, at_least, push_rows},
     time::TsCodec,
-    walk::{PAGE, push_page_end},
+    walk::{PAGE, in_order, push_page_end},
 };
 use bailiwick_domain::{Keywords, OrgId, PageRequest, SortDirection, Ts, UserId};
 use bailiwick_policy::Scope;
@@ -118,6 +117,7 @@ pub struct ActiveRow {
 
 #[derive(FromRow)]
 struct PayloadRow {
+    id: i64,
     organization_id: Uuid,
     fingerprint: String,
     system_key: String,
@@ -129,6 +129,21 @@ impl From<PayloadRow> for ActiveRow {
         let key = (OrgId(r.organization_id), r.fingerprint);
         ActiveRow { key, system_key: r.system_key, payload: r.payload }
     }
+}
+
+/// The rows with these ids, in their order; without those that fire no longer.
+///
+/// # Errors
+/// The database's, and that the records are too large to be read at once.
+pub async fn by_ids(db: &Db, ids: &[i64]) -> Result<Vec<ActiveRow>, StoreError> {
+    let mut q = Q::new(
+        "SELECT h.id, h.organization_id, h.fingerprint, h.system_key, r.payload FROM alert_history h \
+         JOIN router_alerts r ON r.organization_id = h.organization_id AND r.fingerprint = h.fingerprint \
+         WHERE h.status = 'firing' AND ",
+    );
+    push_any(&mut q, db, ids);
+    let rows: Vec<PayloadRow> = q.all_within(db, BYTES, |row: &PayloadRow| row.payload.len()).await?;
+    Ok(in_order(ids, rows, |row| row.id).into_iter().map(ActiveRow::from).collect())
 }
 
 /// A value of the rows of a group, how many they are, and when the first of them expires.
@@ -144,27 +159,22 @@ pub struct ValidUntil<T> {
 }
 
 impl ActiveQuery {
-    /// The rows of a page. `suppressed`: rows that silences suppress, where the query asks.
+    /// The ids of the rows of a page. `suppressed`: rows that silences suppress, where the query asks. The first page is
+    /// valid until one of its alerts ends; a later one also depends on the alerts before it.
     pub async fn page(
         &self,
         db: &Db,
         suppressed: &[i64],
         request: PageRequest,
-    ) -> Result<Vec<ActiveRow>, StoreError> {
-        let mut page = Q::new("SELECT h.organization_id, h.fingerprint, h.system_key, r.payload FROM (");
-        page.push(PAGE).push("SELECT h.id");
-        self.push_rows(&mut page, db, suppressed, false);
-        self.push_order(&mut page, db, suppressed);
-        push_page_end(&mut page, request.page_size, request.offset());
-        page.push(
-            ") page [[JOIN||CROSS JOIN]] alert_history h ON h.id = page.id JOIN router_alerts r \
-             ON r.organization_id = h.organization_id AND r.fingerprint = h.fingerprint \
-             LEFT JOIN alert_assignments a ON a.organization_id = h.organization_id AND a.fingerprint = h.fingerprint",
-        );
-        self.push_order(&mut page, db, suppressed);
-        let weight = |row: &PayloadRow| row.payload.len();
-        let rows = page.all_within(db, BYTES, weight).await?;
-        Ok(rows.into_iter().map(ActiveRow::from).collect())
+    ) -> Result<ValidUntil<Vec<i64>>, StoreError> {
+        let mut q = Q::new(PAGE);
+        q.push("SELECT h.id, CASE WHEN h.expires_at >= ? THEN h.expires_at END").arg(self.now);
+        self.push_rows(&mut q, db, suppressed, false);
+        self.push_order(&mut q, db, suppressed);
+        push_page_end(&mut q, request.page_size, request.offset());
+        let rows: Vec<(i64, Option<TsCodec>)> = q.all(db).await?;
+        let until = rows.iter().filter_map(|row| row.1).map(Ts::from).min();
+        Ok(ValidUntil { value: rows.into_iter().map(|(id, _)| id).collect(), until })
     }
 
     /// How many there are, suppressed or not.
@@ -310,83 +320,6 @@ fn push_any(q: &mut Q, db: &Db, rows: &[i64]) {
     } else {
         q.arg(serde_json::Value::from(rows).to_string());
     }
-}
-
-/// The present values of an alert's system and organization, shown with the alert.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// The system's name, type, host name and address; none when the organization has no such system.
-    pub system: Option<[String; 4]>,
-    /// The organization's name, type and VAT number.
-    pub organization: [String; 3],
-    /// The assignee.
-    pub assigned: Option<Assignment>,
-}
-
-#[derive(FromRow)]
-struct ShownRow {
-    o: Uuid,
-    f: String,
-    org_name: String,
-    org_type: String,
-    vat: Option<String>,
-    system_name: Option<String>,
-    system_type: Option<String>,
-    fqdn: Option<String>,
-    ipv4_address: Option<String>,
-    assigned_user_id: Option<Uuid>,
-    assigned_user_name: Option<String>,
-    assigned_user_org_id: Option<Uuid>,
-    assigned_user_org_name: Option<String>,
-    assigned_at: Option<TsCodec>,
-}
-
-impl ShownRow {
-    fn assigned(&self) -> Option<Assignment> {
-        Some(Assignment {
-            user_id: UserId(self.assigned_user_id?),
-            user_name: self.assigned_user_name.clone()?,
-            user_org_id: OrgId(self.assigned_user_org_id?),
-            user_org_name: self.assigned_user_org_name.clone()?,
-            assigned_at: self.assigned_at?.0,
-        })
-    }
-}
-
-/// The values shown with these alerts, each with the key of its system.
-pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertKey, Shown)>, StoreError> {
-    let mut found = Vec::with_capacity(alerts.len());
-    for chunk in alerts.chunks(ROWS) {
-        let alerts: Vec<_> = chunk.iter().collect();
-        let alerts = if db.is_postgres() { at_least(LIKE_ANY_ARRAY, &alerts) } else { alerts };
-        let mut columns = key_columns(alerts.iter().map(|(key, _)| key));
-        columns.push(("k", Column::texts(alerts.iter().map(|(_, key)| key.as_str()))));
-        let mut q = Q::new(
-            "SELECT v.o, v.f, o.name AS org_name, o.type AS org_type, o.vat, s.name AS system_name, \
-             s.type AS system_type, s.fqdn, s.ipv4_address, a.assigned_user_id, a.assigned_user_name, \
-             a.assigned_user_org_id, a.assigned_user_org_name, a.assigned_at FROM ",
-        );
-        push_rows(&mut q, db.is_postgres(), columns);
-        q.push(
-            " [[JOIN||CROSS JOIN]] organizations o ON o.id = v.o \
-             LEFT JOIN systems s ON s.system_key = v.k AND s.organization_id = v.o AND s.deleted_at IS NULL \
-             LEFT JOIN alert_assignments a ON a.organization_id = v.o AND a.fingerprint = v.f",
-        );
-        let mut rows: Vec<ShownRow> = q.all(db).await?;
-        rows.sort_by(|a, b| (a.o, &a.f).cmp(&(b.o, &b.f)));
-        rows.dedup_by(|a, b| (a.o, &a.f) == (b.o, &b.f));
-        found.extend(rows.into_iter().map(|row| {
-            let assigned = row.assigned();
-            let text = |t: &Option<String>| t.clone().unwrap_or_default();
-            let system = row
-                .system_name
-                .as_ref()
-                .map(|name| [name.clone(), text(&row.system_type), text(&row.fqdn), text(&row.ipv4_address)]);
-            let organization = [row.org_name, row.org_type, row.vat.unwrap_or_default()];
-            ((OrgId(row.o), row.f), Shown { system, organization, assigned })
-        }));
-    }
-    Ok(found)
 }
 
 const HAS_SYSTEM: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM systems \

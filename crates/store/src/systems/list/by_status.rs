@@ -11,6 +11,7 @@ use crate::{
         filter::{heard, push_marked, push_unmarked},
         status_counts::{self, MOST_UNSETTLED},
     },
+    walk::{PAGE, bound, push_page_end},
 };
 use bailiwick_domain::{SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
@@ -68,9 +69,11 @@ impl Spec<'_> {
         runs
     }
 
-    /// Whether the list uses the counted status: it is one of a large scope without a filter.
+    /// Whether the list uses the counted status: it is one of a large scope without a filter but that of statuses.
     pub(super) async fn goes_by_counted(&self, db: &Db) -> Result<bool, StoreError> {
-        let is_plain = *self.filter == SystemFilter::default();
+        let statuses = self.filter.statuses.clone();
+        let is_plain = statuses.iter().flatten().all(|status| matches!(status, StatusFilter::Is(_)))
+            && *self.filter == SystemFilter { statuses, ..SystemFilter::default() };
         let is_large = matches!(self.scope, Scope::Everything | Scope::Subtree { .. });
         Ok(is_plain && is_large && status_counts::can_be_listed_by(db, self.cutoff).await?)
     }
@@ -83,7 +86,7 @@ impl Spec<'_> {
             }
         };
         let order = format!(" ORDER BY page_id {}", walk.direction.as_str());
-        let mut q = Q::new("");
+        let mut q = Q::new(PAGE);
         if status == SystemStatus::Unknown {
             q.push("SELECT s.id AS page_id");
             self.push_unheard(&mut q);
@@ -92,7 +95,7 @@ impl Spec<'_> {
             // SQLite merges ordered inputs; PostgreSQL merges those that are ordered and short.
             let push_end = |q: &mut Q| {
                 if self.db.is_postgres() {
-                    q.push(&order).push(" LIMIT ?)").arg(walk.limit.saturating_add(walk.offset));
+                    q.push(&order).push(&format!(" LIMIT {})", bound(walk.limit, walk.offset)));
                 }
             };
             q.push("SELECT page_id FROM ([[(||]]SELECT s.system_id AS page_id");
@@ -104,7 +107,8 @@ impl Spec<'_> {
             push_end(&mut q);
             q.push(") s");
         }
-        q.push(&order).push(" LIMIT ? OFFSET ?").arg(walk.limit).arg(walk.offset);
+        q.push(&order);
+        push_page_end(&mut q, walk.limit, walk.offset);
         q
     }
 
