@@ -161,6 +161,12 @@ impl Occurrences {
     pub fn apply(&mut self, heard: Heard) {
         let started = heard.start_range().and_then(|range| self.started(range));
         let Heard { at, what, annotations } = heard;
+        if let (What::Firing { start: Some(start), .. }, Some(open)) = (&what, self.open()) {
+            let open = &mut self.0[open].row;
+            if open.has_expired_before(*start) {
+                open.ends(open.expires_at, at);
+            }
+        }
         match (what, self.open()) {
             (What::Firing { start, until }, Some(open)) => {
                 let open = &mut self.0[open];
@@ -213,10 +219,15 @@ impl Occurrences {
         self.0.into_iter().filter(Kept::is_changed)
     }
 
-    /// Whether an occurrence has ended since it was stored, and none fires any more.
+    /// Whether an occurrence has ended since it was stored: the one that fired, or one that is new and over already.
     pub fn is_over(&self) -> bool {
+        let has_ended = |k: &Kept| {
+            let fired = k.stored.as_ref().is_some_and(|s| s.status == Status::Firing);
+            fired && k.row.status == Status::Resolved
+        };
         let was_over = |k: &Kept| k.stored.as_ref().is_some_and(|s| s.status == Status::Resolved);
-        self.0.iter().all(|k| k.row.status == Status::Resolved) && !self.0.iter().all(was_over)
+        let is_over = self.0.iter().all(|k| k.row.status == Status::Resolved);
+        self.0.iter().any(has_ended) || is_over && !self.0.iter().all(was_over)
     }
 
     fn open(&self) -> Option<usize> {
@@ -249,6 +260,12 @@ impl Occurrences {
 }
 
 impl Occurrence {
+    /// Whether it fires and had expired by then: an alert that starts later is another occurrence, although nobody has
+    /// ended this one yet.
+    pub fn has_expired_before(&self, start: Ts) -> bool {
+        self.status == Status::Firing && self.expires_at.is_some_and(|expiry| expiry < start)
+    }
+
     /// Ends, but not before its start, whatever the sender's clock says.
     fn ends(&mut self, end: Option<Ts>, at: Ts) {
         self.status = Status::Resolved;

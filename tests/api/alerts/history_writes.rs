@@ -36,6 +36,21 @@ api_test!(alerts_that_nobody_refreshes_end_at_their_time, |t| async move {
     assert_eq!(sweep(&t).await, Some(0));
 });
 
+api_test!(an_alert_that_begins_after_its_expiry_is_another_occurrence, |t| async move {
+    let tree = t.tree().await;
+    let c = Client { test: &t, system: t.system(tree.customer).await };
+    c.push(&json!([{"labels": {"alertname": "A"}, "endsAt": at(60)}]).to_string()).await.expect(200);
+    assign_all(&t, tree.customer).await;
+    t.advance(Duration::from_secs(70));
+    // Nobody has swept yet.
+    c.push(&json!([{"labels": {"alertname": "A"}, "startsAt": at(65)}]).to_string()).await.expect(200);
+    let mut found = rows(&t).await;
+    found.sort();
+    let expected = ["A - firing from 65 to - until 21670 at 70", "A - resolved from 0 to 60 until - at 70"];
+    assert_eq!(found, expected);
+    assert_eq!((assigned(&t).await, figures(&t, tree.customer).await), (0, [1; 3]));
+});
+
 api_test!(many_alerts_end_in_several_transactions, |settings| generous(settings), |t| async move {
     let tree = t.tree().await;
     let c = Client { test: &t, system: t.system(tree.customer).await };

@@ -58,6 +58,15 @@ fn a_firing_alert_without_open_row_gets_one() {
 }
 
 #[test]
+fn an_alert_that_starts_after_the_expiry_of_the_open_row_is_another_occurrence() {
+    let expected = [(Resolved, 1, Some(8), None, 10), (Firing, 9, None, Some(90), 10)];
+    assert_eq!(rows(&[open(1, 8, 1)], vec![firing(10, Some(9), 90)]), expected);
+    for start in [Some(8), Some(1), None] {
+        assert_eq!(rows(&[open(1, 8, 1)], vec![firing(10, start, 90)]), [(Firing, 1, None, Some(90), 1)]);
+    }
+}
+
+#[test]
 fn a_firing_alert_with_open_row_refreshes_it() {
     let stored = [open(5, 90, 10)];
     assert_eq!(rows(&stored, vec![firing(20, None, 99)]), [(Firing, 5, None, Some(99), 10)]);

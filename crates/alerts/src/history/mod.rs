@@ -150,7 +150,9 @@ fn keep_to_one_system(key: &AlertKey, stored: &[Stored], notes: &mut Vec<Note>) 
 /// Whether the events only concern the open row, as is usual.
 fn only_refreshes(open: &[Stored], notes: &[Note]) -> bool {
     let refreshes = |row: &Stored, note: &Note| match note.heard.what {
-        What::Firing { start, .. } => start.is_none_or(|start| start >= row.starts_at),
+        What::Firing { start, .. } => {
+            start.is_none_or(|start| start >= row.starts_at && !occurrence(row).has_expired_before(start))
+        }
         _ => false,
     };
     open.first().is_some_and(|row| notes.iter().all(|note| refreshes(row, note)))
