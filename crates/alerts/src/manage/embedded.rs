@@ -85,9 +85,14 @@ async fn page(
 ) -> Result<Vec<ActiveAlert>> {
     let ids = cached_figures::page(service, asked, states, request).await?;
     let rows = active::by_ids(&service.db, &ids).await?;
-    let systems: BTreeSet<(OrgId, String)> =
-        rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
-    let silences = silences_of(service, systems.into_iter().collect()).await?;
+    // Where silences have left out what they suppress, they change nothing that is left.
+    let silences = match asked.is_suppressed {
+        Some(false) => HashMap::new(),
+        _ => {
+            let systems: BTreeSet<_> = rows.iter().map(|row| (row.key.0, row.system_key.clone())).collect();
+            silences_of(service, systems.into_iter().collect()).await?
+        }
+    };
     let trees = match with_receivers {
         true => trees_of(service, rows.iter().map(|row| row.key.0).collect()).await?,
         false => HashMap::new(),
