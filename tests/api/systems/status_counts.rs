@@ -319,6 +319,6 @@ api_test!(systems_of_a_promoted_reseller_are_listed_by_status_in_its_new_place, 
     let scopes = [below, Scope::Subtree { root: tree.distributor, org_type: OrgType::Distributor }];
     assert!(compare(&t, &scopes, "the promotion").await);
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
-    let (listed, _) = by_status(&t.app.db, &below, SortDirection::Desc, cutoff).await;
+    let (listed, _) = by_status(&t.app.db, &below, SortDirection::Desc, &None, cutoff).await;
     assert_eq!(listed.len(), 2);
 });
