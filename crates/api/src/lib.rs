@@ -64,7 +64,7 @@ pub fn router(app: &App, pages: Pages) -> Router {
         };
     }
     // Answers are made for each request, so they are packed faster than by default; the heaviest page stays below 15 kB.
-    let compression = CompressionLayer::new().gzip(true).quality(CompressionLevel::Fastest);
+    let compression = CompressionLayer::new().gzip(true).quality(CompressionLevel::Precise(4));
     let all = all
         .fallback(async || error::no_route())
         .method_not_allowed_fallback(async || error::no_route())
