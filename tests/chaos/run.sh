@@ -50,11 +50,8 @@ echo "seed $seed; $seconds seconds: ${faults[*]}"
 over() {
     # A frozen process does not end otherwise.
     for name in postgres front network service1 service2 service3; do on "$name" CONT 2>/dev/null || true; done
-    finish_all
-}
-
-finish_all() {
     touch "$work/over"
+    [[ -z ${load:-} ]] || pkill -P "$load" || true
     local at
     for ((at = ${#pids[@]} - 1; at >= 0; at--)); do kill "${pids[at]}" 2>/dev/null || true; done
     wait 2>/dev/null || true
@@ -117,7 +114,8 @@ fault() {
     clock_ahead) n=2; clock 600; sleep "$length"; clock 0 ;;
     clock_back) n=2; clock -600; sleep "$length"; clock 0 ;;
     disk_full)
-        fallocate -l "$(df --output=avail -B1 "$work/pg" | tail -n 1)" "$work/pg/filler"
+        # Until nothing more fits.
+        dd if=/dev/zero of="$work/pg/filler" bs=1M 2>/dev/null || true
         sleep "$length"
         rm "$work/pg/filler"
         ;;
