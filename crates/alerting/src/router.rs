@@ -53,10 +53,16 @@ impl StoredAlert {
         self.ends_at <= now
     }
 
-    /// The end that counts: after an outage, senders get time to refresh alerts that ended meanwhile.
+    /// The end that counts: after an outage, senders get time to refresh alerts that ended meanwhile. One that its sender
+    /// has ended needs no refresh; that its end was accepted then shows that this was no outage for it, as after a jump
+    /// of a process's clock.
     pub fn effective_end(&self, outage: Option<Outage>) -> Nanos {
         match outage {
-            Some(o) if o.down_since <= self.ends_at && self.ends_at <= o.started => {
+            Some(o)
+                if self.ends_at > self.updated_at
+                    && o.down_since <= self.ends_at
+                    && self.ends_at <= o.started =>
+            {
                 o.started.plus(REFRESH_AFTER_OUTAGE)
             }
             _ => self.ends_at,

@@ -137,9 +137,11 @@ fn a_snapshot_leaves_out_the_silenced_but_lets_them_leave() {
 #[test]
 fn what_ended_while_the_service_was_down_fires_for_a_while() {
     let outage = Outage::new(NOW.minus(seconds(180)), NOW.minus(seconds(30)));
-    let at = |now: Nanos| Snapshot::take([resolved("a")], &[], now, outage).is_firing();
+    let expired = StoredAlert { updated_at: NOW.minus(seconds(200)), ..resolved("a") };
+    let at = |now: Nanos| Snapshot::take([expired.clone()], &[], now, outage).is_firing();
     assert!(at(NOW) && at(NOW.plus(seconds(269))));
     assert!(!at(NOW.plus(seconds(270))));
+    assert!(!Snapshot::take([resolved("a")], &[], NOW, outage).is_firing(), "its sender has ended it");
 }
 
 #[test]

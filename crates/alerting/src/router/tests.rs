@@ -80,6 +80,9 @@ fn after_an_outage_senders_can_refresh() {
     for (end, listed) in [(49, false), (50, true), (200, true), (201, false)] {
         assert_eq!(alert(Some(0), Some(end), 0).is_listed(at(300), outage), listed, "{end}");
     }
+    // Its sender has ended it, which can be in the time of an outage only if a clock has jumped.
+    let ended = alert(Some(0), Some(100), 100);
+    assert!(ended.is_listed(at(100), outage) && !ended.is_listed(at(101), outage));
 }
 
 fn silence(matchers: Vec<Matcher>, start: i64, end: i64) -> PostedSilence {
