@@ -6,8 +6,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos fuzz bench bench-fleet fmt lint generate examples \
-	need-build need-test format-check deny direction tests
+.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos fuzz bench bench-fleet \
+	fmt lint generate examples need-build need-test format-check deny direction tests
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
@@ -74,7 +74,7 @@ test-schema: need-build ## requests made from the interface document, valid and 
 
 # tests/chaos/run.sh names the variables. Its report is not kept: it passes, or says what is missing.
 test-chaos: need-build ## kills, crashes, freezes, wrong clocks, a full disk and cut networks under the load of a fleet, and a search for anything lost
-	scripts/need.sh postgresql nginx-light curl jq socat strace
+	scripts/need.sh postgresql nginx-light curl jq python3 socat strace
 	CARGO='$(CARGO)' tests/chaos/run.sh
 
 fuzz: need-build ## search for inputs that break parsing, ten minutes a target; needs a nightly compiler and cargo-fuzz

@@ -17,6 +17,14 @@ finish() {
     rm -rf "$work"
 }
 
+# Sets program and generator, and builds them unless both are given.
+build_programs() {
+    local release=${CARGO_TARGET_DIR:-target}/release
+    program=${BENCH_PROGRAM:-$release/bailiwick}
+    generator=${BENCH_FLEET:-$release/bench-fleet}
+    [[ -n ${BENCH_PROGRAM:-} && -n ${BENCH_FLEET:-} ]] || "${CARGO:-cargo}" build --release --bin bailiwick --bin bench-fleet
+}
+
 # Settings of all processes, with the database of start_postgres; sets front.
 cluster_settings() {
     front=127.0.0.1:$(port)

@@ -19,12 +19,7 @@ trap 'finish' EXIT
 source benches/load/parts.sh
 source benches/fleet/cluster.sh
 
-release=${CARGO_TARGET_DIR:-target}/release
-program=${BENCH_PROGRAM:-$release/bailiwick}
-generator=${BENCH_FLEET:-$release/bench-fleet}
-if [[ -z ${BENCH_PROGRAM:-} || -z ${BENCH_FLEET:-} ]]; then
-    "${CARGO:-cargo}" build --release --bin bailiwick --bin bench-fleet
-fi
+build_programs
 
 start_postgres
 watched=(--process "PostgreSQL=${pids[0]}")

@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Name and length in seconds. Freezes are longer than the lease of a claimed job (30 s).
+# Name and length in seconds. The freeze of a process is longer than the lease of a delivery (30 s).
 declare -A lengths=(
     [kill_process]=3 [replace_process]=3 [kill_front]=3 [crash_database]=5 [stop_database]=5 [freeze_process]=45 [freeze_database]=20
     [clock_ahead]=20 [clock_back]=20 [disk_full]=15 [slow_disk]=20 [cut_network]=20 [close_network]=3
@@ -25,13 +25,8 @@ work=$(mktemp -d)
 pids=()
 trap 'over' EXIT
 source benches/load/parts.sh
-
-release=${CARGO_TARGET_DIR:-target}/release
-program=${BENCH_PROGRAM:-$release/bailiwick}
-generator=${BENCH_FLEET:-$release/bench-fleet}
-if [[ -z ${BENCH_PROGRAM:-} || -z ${BENCH_FLEET:-} ]]; then
-    "${CARGO:-cargo}" build --release --bin bailiwick --bin bench-fleet
-fi
+source benches/fleet/cluster.sh
+build_programs
 
 # Each fault as often as asked for, in the order of the seed.
 faults=()
@@ -44,7 +39,6 @@ for ((at = ${#faults[@]} - 1; at > 0; at--)); do
 done
 seconds=$((3 * pause))
 for name in "${faults[@]}"; do seconds=$((seconds + ${lengths[$name]:?no such fault: $name} + pause)); done
-source benches/fleet/cluster.sh
 echo "seed $seed; $seconds seconds: ${faults[*]}"
 
 over() {
@@ -55,7 +49,7 @@ over() {
     local at
     for ((at = ${#pids[@]} - 1; at >= 0; at--)); do kill "${pids[at]}" 2>/dev/null || true; done
     wait 2>/dev/null || true
-    ! mountpoint -q "$work/pg" || umount "$work/pg"
+    ! mountpoint -q "$work/pg" || umount -l "$work/pg"
     rm -rf "$work"
 }
 
@@ -111,8 +105,8 @@ fault() {
     freeze_process) on "service$n" STOP; sleep "$length"; on "service$n" CONT ;;
     freeze_database) on postgres STOP; sleep "$length"; on postgres CONT ;;
     # Of the second process, by ten minutes, and back again.
-    clock_ahead) n=2; clock 600; sleep "$length"; clock 0 ;;
-    clock_back) n=2; clock -600; sleep "$length"; clock 0 ;;
+    clock_ahead) clock 600; sleep "$length"; clock 0 ;;
+    clock_back) clock -600; sleep "$length"; clock 0 ;;
     disk_full)
         # Until nothing more fits.
         dd if=/dev/zero of="$work/pg/filler" bs=1M 2>/dev/null || true
@@ -126,8 +120,8 @@ fault() {
             -e inject=fdatasync,fsync:delay_enter=100000 -p "$(<"$work/postgres.pid")" $traced 2>/dev/null || true
         ;;
     # Between the third process and the database: nothing arrives any more; all connections end.
-    cut_network) n=3; on network STOP; sleep "$length"; on network CONT ;;
-    close_network) n=3; on network KILL; sleep "$length" ;;
+    cut_network) on network STOP; sleep "$length"; on network CONT ;;
+    close_network) on network KILL; sleep "$length" ;;
     esac
 }
 

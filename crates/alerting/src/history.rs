@@ -260,8 +260,7 @@ impl Occurrences {
 }
 
 impl Occurrence {
-    /// Whether it fires and had expired by then: an alert that starts later is another occurrence, although nobody has
-    /// ended this one yet.
+    /// Whether this occurrence still fires but expired before `start`. An alert with that start is a new occurrence.
     pub fn has_expired_before(&self, start: Ts) -> bool {
         self.status == Status::Firing && self.expires_at.is_some_and(|expiry| expiry < start)
     }

@@ -53,9 +53,9 @@ impl StoredAlert {
         self.ends_at <= now
     }
 
-    /// The end that counts: after an outage, senders get time to refresh alerts that ended meanwhile. One that its sender
-    /// has ended needs no refresh; that its end was accepted then shows that this was no outage for it, as after a jump
-    /// of a process's clock.
+    /// The end that counts. After an outage, senders get time to refresh alerts that expired meanwhile. An alert that its
+    /// sender has ended stays ended: the service has accepted that end, so it was not down. A clock that jumps can make
+    /// such a time look like an outage.
     pub fn effective_end(&self, outage: Option<Outage>) -> Nanos {
         match outage {
             Some(o)
