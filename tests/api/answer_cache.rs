@@ -21,7 +21,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::{io::Read as _, time::Duration};
 
-const KEPT: [&str; 23] = [
+const KEPT: [&str; 24] = [
     "/api/distributors",
     "/api/resellers?sort_by=name",
     "/api/customers?search=e&page_size=2&page=2",
@@ -29,6 +29,7 @@ const KEPT: [&str; 23] = [
     "/api/users",
     "/api/users?sort_by=latest_login_at&sort_direction=desc",
     "/api/users?search=some",
+    "/api/users?search=some&sort_by=latest_login_at&page_size=1",
     "/api/users/totals",
     "/api/organizations?page=1",
     "/api/customers/totals",

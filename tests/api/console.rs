@@ -20,6 +20,8 @@ mod applications;
 mod crawl;
 #[path = "console/events.rs"]
 mod events;
+#[path = "console/home.rs"]
+mod home;
 #[path = "console/imports.rs"]
 mod imports;
 #[path = "console/notifications.rs"]

@@ -49,7 +49,10 @@ use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult, UserId};
 use bailiwick_fleet::Fleet;
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_outbound::{RouterClient, RouterConfig, router_client};
-use bailiwick_platform::limits::{FairSemaphore, KeyedLimit};
+use bailiwick_platform::{
+    limits::{FairSemaphore, KeyedLimit},
+    shared_read::SharedReads,
+};
 use bailiwick_settings::{Router, Settings};
 use std::{
     sync::{Arc, OnceLock},
@@ -122,6 +125,8 @@ pub struct Alerting {
     writer: history::deferred::Writer,
     /// Sends the notifications of the embedded router.
     delivery: notify::Delivery,
+    /// What needs attention, by scope.
+    attention: SharedReads<manage::Attention>,
     /// Limit of test messages by person.
     pub test_messages: KeyedLimit<UserId>,
 }
@@ -170,6 +175,7 @@ impl Alerting {
             provisioning: config::provision::Provisioning::new(provisioning),
             writer: history::deferred::Writer::default(),
             delivery: notify::Delivery::default(),
+            attention: SharedReads::default(),
             test_messages: KeyedLimit::per_minute(clock.clone(), notify::TESTS_A_MINUTE),
         })
     }

@@ -4,6 +4,7 @@
 //! target, calls `policy::decide`, opens one write transaction, writes the audit row in it and commits.
 
 pub mod applications;
+mod attention;
 mod backup_objects;
 pub mod backups;
 pub mod ingest;
@@ -11,24 +12,20 @@ pub mod inventory;
 pub mod search;
 pub mod systems;
 
+pub use attention::{Attention, CriticalChange, attention};
+
 use backups::Backups;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Error, Result, UserId};
 use bailiwick_outbound::reachability::Reach;
 use bailiwick_platform::{
-    answer_cache::{self, Key},
     limits::KeyedLimit,
-    shared_read::SharedRead,
+    shared_read::{SharedRead, SharedReads},
 };
-use bailiwick_store::{
-    StoreError,
-    matches::{ids_from_bytes, ids_to_bytes},
-    systems::stats::UnsettledSystems,
-};
+use bailiwick_store::systems::stats::UnsettledSystems;
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};
 use systems::transfer::Transfers;
-use uuid::Uuid;
 
 /// Reachability checks of one person in a minute (spec: systems#reachability).
 const REACHABILITY_CHECKS: u32 = 10;
@@ -52,6 +49,8 @@ pub struct Parts {
     pub transfers: Transfers,
     /// The systems whose counted status may have changed, for concurrent totals; none if they are too many.
     unsettled: SharedRead<Option<Arc<UnsettledSystems>>>,
+    /// What needs attention, by scope.
+    attention: SharedReads<Attention>,
     /// Landmarks of lists by organization that were asked for.
     landmarks: systems::Asked,
     /// Group commits; started by the first write.
@@ -72,21 +71,12 @@ impl Fleet {
             backups: Backups::new(settings.assets.uploads),
             transfers: Transfers::default(),
             unsettled: SharedRead::default(),
+            attention: SharedReads::default(),
             landmarks: systems::Asked::default(),
             ingest: OnceLock::new(),
             directory,
         })))
     }
-}
-
-/// The ids of a page, from the cache or found now.
-async fn cached_ids(
-    service: &Fleet,
-    key: Key,
-    find: impl Future<Output = Result<Vec<Uuid>, StoreError>>,
-) -> Result<Vec<Uuid>> {
-    let find = async { Ok(ids_to_bytes(&find.await?).into()) };
-    Ok(ids_from_bytes(&answer_cache::value(service, key, find).await?))
 }
 
 impl Parts {

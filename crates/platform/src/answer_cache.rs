@@ -8,12 +8,16 @@
 use crate::{Platform, shared_read::SharedRead};
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Scope;
-use bailiwick_store::{ListEpochs, StoreError};
+use bailiwick_store::{
+    ListEpochs, StoreError,
+    matches::{ids_from_bytes, ids_to_bytes},
+};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt, io::Write as _, sync::Arc};
+use uuid::Uuid;
 
 /// Most bytes of all answers.
 const BYTES: u64 = 64 * 1024 * 1024;
@@ -174,6 +178,19 @@ pub async fn value(
     make: impl Future<Output = std::result::Result<Bytes, StoreError>>,
 ) -> Result<Bytes> {
     stored(platform, key, async { Ok(make.await?) }).await
+}
+
+/// The ids of a page, from the cache or found now.
+///
+/// # Errors
+/// The database's.
+pub async fn ids(
+    platform: &Platform,
+    key: Key,
+    find: impl Future<Output = std::result::Result<Vec<Uuid>, StoreError>>,
+) -> Result<Vec<Uuid>> {
+    let find = async { Ok(ids_to_bytes(&find.await?).into()) };
+    Ok(ids_from_bytes(&value(platform, key, find).await?))
 }
 
 async fn stored(platform: &Platform, key: Key, make: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {

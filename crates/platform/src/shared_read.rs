@@ -4,10 +4,11 @@
 
 use crate::limits::unavailable;
 use bailiwick_domain::Result;
+use moka::future::Cache;
 use std::{
     fmt,
     sync::{
-        PoisonError,
+        Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -17,6 +18,10 @@ use tokio::sync::Mutex;
 /// The longest read. The others wait for it, so a connection that is lost without a word must not hold them up; it is longer than
 /// the longest wait for a connection.
 const LONGEST: Duration = Duration::from_secs(10);
+
+/// Most reads of one kind whose last results are kept, and for how long after the last request for them.
+const KEPT: u64 = 256;
+const KEPT_FOR: Duration = Duration::from_secs(10);
 
 /// How many shared reads have begun, whatever they read. The number of a read tells whether it began after a request.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
@@ -86,7 +91,10 @@ impl<T: Clone> SharedRead<T> {
         // If a request goes away while it reads, the old result stays. Its number is too low for those that wait, so the next of
         // them reads.
         let number = BEGUN.fetch_add(1, Ordering::SeqCst) + 1;
-        let result = tokio::time::timeout(LONGEST, read)
+        // What this read shares with others must begin after it as well: it serves requests that have asked since its own
+        // answer was begun.
+        let result = BEFORE_ANSWER
+            .scope(number, tokio::time::timeout(LONGEST, read))
             .await
             .unwrap_or_else(|_| Err(unavailable("a read that requests share did not end")));
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, result.clone()));
@@ -96,6 +104,32 @@ impl<T: Clone> SharedRead<T> {
     fn last_after(&self, before: u64) -> Option<(u64, Result<T>)> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.as_ref().filter(|(number, _)| *number > before).cloned()
+    }
+}
+
+/// Shared reads of one kind, told apart by what they read.
+pub struct SharedReads<T>(Cache<String, Arc<SharedRead<T>>>);
+
+impl<T: Send + Sync + 'static> Default for SharedReads<T> {
+    fn default() -> SharedReads<T> {
+        SharedReads(Cache::builder().max_capacity(KEPT).time_to_idle(KEPT_FOR).build())
+    }
+}
+
+impl<T> fmt::Debug for SharedReads<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedReads")
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> SharedReads<T> {
+    /// Like [`SharedRead::get`], among the reads with the same `key`. It must hold everything that the result depends on, such as
+    /// the scope.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn get(&self, key: String, read: impl Future<Output = Result<T>>) -> Result<T> {
+        self.0.get_with(key, async { Arc::default() }).await.get(read).await
     }
 }
 
@@ -195,6 +229,26 @@ mod tests {
         })
         .await;
         assert_eq!(shared().await.unwrap(), 4, "without an answer each call reads");
+    }
+
+    #[tokio::test]
+    async fn a_read_inside_of_a_shared_read_begins_after_it() {
+        let (outer, inner) = (SharedReads::default(), SharedRead::default());
+        let begun = AtomicU64::new(0);
+        let read = || inner.get(async { Ok(begun.fetch_add(1, Ordering::SeqCst) + 1) });
+        with_shared_reads_once(async {
+            assert_eq!(read().await.unwrap(), 1);
+            assert_eq!(
+                outer.get("a".to_owned(), read()).await.unwrap(),
+                2,
+                "the first one is older than the outer read"
+            );
+            assert_eq!(outer.get("a".to_owned(), read()).await.unwrap(), 2);
+            assert_eq!(read().await.unwrap(), 2);
+            assert_eq!(outer.get("b".to_owned(), read()).await.unwrap(), 3, "another key is another read");
+        })
+        .await;
+        assert_eq!(outer.get("a".to_owned(), read()).await.unwrap(), 4);
     }
 
     #[tokio::test]

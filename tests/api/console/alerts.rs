@@ -8,17 +8,19 @@ use std::time::Duration;
 
 const PUSH: &str = "/api/services/mimir/alertmanager/api/v2/alerts";
 
-async fn push(t: &Test, system: &Seeded, alerts: Value) {
+/// Pushes alerts of a system.
+pub async fn push(t: &Test, system: &Seeded, alerts: Value) {
     t.post(PUSH).basic(&system.key, &system.secret).json(alerts).send().await.expect(200);
 }
 
-fn alert(name: &str, severity: &str) -> Value {
+/// An alert with a summary in both languages.
+pub fn alert(name: &str, severity: &str) -> Value {
     json!({"labels": {"alertname": name, "severity": severity},
         "annotations": {"summary": format!("{name} <happens>"), "summary_it": format!("{name} succede")}})
 }
 
 /// The address of the first alert that a page links to.
-fn first(page: &str, organization: OrgId) -> String {
+pub fn first(page: &str, organization: OrgId) -> String {
     let start = format!("href=\"/console/alerts/{organization}/");
     format!("/console/alerts/{organization}/{}", between(page, &start, "\""))
 }

@@ -11,6 +11,7 @@
 mod active;
 mod alert_groups;
 mod alert_query;
+mod attention;
 mod cached_figures;
 mod embedded;
 mod embedded_changes;
@@ -33,6 +34,7 @@ mod totals;
 pub use active::{active, active_alert, active_of_system};
 pub use alert_groups::Groups;
 pub use alert_query::{ActiveAlert, ActiveAlerts, AlertQuery, STATES};
+pub use attention::{Attention, attention};
 pub use bailiwick_store::{
     alert_handling::Assignment,
     history::{

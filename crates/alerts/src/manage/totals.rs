@@ -11,7 +11,7 @@ use bailiwick_policy::Caller;
 use bailiwick_store::{
     StoreError,
     history::{
-        shown,
+        OrganizationsRead, shown,
         stats::{self, Live},
     },
     leases,
@@ -50,7 +50,11 @@ pub struct Totals {
 /// # Errors
 /// 403 for an organization out of reach.
 pub async fn totals(service: &Alerts, caller: &Caller, named: &Named) -> Result<Totals> {
-    let within = within(service, caller, named).await?;
+    totals_within(service, within(service, caller, named).await?).await
+}
+
+/// The numbers of these organizations.
+pub(super) async fn totals_within(service: &Alerts, within: OrganizationsRead) -> Result<Totals> {
     let resolved = async { Ok(stats::resolved(&service.db, &within).await?) };
     let history = cached_figures::of_history(service, "resolved alerts", &within, &(), resolved).await?;
     if service.alerting().is_embedded() {

@@ -4,21 +4,19 @@ use crate::{
     chart::{Chart, Delta},
     components::time::When,
     failure::Outcome,
+    look::Look,
     page,
     pages::{alerts::shown, organizations::list_address, systems as system_pages},
     places,
     session::Guest,
 };
 use axum::extract::State;
-use bailiwick_alerts::manage::{self, ActiveFilter, ActiveOrder, AlertQuery, Named};
+use bailiwick_alerts::manage::{self, ActiveAlert, Named};
 use bailiwick_app::App;
 use bailiwick_directory::{organizations, users};
-use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
+use bailiwick_domain::{OrgType, Page, PageRequest, System};
 use bailiwick_events::subscriptions;
-use bailiwick_fleet::{
-    applications, inventory,
-    systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery},
-};
+use bailiwick_fleet::{CriticalChange, applications, systems};
 use bailiwick_platform::trend::Trend;
 use bailiwick_policy::{Action, Caller, Permission, Resource, gate, resource_of};
 use bailiwick_web::Params;
@@ -53,10 +51,19 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         return Ok(page::show(&guest.look, "home/first_steps.html", values));
     }
     if sees_systems {
-        values["alerts"] = alerts(&app, caller).await?;
-        values["trouble"] = trouble(&app, &guest).await?;
+        let (fleet, alerts) = tokio::try_join!(
+            bailiwick_fleet::attention(&app, caller, ROWS),
+            manage::attention(&app, caller, ROWS)
+        )?;
+        let live = &alerts.live;
+        values["alerts"] = json!({
+            "active": live.active, "critical": live.critical, "warning": live.warning, "info": live.info,
+            "muted": live.muted,
+        });
+        values["trouble"] = trouble(&guest.look, fleet.silent, alerts.unassigned);
+        values["trouble"]["suspended"] = suspended(&app, caller).await?.into();
         values["trouble"]["failing"] = failing(&app, &guest).await?;
-        values["changes"] = changes(&app, &guest).await?;
+        values["changes"] = changes(&guest.look, fleet.changes);
         values["charts"] = charts(&app, caller, period).await?;
     }
     Ok(page::show(&guest.look, "home/show.html", values))
@@ -102,43 +109,23 @@ async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value
     Ok(all)
 }
 
-/// Active alerts by severity.
-async fn alerts(app: &App, caller: &Caller) -> Outcome<Value> {
-    let live = manage::totals(app, caller, &Named::default()).await?.live;
-    Ok(json!({
-        "active": live.active, "critical": live.critical, "warning": live.warning, "info": live.info,
-        "muted": live.muted,
-    }))
+/// Critical alerts without an assignee, and silent systems.
+fn trouble(look: &Look, silent: Page<System>, critical: Page<ActiveAlert>) -> Value {
+    let system = |system: &System| {
+        json!({
+            "name": system.name, "href": system_pages::address(system.id), "organization": system.organization.name,
+            "seen": When::maybe(look.language, look.now, system.last_heartbeat),
+        })
+    };
+    let alerts: Vec<_> = critical.rows.iter().map(|row| shown(look, row)).collect();
+    json!({
+        "critical": {"total": critical.total, "rows": alerts},
+        "silent": {"total": silent.total, "rows": silent.rows.iter().map(system).collect::<Vec<_>>()},
+    })
 }
 
-/// Critical alerts without an owner, silent systems, suspended organizations.
-async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
-    let (look, caller) = (&guest.look, &guest.caller);
-    let page = PageRequest { page: 1, page_size: ROWS };
-    let unassigned = AlertQuery {
-        statuses: Some(vec!["active".to_owned()]),
-        filter: ActiveFilter {
-            severities: Some(vec!["critical".to_owned()]),
-            assignees: Some(Vec::new()),
-            or_unassigned: true,
-            ..ActiveFilter::default()
-        },
-        order: ActiveOrder::StartsAt,
-        direction: SortDirection::Desc,
-        page,
-        with_receivers: false,
-    };
-    let found = manage::active(app, caller, &Named::default(), unassigned).await?.page;
-    let silent = SystemQuery {
-        filter: SystemFilter {
-            statuses: Some(vec![StatusFilter::Is(SystemStatus::Inactive)]),
-            ..SystemFilter::default()
-        },
-        // The newest: the order of a status is that of their ids. It needs no walk past systems of other statuses.
-        order: Some((SystemOrder::Status, SortDirection::Desc)),
-        page,
-    };
-    let silent = systems::list(app, caller, silent).await?;
+/// Numbers of suspended organizations.
+async fn suspended(app: &App, caller: &Caller) -> Outcome<Vec<Value>> {
     let mut suspended = Vec::new();
     for family in OrgType::FAMILIES {
         let is_below = caller.org_type().is_some_and(|own| own.level() < family.level());
@@ -154,17 +141,7 @@ async fn trouble(app: &App, guest: &Guest) -> Outcome<Value> {
             }));
         }
     }
-    let system = |system: &bailiwick_domain::System| {
-        json!({
-            "name": system.name, "href": system_pages::address(system.id), "organization": system.organization.name,
-            "seen": When::maybe(look.language, look.now, system.last_heartbeat),
-        })
-    };
-    Ok(json!({
-        "critical": {"total": found.total, "rows": found.rows.iter().map(|row| shown(look, row)).collect::<Vec<_>>()},
-        "silent": {"total": silent.total, "rows": silent.rows.iter().map(system).collect::<Vec<_>>()},
-        "suspended": suspended,
-    }))
+    Ok(suspended)
 }
 
 /// Webhooks to which nothing arrives.
@@ -187,19 +164,18 @@ async fn failing(app: &App, guest: &Guest) -> Outcome<Value> {
 }
 
 /// The newest critical changes.
-async fn changes(app: &App, guest: &Guest) -> Outcome<Value> {
-    let found = inventory::newest_critical(app, &guest.caller, ROWS).await?;
-    let row = |change: inventory::CriticalChange| {
+fn changes(look: &Look, found: Vec<CriticalChange>) -> Value {
+    let row = |change: CriticalChange| {
         let system = system_pages::address(change.system_id);
         json!({
             "system": change.system_name,
             "organization": change.organization_name,
             "href": format!("{system}/changes?inventory_id={}", change.record_id),
             "path": change.field_path,
-            "at": When::of(guest.look.language, guest.look.now, change.created_at),
+            "at": When::of(look.language, look.now, change.created_at),
         })
     };
-    Ok(found.into_iter().map(row).collect())
+    found.into_iter().map(row).collect()
 }
 
 /// Pictures of the period.

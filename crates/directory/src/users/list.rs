@@ -5,7 +5,7 @@ use crate::Directory;
 use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User, UserId, Walked};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
-    answer_cache::{self, CachedAnswer, DependsOn},
+    answer_cache::{self, CachedAnswer, DependsOn, Key},
     cursor::Walk,
     list_filters,
 };
@@ -18,6 +18,7 @@ use bailiwick_store::{
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 /// The words of `sort_by`.
 pub const ORDERS: Keywords<Sort> = Keywords::of(&[
@@ -144,9 +145,27 @@ async fn views(
     page: PageRequest,
 ) -> Result<Page<UserView>> {
     let total = total(service, scope, filter).await?;
-    let page = users::list::page_of(&service.db, &scope, filter, order, page, total).await?;
-    let Page { rows, total, request } = page;
-    Ok(Page { rows: shown(service, caller, rows).await?, total, request })
+    let rows = if filter.search.trim().is_empty() {
+        users::list::page_of(&service.db, &scope, filter, order, page, total).await?.rows
+    } else {
+        users::list::by_ids(&service.db, &ids(service, scope, filter, order, page).await?).await?
+    };
+    Ok(Page { rows: shown(service, caller, rows).await?, total, request: page })
+}
+
+/// The ids of a page of a search, cached because they are found among many rows.
+async fn ids(
+    service: &Directory,
+    scope: Scope,
+    filter: &Filter,
+    order: Order,
+    page: PageRequest,
+) -> Result<Vec<Uuid>> {
+    let shows = if order.by == Sort::LatestLoginAt { DependsOn::Logins } else { DependsOn::People };
+    let epochs = answer_cache::epochs(service, shows).await?;
+    let other = answer_cache::variant(&(filter, order, page));
+    let key = Key { epochs, operation: "users/page", scope, other };
+    answer_cache::ids(service, key, users::list::page_ids(&service.db, &scope, filter, order, page)).await
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).

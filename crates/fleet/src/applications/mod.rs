@@ -12,7 +12,7 @@ pub use stats::{
     kinds, summary, totals, trend,
 };
 
-use crate::{Fleet, cached_ids};
+use crate::Fleet;
 use bailiwick_domain::{
     ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId, Walked,
 };
@@ -85,7 +85,7 @@ pub async fn list(
         let other = answer_cache::variant(&(&query.filter, order, query.page));
         let key = Key { epochs, operation: "applications/page", scope, other };
         let ids = applications::page_ids(&service.db, &scope, &query.filter, order, query.page);
-        let ids = cached_ids(service, key, ids).await?;
+        let ids = answer_cache::ids(service, key, ids).await?;
         let rows = applications::by_ids(&service.db, &ids).await?;
         return Ok(Page { rows, total: many.len(), request: query.page });
     }

@@ -17,12 +17,11 @@ use bailiwick_store::inventory;
 pub use bailiwick_inventory::{Category, Kind, Rules, Severity};
 pub use inventory::{
     Quarantined, RecordMeta,
-    alerts::CriticalChange,
     reads::{DiffFilter, DiffRow, TimeRange},
 };
 pub use reads::{
-    Day, Summary, Timeline, changes, diff_rows, diffs, history, latest_changes, latest_diffs,
-    newest_critical, portions, record, texts, time_range, timeline,
+    Day, Summary, Timeline, changes, diff_rows, diffs, history, latest_changes, latest_diffs, portions,
+    record, texts, time_range, timeline,
 };
 
 /// A record with its document as stored, one JSON object.

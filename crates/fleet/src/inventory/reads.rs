@@ -6,10 +6,9 @@ use crate::{Fleet, systems};
 use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SystemId, Ts};
 use bailiwick_inventory::Severity;
 use bailiwick_platform::list_filters;
-use bailiwick_policy::{Caller, Resource, list_scope};
+use bailiwick_policy::Caller;
 use bailiwick_store::inventory::{
     self, RecordMeta,
-    alerts::CriticalChange,
     reads::{self, Chosen, DiffCount, DiffFilter, DiffRow, TimeRange},
 };
 use std::{collections::BTreeMap, collections::HashMap, time::Duration};
@@ -169,12 +168,6 @@ pub async fn latest_changes(
     let has_alerts =
         reads::has_alert(&service.db, system, service.now().minus(ALERT_LIFE), Some(record)).await?;
     Ok(Some(summary(system, at, has_alerts, counts)))
-}
-
-/// The newest critical changes of all systems that the caller may read.
-pub async fn newest_critical(service: &Fleet, caller: &Caller, most: u64) -> Result<Vec<CriticalChange>> {
-    let scope = list_scope(caller, Resource::Systems)?;
-    Ok(inventory::alerts::newest(&service.db, &scope, most).await?)
 }
 
 fn check_filter(filter: &DiffFilter) -> Result<()> {

@@ -8,7 +8,7 @@ use bailiwick_export::{
     Cover, Faces,
     systems::{Row, report, table},
 };
-use bailiwick_policy::{Caller, Scope};
+use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
     systems::{self as stored, Known, SystemFilter, SystemOrder, SystemRecord},
     walk::{Step, Walked},
@@ -20,7 +20,8 @@ use std::time::Duration;
 /// # Errors
 /// 400 without a format or for a PDF with too many rows, 503 while too many exports are made or sent.
 pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked: Asked) -> Result<File> {
-    let (scope, order, cutoff) = prepare(service, caller, &query)?;
+    let scope = list_scope(caller, Resource::Systems)?;
+    let (order, cutoff) = prepare(service, &query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Systems", plural: "systems" };
     let (now, timeout) = (service.now(), service.settings.systems.liveness_timeout);

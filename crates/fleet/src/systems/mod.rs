@@ -29,7 +29,7 @@ pub use unregister::unregister;
 pub use update::{Change, update};
 pub use walk::walk;
 
-use crate::{Fleet, cached_ids};
+use crate::Fleet;
 use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
 use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
@@ -59,7 +59,12 @@ pub struct SystemQuery {
 
 /// `GET /systems`.
 pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Result<Page<System>> {
-    let (scope, order, cutoff) = prepare(service, caller, &query)?;
+    list_within(service, list_scope(caller, Resource::Systems)?, query).await
+}
+
+/// The systems of a scope.
+pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuery) -> Result<Page<System>> {
+    let (order, cutoff) = prepare(service, &query)?;
     if let Some(page) = ranked::page(service, scope, &query, order, cutoff).await? {
         return Ok(page.map(|record| record.system));
     }
@@ -90,7 +95,7 @@ async fn page_of_many(
     let other = answer_cache::variant(&(filter, part.order, part.page));
     let key = Key { epochs, operation: "systems/page", scope, other };
     let ids = systems::page_ids(&service.db, &scope, filter, part, matches);
-    let ids = cached_ids(service, key, ids).await?;
+    let ids = answer_cache::ids(service, key, ids).await?;
     Ok(Page { rows: systems::by_ids(&service.db, &ids).await?, total: matches.len(), request: part.page })
 }
 
@@ -159,13 +164,8 @@ fn key_of_matches(epochs: ListEpochs, scope: Scope, filter: &SystemFilter) -> (K
     (Key { epochs, operation: "systems/matches", scope, other }, lasting)
 }
 
-/// The scope and the order of the caller's query, and the oldest heartbeat of an active system.
-pub(crate) fn prepare(
-    service: &Fleet,
-    caller: &Caller,
-    query: &SystemQuery,
-) -> Result<(Scope, (SystemOrder, SortDirection), Ts)> {
-    let scope = list_scope(caller, Resource::Systems)?;
+/// The order of the query, and the oldest heartbeat of an active system.
+pub(crate) fn prepare(service: &Fleet, query: &SystemQuery) -> Result<((SystemOrder, SortDirection), Ts)> {
     let f = &query.filter;
     list_filters::check_lengths([
         f.types.as_ref().map(Vec::len),
@@ -175,7 +175,7 @@ pub(crate) fn prepare(
         f.statuses.as_ref().map(Vec::len),
     ])?;
     let order = query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc));
-    Ok((scope, order, service.now().minus(service.settings.systems.liveness_timeout)))
+    Ok((order, service.now().minus(service.settings.systems.liveness_timeout)))
 }
 
 /// `GET /systems/{id}`; a malformed id is treated as missing.

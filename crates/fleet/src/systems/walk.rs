@@ -4,7 +4,7 @@ use super::{SystemQuery, SystemRecord, known, matches, prepare, ranked};
 use crate::Fleet;
 use bailiwick_domain::{Result, System, Walked};
 use bailiwick_platform::{answer_cache, cursor::Walk};
-use bailiwick_policy::Caller;
+use bailiwick_policy::{Caller, Resource, list_scope};
 use bailiwick_store::{
     systems::{self, Known},
     walk::Walked as Found,
@@ -20,7 +20,8 @@ pub async fn walk(
     query: SystemQuery,
     cursor: &str,
 ) -> Result<Walked<System>> {
-    let (scope, order, cutoff) = prepare(service, caller, &query)?;
+    let scope = list_scope(caller, Resource::Systems)?;
+    let (order, cutoff) = prepare(service, &query)?;
     let list = answer_cache::variant(&("systems", &query.filter, order));
     let walk = Walk::open(service, &list, cursor)?;
     let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));

@@ -237,15 +237,27 @@ pub async fn page_of(
     }
     // Finds the ids of the page first, so that no row before it is read whole. Then reads the rows by their ids, which
     // PostgreSQL plans once instead of once for each order and page.
+    let ids = page_ids(db, scope, filter, order, page).await?;
+    Ok(Page { rows: by_ids(db, &ids).await?, total, request: page })
+}
+
+/// The ids of a page.
+pub async fn page_ids(
+    db: &Db,
+    scope: &Scope,
+    filter: &Filter,
+    order: Order,
+    page: PageRequest,
+) -> Result<Vec<Uuid>, StoreError> {
     let mut q = Q::new(walk::PAGE);
     q.push("SELECT u.id FROM users u ");
     order.push_page(&mut q, scope, filter);
     walk::push_page_end(&mut q, page.page_size, page.offset());
-    let ids: Vec<Uuid> = q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect();
-    Ok(Page { rows: by_ids(db, &ids).await?, total, request: page })
+    Ok(q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect())
 }
 
-async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<Placed>, StoreError> {
+/// The users with these ids, in their order; those that there are.
+pub async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<Placed>, StoreError> {
     let mut q = Q::new(concat!(
         "SELECT ",
         columns!(),

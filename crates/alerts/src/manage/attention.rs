@@ -1,0 +1,49 @@
+//! What of the alerts needs attention: the numbers of active alerts, and the newest critical ones that nobody takes care of.
+
+use super::{ActiveAlert, ActiveFilter, ActiveOrder, AlertQuery, Named, totals, within};
+use crate::Alerts;
+use bailiwick_domain::{Page, PageRequest, Result, SortDirection};
+use bailiwick_platform::answer_cache::variant;
+use bailiwick_policy::Caller;
+use bailiwick_store::history::stats::Live;
+
+/// See [`attention`].
+#[derive(Clone, Debug)]
+pub struct Attention {
+    /// Active alerts by severity.
+    pub live: Live,
+    /// The newest critical alerts without an assignee.
+    pub unassigned: Page<ActiveAlert>,
+}
+
+/// What the caller should look at first, at most `rows` alerts. With the embedded router, requests with the same scope that ask
+/// at the same time share the read; a remote one may take longer than a shared read.
+///
+/// # Errors
+/// 403 for a caller who may not read systems; with a remote router 502 when no tenant could be asked.
+pub async fn attention(service: &Alerts, caller: &Caller, rows: u64) -> Result<Attention> {
+    let within = within(service, caller, &Named::default()).await?;
+    let key = variant(&(&within, rows));
+    let read = async {
+        let query = AlertQuery {
+            statuses: Some(vec!["active".to_owned()]),
+            filter: ActiveFilter {
+                severities: Some(vec!["critical".to_owned()]),
+                assignees: Some(Vec::new()),
+                or_unassigned: true,
+                ..ActiveFilter::default()
+            },
+            order: ActiveOrder::StartsAt,
+            direction: SortDirection::Desc,
+            page: PageRequest { page: 1, page_size: rows },
+            with_receivers: false,
+        };
+        let unassigned = service.alerting().for_people().active(service, within.clone(), query);
+        let (totals, unassigned) = tokio::join!(totals::totals_within(service, within.clone()), unassigned);
+        Ok(Attention { live: totals?.live, unassigned: unassigned?.page })
+    };
+    match service.alerting().is_embedded() {
+        true => service.alerting().attention.get(key, read).await,
+        false => read.await,
+    }
+}
