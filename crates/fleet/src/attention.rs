@@ -1,4 +1,4 @@
-//! What of the systems needs attention: the newest silent ones and the newest critical changes.
+//! The systems that need attention: the newest silent ones, and those with the newest critical changes.
 
 use crate::{
     Fleet,
@@ -20,8 +20,7 @@ pub struct Attention {
     pub changes: Vec<CriticalChange>,
 }
 
-/// What the caller should look at first, at most `rows` of each. Requests with the same scope that ask at the same time share
-/// the read.
+/// Returns what the caller should look at first, at most `rows` of each. Simultaneous requests of one scope share the read.
 ///
 /// # Errors
 /// 403 for a caller who may not read systems.

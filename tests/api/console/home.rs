@@ -35,7 +35,7 @@ api_test!(home_shows_every_change_at_once_while_others_read_it, |t| async move {
             own.post(&format!("{address}/take"), &[("note", "")]).await.expect(303);
             assert!(!home().await.contains(&name), "somebody takes care of it");
         }
-        // Each of them has read beside the changes.
+        // The others must have read some pages meanwhile.
         while read.load(Ordering::SeqCst) < 20 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! What of the alerts needs attention: the numbers of active alerts, and the newest critical ones that nobody takes care of.
+//! The alerts that need attention: how many are active, and the newest critical ones without an assignee.
 
 use super::{ActiveAlert, ActiveFilter, ActiveOrder, AlertQuery, Named, totals, within};
 use crate::Alerts;
@@ -16,8 +16,8 @@ pub struct Attention {
     pub unassigned: Page<ActiveAlert>,
 }
 
-/// What the caller should look at first, at most `rows` alerts. With the embedded router, requests with the same scope that ask
-/// at the same time share the read; a remote one may take longer than a shared read.
+/// Returns what the caller should look at first, with at most `rows` alerts. With the embedded router, simultaneous requests of
+/// one scope share the read. A remote router may take longer than a shared read, so each request asks it.
 ///
 /// # Errors
 /// 403 for a caller who may not read systems; with a remote router 502 when no tenant could be asked.

@@ -145,10 +145,11 @@ async fn views(
     page: PageRequest,
 ) -> Result<Page<UserView>> {
     let total = total(service, scope, filter).await?;
-    let rows = if filter.search.trim().is_empty() {
-        users::list::page_of(&service.db, &scope, filter, order, page, total).await?.rows
-    } else {
+    let is_search = !filter.search.trim().is_empty();
+    let rows = if is_search && page.offset() < total {
         users::list::by_ids(&service.db, &ids(service, scope, filter, order, page).await?).await?
+    } else {
+        users::list::page_of(&service.db, &scope, filter, order, page, total).await?.rows
     };
     Ok(Page { rows: shown(service, caller, rows).await?, total, request: page })
 }
