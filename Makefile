@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos fuzz bench bench-fleet \
+.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade fuzz bench bench-fleet \
 	fmt lint generate examples need-build need-test format-check deny direction tests
 
 CARGO ?= cargo
@@ -76,6 +76,11 @@ test-schema: need-build ## requests made from the interface document, valid and 
 test-chaos: need-build ## kills, crashes, freezes, wrong clocks, a full disk and cut networks under the load of a fleet, and a search for anything lost
 	scripts/need.sh postgresql nginx-light curl jq python3 socat strace
 	CARGO='$(CARGO)' tests/chaos/run.sh
+
+# tests/upgrade/run.sh names the variables. It builds the version before, unless one of them names its binary.
+test-upgrade: need-build ## replaces the processes of the version before by the present build, one after the other, under the load of a fleet
+	scripts/need.sh postgresql nginx-light curl jq
+	CARGO='$(CARGO)' tests/upgrade/run.sh
 
 fuzz: need-build ## search for inputs that break parsing, ten minutes a target; needs a nightly compiler and cargo-fuzz
 	scripts/fuzz.sh

@@ -109,3 +109,16 @@ generate() {
     timeout $((seconds + 1800)) "$generator" --credentials "$work/credentials" --people "$work/people" --service "$front" \
         --systems "$systems" --seconds "$seconds" --connections "${BENCH_CONNECTIONS:-64}" --report "$work/report" "$@"
 }
+
+# Waits until the queues are empty and everything that is counted is as counted, two minutes at most.
+wait_for_rest() {
+    local found wrong=
+    for _ in $(seq 60); do
+        found=$(psql -qAt -F ': ' "$postgres_url" -f tests/chaos/invariants.sql)
+        wrong=$(grep -v ': 0$' <<<"$found" || true)
+        [[ -n $wrong ]] || return 0
+        sleep 2
+    done
+    printf 'not at rest:\n%s\n' "$wrong" >&2
+    return 1
+}

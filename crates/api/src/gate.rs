@@ -16,6 +16,7 @@ use axum::{
 use bailiwick_app::App;
 use bailiwick_domain::{API_VERSION, Error, Result};
 use bailiwick_identity::{callers, credentials, impersonation::Acting};
+use bailiwick_platform::replica;
 use bailiwick_policy::{Caller, Refusal, own_account, rebranding_gate};
 use http::{HeaderMap, Method, request::Parts};
 use serde_json::json;
@@ -60,8 +61,10 @@ async fn serve(app: &App, route: &Route, acting: Option<Acting>, request: Reques
     if let Err(error) = admit(app, route, acting, &mut parts).await {
         return answer(&error, route);
     }
-    let run = tokio::time::timeout(route.answers_within, next.run(Request::from_parts(parts, body))).await;
-    let Ok(mut response) = run else {
+    let only_reads = route.method == Method::GET && parts.extensions.get::<Caller>().is_some();
+    let made = next.run(Request::from_parts(parts, body));
+    let made = async { if only_reads { replica::read(app, made).await } else { made.await } };
+    let Ok(mut response) = tokio::time::timeout(route.answers_within, made).await else {
         let log = format!("no answer within {} s", route.answers_within.as_secs_f64());
         return answer(&Error::Unavailable { message: "service temporarily unavailable".into(), log }, route);
     };

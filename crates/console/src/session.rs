@@ -19,7 +19,7 @@ use bailiwick_identity::{
     console::{self, Visit},
     impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
 };
-use bailiwick_platform::{RequestContext, shared_read::with_shared_reads_once};
+use bailiwick_platform::{RequestContext, replica, shared_read::with_shared_reads_once};
 use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::{Cookie, cookie, read, set_cookie};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
@@ -90,7 +90,11 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
         _ => {
             parts.extensions.insert(guest.clone());
             let made = recorded(&app, &guest, Request::from_parts(parts.clone(), body), next);
-            if parts.method == Method::GET { with_shared_reads_once(made).await } else { made.await }
+            if parts.method == Method::GET {
+                replica::read(&app, with_shared_reads_once(made)).await
+            } else {
+                made.await
+            }
         }
     };
     // Requests in an impersonation are recorded, so none is made beforehand.

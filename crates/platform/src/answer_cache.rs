@@ -11,6 +11,7 @@ use bailiwick_policy::Scope;
 use bailiwick_store::{
     ListEpochs, StoreError,
     matches::{ids_from_bytes, ids_to_bytes},
+    replica,
 };
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
@@ -253,8 +254,8 @@ pub async fn answer(
 /// # Errors
 /// The database's.
 pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
-    let read = async { Ok(platform.db.list_epochs().await?) };
-    Ok(shows.of(platform.answers.epochs.get(read).await?))
+    let shared = &platform.answers.epochs;
+    Ok(shows.of(of_read_database(|| shared.get(read_epochs(platform))).await?))
 }
 
 /// The present epochs, also within an answer that [shares its reads](crate::shared_read::with_shared_reads_once): for a look
@@ -263,8 +264,26 @@ pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs>
 /// # Errors
 /// The database's.
 pub async fn latest_epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
-    let read = async { Ok(platform.db.list_epochs().await?) };
-    Ok(shows.of(platform.answers.epochs.get_latest(read).await?))
+    let shared = &platform.answers.epochs;
+    Ok(shows.of(of_read_database(|| shared.get_latest(read_epochs(platform))).await?))
+}
+
+async fn read_epochs(platform: &Platform) -> Result<ListEpochs> {
+    Ok(platform.db.list_epochs().await?)
+}
+
+/// The epochs of the replica for a request that reads from it. If they cannot be read, the request reads from the primary.
+async fn of_read_database<F: Future<Output = Result<ListEpochs>>>(
+    read: impl Fn() -> F,
+) -> Result<ListEpochs> {
+    let from_replica = replica::is_read();
+    match read().await {
+        Err(_) if from_replica => {
+            replica::leave();
+            read().await
+        }
+        epochs => epochs,
+    }
 }
 
 /// Like [`answer`], with [`epochs`] that were read before `other`.

@@ -1,7 +1,7 @@
 //! The platform: the handles that every use case works with, passed as `&Platform`.
 
 use crate::{
-    answer_cache::AnswerCache, keys::Keys, limits::ConnectionLimit, metrics::Metrics,
+    answer_cache::AnswerCache, keys::Keys, limits::ConnectionLimit, metrics::Metrics, replica::ReplicaCheck,
     secrets::SecretFingerprints,
 };
 use bailiwick_domain::{Clock, Entropy, Result, Ts, id::uuid_v7};
@@ -82,6 +82,8 @@ pub struct Parts {
     pub fingerprints: SecretFingerprints,
     /// Answers computed from whole trees.
     pub answers: AnswerCache,
+    /// Whether reads can come from the replica.
+    pub replica_check: ReplicaCheck,
     /// Limit of the outgoing connections to webhooks and chats.
     pub connections: ConnectionLimit,
     /// Counters of requests, and the last look at waiting work.
@@ -115,6 +117,7 @@ impl Platform {
             keys: Keys::derive(secrets.present, secrets.previous)?,
             fingerprints: SecretFingerprints::of(secrets.present, secrets.previous)?,
             answers: AnswerCache::default(),
+            replica_check: ReplicaCheck::default(),
             connections: ConnectionLimit::default(),
             metrics: Metrics::default(),
             started_at: clock.now(),

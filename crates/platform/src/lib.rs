@@ -21,6 +21,7 @@ pub mod list_filters;
 pub mod metrics;
 pub mod periodic;
 pub mod processes;
+pub mod replica;
 mod request;
 pub mod retry_on_conflict;
 pub mod secrets;

@@ -4,6 +4,7 @@
 
 use crate::limits::unavailable;
 use bailiwick_domain::Result;
+use bailiwick_store::replica;
 use moka::future::Cache;
 use std::{
     fmt,
@@ -37,8 +38,15 @@ pub async fn with_shared_reads_once<T>(make: impl Future<Output = T>) -> T {
     BEFORE_ANSWER.scope(BEGUN.load(Ordering::SeqCst), make).await
 }
 
-/// The last read of one kind.
+/// The last read of one kind. Requests that read from a replica share reads with each other alone: what the replica shows may be
+/// older than a request that found it behind.
 pub struct SharedRead<T> {
+    from_primary: Source<T>,
+    from_replica: Source<T>,
+}
+
+/// The last read from one database.
+struct Source<T> {
     /// Held by the request that reads.
     reading: Mutex<()>,
     /// The last result, with its number. Requests that wait share a failure too: otherwise they would meet the same failure one
@@ -48,7 +56,13 @@ pub struct SharedRead<T> {
 
 impl<T> Default for SharedRead<T> {
     fn default() -> SharedRead<T> {
-        SharedRead { reading: Mutex::default(), last: std::sync::Mutex::default() }
+        SharedRead { from_primary: Source::default(), from_replica: Source::default() }
+    }
+}
+
+impl<T> Default for Source<T> {
+    fn default() -> Source<T> {
+        Source { reading: Mutex::default(), last: std::sync::Mutex::default() }
     }
 }
 
@@ -66,7 +80,9 @@ impl<T: Clone> SharedRead<T> {
     /// Those of the read; 503 if it takes longer than ten seconds.
     pub async fn get(&self, read: impl Future<Output = Result<T>>) -> Result<T> {
         let begun = || BEGUN.load(Ordering::SeqCst);
-        self.begun_after(BEFORE_ANSWER.try_with(|before| *before).unwrap_or_else(|_| begun()), read).await
+        self.source()
+            .begun_after(BEFORE_ANSWER.try_with(|before| *before).unwrap_or_else(|_| begun()), read)
+            .await
     }
 
     /// Like [`SharedRead::get`], but never a read that begins before this call.
@@ -74,9 +90,15 @@ impl<T: Clone> SharedRead<T> {
     /// # Errors
     /// The same.
     pub async fn get_latest(&self, read: impl Future<Output = Result<T>>) -> Result<T> {
-        self.begun_after(BEGUN.load(Ordering::SeqCst), read).await
+        self.source().begun_after(BEGUN.load(Ordering::SeqCst), read).await
     }
 
+    fn source(&self) -> &Source<T> {
+        if replica::is_read() { &self.from_replica } else { &self.from_primary }
+    }
+}
+
+impl<T: Clone> Source<T> {
     async fn begun_after(&self, before: u64, read: impl Future<Output = Result<T>>) -> Result<T> {
         // A failure from before this call may be over.
         let called = BEGUN.load(Ordering::SeqCst);

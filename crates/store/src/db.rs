@@ -6,6 +6,7 @@ use crate::{
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
+    replica::{self, Replica},
     sql::Q,
 };
 use sqlx::{Postgres, Sqlite, Transaction};
@@ -20,13 +21,17 @@ pub struct Db {
     epoch: Arc<Epoch>,
     /// Waits for connections.
     pub(crate) pools: Arc<ConnectionWaits>,
+    /// The replica of PostgreSQL, if there is one.
+    pub(crate) replica: Option<Arc<Replica>>,
 }
 
 impl Db {
     /// Opens the database and creates a missing SQLite file; does not migrate.
     pub async fn open(options: &Options) -> Result<Db, StoreError> {
         let engine = Engine::open(options).await?;
-        Ok(Db { engine, epoch: Arc::new(Epoch::new()), pools: Arc::default() })
+        let replica = options.read_url.as_deref().map(|url| Replica::new(options, url)).transpose()?;
+        let replica = replica.map(Arc::new);
+        Ok(Db { engine, epoch: Arc::new(Epoch::new()), pools: Arc::default(), replica })
     }
 
     /// Whether this is PostgreSQL.
@@ -107,6 +112,9 @@ impl Db {
 
     /// Closes all connections; SQLite folds its write-ahead log into the file.
     pub async fn close(&self) {
+        if let Some(replica) = &self.replica {
+            replica.close().await;
+        }
         match &self.engine {
             Engine::Pg(pool) => pool.close().await,
             Engine::Lite { write, read, .. } => {
@@ -160,8 +168,9 @@ impl EpochsMoved {
 }
 
 impl Tx {
-    /// Commits all changes.
+    /// Commits all changes. The request reads them from the primary.
     pub async fn commit(mut self) -> Result<(), StoreError> {
+        replica::leave();
         let lists = self.moved().lists;
         if (ListEpochs { active_alerts: 0, ..lists }) != ListEpochs::default() {
             if self.is_postgres() {

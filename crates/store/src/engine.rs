@@ -61,6 +61,8 @@ pub(crate) enum Engine {
 pub struct Options {
     /// `sqlite:PATH` or `postgres://…`.
     pub url: String,
+    /// Address of a streaming replica of that PostgreSQL; see [`crate::replica`].
+    pub read_url: Option<String>,
     /// Connections for reads (SQLite) or in all (PostgreSQL).
     pub connections: u32,
     /// True when this process serves: a SQLite file is then locked for it alone.
@@ -72,7 +74,8 @@ pub struct Options {
 impl Options {
     /// The defaults of a serving process.
     pub fn new(url: impl Into<String>) -> Options {
-        Options { url: url.into(), connections: 16, exclusive: false, acquire: Duration::from_secs(5) }
+        let acquire = Duration::from_secs(5);
+        Options { url: url.into(), read_url: None, connections: 16, exclusive: false, acquire }
     }
 }
 
@@ -88,7 +91,22 @@ impl Engine {
 }
 
 async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
-    let connect = PgConnectOptions::from_str(&options.url)?
+    let connect = connection(&options.url)?;
+    reach(&connect).await?;
+    Ok(pool(options).connect_with(connect).await?)
+}
+
+/// A pool of connections to PostgreSQL.
+pub(crate) fn pool(options: &Options) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(options.connections)
+        .acquire_timeout(options.acquire)
+        .test_before_acquire(false)
+}
+
+/// A connection to PostgreSQL.
+pub(crate) fn connection(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let connect = PgConnectOptions::from_str(url)?
         .application_name("bailiwick")
         .statement_cache_capacity(500)
         .options([
@@ -101,13 +119,7 @@ async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
             // PostgreSQL would make room for the repeated lookups of all rows of a table; a page repeats few of them.
             ("enable_memoize", "off"),
         ]);
-    reach(&connect).await?;
-    Ok(PgPoolOptions::new()
-        .max_connections(options.connections)
-        .acquire_timeout(options.acquire)
-        .test_before_acquire(false)
-        .connect_with(connect)
-        .await?)
+    Ok(connect)
 }
 
 /// Tries one connection, for as long as a database may take that starts together with the service. A pool does not

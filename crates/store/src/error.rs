@@ -45,6 +45,9 @@ pub enum StoreError {
     /// A database cannot be copied into another; the text is for the operator.
     #[error("{0}")]
     Transfer(String),
+    /// The replica cannot be used; the text says why.
+    #[error("the replica {0}")]
+    Replica(&'static str),
     /// The SQLite file is in use by another process.
     #[error("{0}")]
     Locked(String),
@@ -110,6 +113,7 @@ impl StoreError {
                         | sqlx::Error::BeginFailed
                 ) || matches!(e, sqlx::Error::Database(d) if d.code().is_some_and(|c| passes(&c)))
             }
+            StoreError::Replica(_) => true,
             _ => false,
         }
     }

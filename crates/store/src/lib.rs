@@ -52,6 +52,7 @@ pub mod organizations;
 pub mod processes;
 pub mod rebranding;
 pub mod recovery;
+pub mod replica;
 pub mod router;
 mod scope;
 pub mod secrets;

@@ -10,21 +10,20 @@
 mod by_index;
 mod fixed;
 mod ids;
+mod run;
 mod table;
 
 pub(crate) use fixed::{assignments, names, placeholders, statements, values};
 pub(crate) use ids::{LIKE_ANY_ARRAY, at_least, padded};
 pub(crate) use table::{Column, ROWS, push_rows};
 
-use crate::{Db, Tx, engine::Engine, error::StoreError, time::TsCodec};
+use crate::{Db, Tx, error::StoreError, time::TsCodec};
 use bailiwick_domain::Ts;
-use futures_util::TryStreamExt;
 use sqlx::{
-    Arguments, AssertSqlSafe, Connection as _, FromRow, PgConnection,
+    Arguments, FromRow,
     postgres::{PgArguments, PgRow},
     sqlite::{SqliteArguments, SqliteRow},
 };
-use std::pin::Pin;
 use uuid::Uuid;
 
 /// One bound value. `None` is NULL of that type (PostgreSQL requires the type).
@@ -118,7 +117,7 @@ arg_from_ids!(
 pub trait Row: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
 impl<T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin> Row for T {}
 
-/// Where a statement runs: reads outside a transaction use the read pool.
+/// Where a statement runs: reads outside a transaction use the read pool, or a replica ([`crate::replica`]).
 #[derive(Debug)]
 pub enum On<'a> {
     /// The read pool. Never for writes.
@@ -263,144 +262,10 @@ impl Q {
         Ok(row.and_then(|r| r.0).and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
     }
 
-    /// Runs a write and returns how many rows it changed.
-    pub async fn run(self, tx: &mut Tx) -> Result<u64, StoreError> {
-        match tx {
-            Tx::Pg(tx, ..) if self.by_index => {
-                by_index::only(tx).await?;
-                let n = pg(self)?.execute(&mut **tx).await?.rows_affected();
-                by_index::any_way(tx).await?;
-                Ok(n)
-            }
-            Tx::Pg(tx, ..) => Ok(pg(self)?.execute(&mut **tx).await?.rows_affected()),
-            Tx::Lite(tx, ..) => Ok(lite(self)?.execute(&mut **tx).await?.rows_affected()),
-        }
-    }
-
-    /// Reads all rows, each to `take` as it arrives. One compiled body for every type of row, behind a pointer:
-    /// otherwise each of the hundreds of types would compile the machinery of both engines again.
-    fn each<'a>(
-        self,
-        on: On<'a>,
-        take: &'a mut (dyn FnMut(Fetched) -> Result<(), StoreError> + Send),
-    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'a>> {
-        Box::pin(async move {
-            match on {
-                On::Db(db) => {
-                    let _traced = db.query_span();
-                    match &db.engine {
-                        Engine::Pg(pool) => {
-                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                            if self.by_index {
-                                let mut tx = lent.begin_with(by_index::BEGIN).await?;
-                                pg_each(self, &mut tx, take).await?;
-                                tx.commit().await?;
-                            } else {
-                                pg_each(self, &mut lent, take).await?;
-                            }
-                        }
-                        Engine::Lite { read, .. } => {
-                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                            let mut rows = lite(self)?.fetch(&mut *lent);
-                            while let Some(row) = rows.try_next().await? {
-                                take(Fetched::Lite(row))?;
-                            }
-                        }
-                    }
-                }
-                On::Tx(Tx::Pg(tx, ..)) if self.by_index => {
-                    by_index::only(tx).await?;
-                    pg_each(self, tx, take).await?;
-                    by_index::any_way(tx).await?;
-                }
-                On::Tx(Tx::Pg(tx, ..)) => pg_each(self, tx, take).await?,
-                On::Tx(Tx::Lite(tx, ..)) => {
-                    let mut rows = lite(self)?.fetch(&mut **tx);
-                    while let Some(row) = rows.try_next().await? {
-                        take(Fetched::Lite(row))?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Reads the first row; compiled once, as [`Q::each`] is.
-    fn first<'a>(
-        self,
-        on: On<'a>,
-    ) -> Pin<Box<dyn Future<Output = Result<Option<Fetched>, StoreError>> + Send + 'a>> {
-        Box::pin(async move {
-            if self.by_index {
-                let mut first = None;
-                self.each(on, &mut |row| {
-                    first.get_or_insert(row);
-                    Ok(())
-                })
-                .await?;
-                return Ok(first);
-            }
-            Ok(match on {
-                On::Db(db) => {
-                    let _traced = db.query_span();
-                    match &db.engine {
-                        Engine::Pg(pool) => {
-                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
-                            pg(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Pg)
-                        }
-                        Engine::Lite { read, .. } => {
-                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
-                            lite(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Lite)
-                        }
-                    }
-                }
-                On::Tx(Tx::Pg(tx, ..)) => pg(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Pg),
-                On::Tx(Tx::Lite(tx, ..)) => lite(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Lite),
-            })
-        })
-    }
-
     /// The text as the engine gets it; for EXPLAIN and the catalogue test.
     pub fn text_for(&self, postgres: bool) -> String {
         render(&self.sql, postgres)
     }
-}
-
-/// A row as read.
-enum Fetched {
-    Pg(PgRow),
-    Lite(SqliteRow),
-}
-
-impl Fetched {
-    fn decode<T: Row>(&self) -> Result<T, sqlx::Error> {
-        match self {
-            Fetched::Pg(row) => T::from_row(row),
-            Fetched::Lite(row) => T::from_row(row),
-        }
-    }
-}
-
-async fn pg_each(
-    q: Q,
-    connection: &mut PgConnection,
-    take: &mut (dyn FnMut(Fetched) -> Result<(), StoreError> + Send),
-) -> Result<(), StoreError> {
-    let mut rows = pg(q)?.fetch(connection);
-    while let Some(row) = rows.try_next().await? {
-        take(Fetched::Pg(row))?;
-    }
-    Ok(())
-}
-
-fn pg(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
-    let (sql, args) = render_pg(q)?;
-    Ok(sqlx::query_with(AssertSqlSafe(sql), args))
-}
-
-fn lite(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>, StoreError> {
-    let (sql, args) = render_lite(q)?;
-    Ok(sqlx::query_with(AssertSqlSafe(sql), args))
 }
 
 fn render_pg(q: Q) -> Result<(String, PgArguments), StoreError> {

@@ -6,7 +6,7 @@ use bailiwick_domain::{Ts, metrics::Times};
 /// How many connections a pool has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// `all` on PostgreSQL; `read` and `write` on SQLite.
+    /// `all` on PostgreSQL, `replica` for its replica; `read` and `write` on SQLite.
     pub name: &'static str,
     /// Open at the moment.
     pub open: u64,
@@ -27,17 +27,29 @@ pub struct Connections {
     pub write: Times,
     /// How often none was had.
     pub failed: u64,
+    /// How many checks found that requests can read from the replica, and how many that they cannot.
+    pub replica: (u64, u64),
 }
 
 impl Db {
     /// The connections of this process.
     pub fn connections(&self) -> Connections {
+        let replica = self.replica.as_deref();
         let pools = match &self.engine {
-            Engine::Pg(pool) => vec![of("all", pool)],
+            Engine::Pg(pool) => {
+                let of_replica = replica.map(|replica| of("replica", &replica.pool));
+                std::iter::once(of("all", pool)).chain(of_replica).collect()
+            }
             Engine::Lite { write, read, .. } => vec![of("read", read), of("write", write)],
         };
         let waits = &self.pools;
-        Connections { pools, read: waits.read.read(), write: waits.write.read(), failed: waits.failed.get() }
+        Connections {
+            pools,
+            read: waits.read.read(),
+            write: waits.write.read(),
+            failed: waits.failed.get(),
+            replica: replica.map_or((0, 0), |replica| (replica.used.get(), replica.unused.get())),
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::{Admission, Content, ExportPermit, PermittedBytes, Source};
 use bailiwick_domain::{Error, Result};
 use bailiwick_store::{
     StoreError,
+    replica::Reads,
     walk::{Position, Step, Walked},
 };
 use bytes::Bytes;
@@ -33,6 +34,12 @@ pub(super) async fn content<S: Source>(admission: Admission, source: S) -> Resul
         return Ok(Content::Whole(Bytes::from_owner(PermittedBytes(first, place))));
     }
     let begun = (Some(first), file, place);
+    // What is sent later is read from the same database.
+    let reads = Reads::of_request();
+    let step = move |begun| {
+        let reads = reads.clone();
+        async move { reads.run(step(begun)).await }
+    };
     Ok(Content::Portions(stream::try_unfold(begun, step).boxed()))
 }
 

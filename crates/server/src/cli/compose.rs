@@ -118,7 +118,12 @@ pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::D
         DatabaseUrl::Postgres(url) => url.reveal().to_owned(),
     };
     let connections = config.database.max_connections.get();
-    let db = database::Db::open(&database::Options { connections, exclusive, ..database::Options::new(url) })
+    let read_url = match &config.database.read_url {
+        Some(DatabaseUrl::Postgres(url)) => Some(url.reveal().to_owned()),
+        _ => None,
+    };
+    let options = database::Options { read_url, connections, exclusive, ..database::Options::new(url) };
+    let db = database::Db::open(&options)
         .await
         .map_err(|e| format!("the database cannot be opened, see {}: {e}", place(config)))?;
     db.migrate().await.map_err(|e| format!("the database cannot be brought to this version: {e}"))?;

@@ -1,6 +1,6 @@
 //! Rules over several settings, each well-formed by itself.
 
-use super::{Config, HttpUrl, Problem, clients};
+use super::{Config, DatabaseUrl, HttpUrl, Problem, clients};
 use bailiwick_fleet::inventory::Rules;
 use bailiwick_settings::{IdentityMode, ImageHome, Router};
 use std::{collections::HashSet, time::Duration};
@@ -28,6 +28,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     };
     secrets(config, &mut refuse);
     http(config, &mut refuse);
+    database(config, &mut refuse);
     observation(config, &mut refuse);
     refuse(!is_address(&config.owner.email), &["owner.email"], "is not an address like owner@portal.example");
     tokens(config, &mut refuse);
@@ -69,6 +70,16 @@ fn http(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     refuse(has == (false, true), &[certificate, key], "must be set with http.tls_key");
     let most = Duration::from_secs(300);
     refuse(config.http.drain_delay > Some(most), &["http.drain_delay"], "is longer than 5 minutes");
+}
+
+/// The database.
+fn database(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
+    let (read, all) = ("database.read_url", "database.url");
+    let is_file = |url: &DatabaseUrl| matches!(url, DatabaseUrl::Sqlite(_));
+    let replica = config.database.read_url.as_ref();
+    refuse(replica.is_some_and(is_file), &[read], "does not begin with postgres:// or postgresql://");
+    let alone = replica.is_some() && is_file(&config.database_url());
+    refuse(alone, &[read, all], "needs a PostgreSQL in database.url: it is the address of its replica");
 }
 
 /// Metrics and traces.

@@ -86,7 +86,10 @@ section! {
     Database in "database", keys "database.", fills Settings;
     /// `sqlite:<path>` or `postgres://…`. When unset, `sqlite:<data_dir>/bailiwick.db`.
     url: Option<DatabaseUrl>, older "DATABASE_URL";
-    /// Most connections to PostgreSQL, or readers of SQLite, at a time.
+    /// Address of a streaming replica of that PostgreSQL (`postgres://…`). Lists, exports, figures and pages are read from it
+    /// whenever it has caught up, otherwise from `database.url` (docs/deployment.md). None = there is no replica.
+    read_url: Option<DatabaseUrl>;
+    /// Most connections to PostgreSQL (as many again to its replica), or readers of SQLite, at a time.
     max_connections: NonZeroU32 = "16";
 }
 

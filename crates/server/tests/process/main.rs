@@ -23,6 +23,7 @@ mod metrics;
 mod moving;
 mod people_secrets;
 mod program;
+mod replica;
 mod secrets;
 mod sessions;
 mod start;

@@ -35,6 +35,10 @@ const SYSTEM_USER: &str = "postgres";
 /// PostgreSQL to keep a plan by itself.
 const ONE_PLAN: &str = "plan_cache_mode=force_generic_plan";
 
+/// Of a cluster that has replicas: its log is complete, and a commit waits for it.
+const REPLICATED: &[&str] =
+    &["wal_level=replica", "max_wal_senders=4", "hot_standby=on", "synchronous_commit=on"];
+
 /// A running PostgreSQL server on which databases can be created.
 #[derive(Debug)]
 pub struct Cluster {
@@ -126,17 +130,48 @@ impl Cluster {
         Self::start_with(&[]).await
     }
 
+    /// Starts a cluster that [`replica`](Cluster::replica) can follow.
+    ///
+    /// # Errors
+    /// When PostgreSQL is missing or does not start.
+    pub async fn start_replicated() -> Result<Self> {
+        Self::start_with(REPLICATED).await
+    }
+
+    /// Starts a streaming replica of this cluster at a port.
+    ///
+    /// # Errors
+    /// When PostgreSQL does not start, or this cluster was not started with [`start_replicated`](Cluster::start_replicated).
+    pub async fn replica(&self, port: u16) -> Result<Self> {
+        let scratch = Scratch::new_in(fast_place().await, "replica")?;
+        let prefix = other_user(&scratch).await?;
+        let data = scratch.path().join("data");
+        let mut copy: Vec<OsString> = vec!["--pgdata".into(), data.clone().into()];
+        copy.extend(["--dbname", self.maintenance.as_str(), "--write-recovery-conf"].map(OsString::from));
+        copy.extend(["--checkpoint=fast", "--no-sync"].map(OsString::from));
+        run(&prefix, &program("pg_basebackup")?, copy).await?;
+        Self::serve(scratch, &prefix, port, REPLICATED).await
+    }
+
     async fn start_with(settings: &[&'static str]) -> Result<Self> {
         let scratch = Scratch::new_in(fast_place().await, "postgres")?;
-        let initdb = program("initdb")?;
+        let prefix = other_user(&scratch).await?;
+        run(&prefix, &program("initdb")?, init_arguments(&scratch.path().join("data"))).await?;
+        Self::serve(scratch, &prefix, ports::spare()?, settings).await
+    }
+
+    /// Starts the server on the data in the directory.
+    async fn serve(
+        scratch: Scratch,
+        prefix: &[OsString],
+        port: u16,
+        settings: &[&'static str],
+    ) -> Result<Self> {
         let server = program("postgres")?;
         let psql = program("psql")?;
         let is_ready = program("pg_isready")?;
-        let prefix = other_user(&scratch).await?;
         let data = scratch.path().join("data");
-        run(&prefix, &initdb, init_arguments(&data)).await?;
-        let port = ports::spare()?;
-        let (first, rest) = split(&prefix, &server);
+        let (first, rest) = split(prefix, &server);
         let arguments = rest.into_iter().chain(server_arguments(&data, scratch.path(), port, settings));
         let process = Process::start(scratch, &first, arguments, Stop::Quit)?;
         let port_text = port.to_string();
@@ -231,6 +266,20 @@ impl Cluster {
         let address = self.url(database);
         let arguments = ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", &address, "-c", statement];
         run(&[], &self.psql, arguments.map(OsString::from)).await
+    }
+
+    /// Sends a signal to every process of the throw-away server.
+    ///
+    /// # Errors
+    /// When the server is not of this process, or has ended.
+    pub async fn signal(&self, signal: &str) -> Result<()> {
+        let process = self.process.as_ref().ok_or_else(|| PartError::new("not a throw-away server"))?;
+        let file = process.directory().join("data/postmaster.pid");
+        let text = std::fs::read_to_string(&file).map_err(|e| PartError::io("no server", &e))?;
+        let pid = text.lines().next().unwrap_or_default().to_owned();
+        let script = "kill -s \"$1\" \"$2\" $(pgrep -P \"$2\")";
+        let arguments = ["-c", script, "signal", signal, &pid].map(OsString::from);
+        run(&[], Path::new("/bin/sh"), arguments).await.map(drop)
     }
 
     /// The log of the throw-away server so far; empty for an existing server.

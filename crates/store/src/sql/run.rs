@@ -1,0 +1,208 @@
+//! Runs statements on a transaction, on the database, or on its replica.
+
+use super::{On, Q, Row, by_index, render_lite, render_pg};
+use crate::{
+    Db, Tx,
+    engine::Engine,
+    error::StoreError,
+    replica::{self, STATEMENT},
+};
+use futures_util::TryStreamExt;
+use sqlx::{
+    AssertSqlSafe, Connection as _, PgConnection,
+    postgres::{PgArguments, PgRow},
+    sqlite::{SqliteArguments, SqliteRow},
+};
+use std::pin::Pin;
+use tokio::time::timeout;
+
+/// Takes rows as they arrive.
+type Take<'a> = &'a mut (dyn FnMut(Fetched) -> Result<(), StoreError> + Send);
+
+impl Q {
+    /// Runs a write and returns how many rows it changed.
+    pub async fn run(self, tx: &mut Tx) -> Result<u64, StoreError> {
+        match tx {
+            Tx::Pg(tx, ..) if self.by_index => {
+                by_index::only(tx).await?;
+                let n = pg(self)?.execute(&mut **tx).await?.rows_affected();
+                by_index::any_way(tx).await?;
+                Ok(n)
+            }
+            Tx::Pg(tx, ..) => Ok(pg(self)?.execute(&mut **tx).await?.rows_affected()),
+            Tx::Lite(tx, ..) => Ok(lite(self)?.execute(&mut **tx).await?.rows_affected()),
+        }
+    }
+
+    /// Reads all rows, each to `take` as it arrives. One compiled body for every type of row, behind a pointer:
+    /// otherwise each of the hundreds of types would compile the machinery of both engines again.
+    pub(super) fn each<'a>(
+        self,
+        on: On<'a>,
+        take: Take<'a>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 'a>> {
+        Box::pin(async move {
+            match on {
+                On::Db(db) => {
+                    let _traced = db.query_span();
+                    match &db.engine {
+                        Engine::Pg(pool) => {
+                            if let Some(result) = self.each_of_replica(db, take).await {
+                                return result;
+                            }
+                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
+                            self.pg_each_alone(&mut lent, take).await?;
+                        }
+                        Engine::Lite { read, .. } => {
+                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
+                            let mut rows = lite(self)?.fetch(&mut *lent);
+                            while let Some(row) = rows.try_next().await? {
+                                take(Fetched::Lite(row))?;
+                            }
+                        }
+                    }
+                }
+                On::Tx(Tx::Pg(tx, ..)) if self.by_index => {
+                    by_index::only(tx).await?;
+                    pg_each(self, tx, take).await?;
+                    by_index::any_way(tx).await?;
+                }
+                On::Tx(Tx::Pg(tx, ..)) => pg_each(self, tx, take).await?,
+                On::Tx(Tx::Lite(tx, ..)) => {
+                    let mut rows = lite(self)?.fetch(&mut **tx);
+                    while let Some(row) = rows.try_next().await? {
+                        take(Fetched::Lite(row))?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads all rows from the replica, if the present request reads from it. `None` if it does not, or if the replica fails
+    /// before the first row: the primary must be read then. A failure after the first row is an error.
+    async fn each_of_replica(&self, db: &Db, take: Take<'_>) -> Option<Result<(), StoreError>> {
+        let replica = db.replica_of_request()?;
+        let mut has_taken = false;
+        let read = async {
+            let mut lent = replica.pool.acquire().await?;
+            let mut note = |row| {
+                has_taken = true;
+                take(row)
+            };
+            let read = timeout(STATEMENT, self.clone().pg_each_alone(&mut lent, &mut note)).await;
+            replica::finish(lent, read)
+        };
+        match read.await {
+            Err(fault) if !has_taken => {
+                replica.leave(&fault);
+                None
+            }
+            read => Some(read),
+        }
+    }
+
+    /// Reads all rows outside of a transaction.
+    async fn pg_each_alone(self, lent: &mut PgConnection, take: Take<'_>) -> Result<(), StoreError> {
+        if !self.by_index {
+            return pg_each(self, lent, take).await;
+        }
+        let mut tx = lent.begin_with(by_index::BEGIN).await?;
+        pg_each(self, &mut tx, take).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Reads the first row; compiled once, as [`Q::each`] is.
+    pub(super) fn first<'a>(
+        self,
+        on: On<'a>,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Fetched>, StoreError>> + Send + 'a>> {
+        Box::pin(async move {
+            if self.by_index {
+                let mut first = None;
+                self.each(on, &mut |row| {
+                    first.get_or_insert(row);
+                    Ok(())
+                })
+                .await?;
+                return Ok(first);
+            }
+            Ok(match on {
+                On::Db(db) => {
+                    let _traced = db.query_span();
+                    match &db.engine {
+                        Engine::Pg(pool) => {
+                            if let Some(first) = self.first_of_replica(db).await {
+                                return Ok(first);
+                            }
+                            let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
+                            pg(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Pg)
+                        }
+                        Engine::Lite { read, .. } => {
+                            let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
+                            lite(self)?.fetch_optional(&mut *lent).await?.map(Fetched::Lite)
+                        }
+                    }
+                }
+                On::Tx(Tx::Pg(tx, ..)) => pg(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Pg),
+                On::Tx(Tx::Lite(tx, ..)) => lite(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Lite),
+            })
+        })
+    }
+
+    /// The first row from the replica; `None` if the primary must be read.
+    async fn first_of_replica(&self, db: &Db) -> Option<Option<Fetched>> {
+        let replica = db.replica_of_request()?;
+        let read = async {
+            let mut lent = replica.pool.acquire().await?;
+            let read = async { Ok(pg(self.clone())?.fetch_optional(&mut *lent).await?) };
+            let read = timeout(STATEMENT, read).await;
+            replica::finish(lent, read)
+        };
+        match read.await {
+            Ok(row) => Some(row.map(Fetched::Pg)),
+            Err(fault) => {
+                replica.leave(&fault);
+                None
+            }
+        }
+    }
+
+    /// The one row on this connection.
+    pub(crate) async fn one_on<T: Row>(self, lent: &mut PgConnection) -> Result<T, StoreError> {
+        Ok(T::from_row(&pg(self)?.fetch_one(lent).await?)?)
+    }
+}
+
+/// A row as read.
+pub(super) enum Fetched {
+    Pg(PgRow),
+    Lite(SqliteRow),
+}
+
+impl Fetched {
+    pub(super) fn decode<T: Row>(&self) -> Result<T, sqlx::Error> {
+        match self {
+            Fetched::Pg(row) => T::from_row(row),
+            Fetched::Lite(row) => T::from_row(row),
+        }
+    }
+}
+
+async fn pg_each(q: Q, connection: &mut PgConnection, take: Take<'_>) -> Result<(), StoreError> {
+    let mut rows = pg(q)?.fetch(connection);
+    while let Some(row) = rows.try_next().await? {
+        take(Fetched::Pg(row))?;
+    }
+    Ok(())
+}
+
+fn pg(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
+    let (sql, args) = render_pg(q)?;
+    Ok(sqlx::query_with(AssertSqlSafe(sql), args))
+}
+
+fn lite(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Sqlite, SqliteArguments>, StoreError> {
+    let (sql, args) = render_lite(q)?;
+    Ok(sqlx::query_with(AssertSqlSafe(sql), args))
+}
