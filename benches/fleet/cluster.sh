@@ -114,7 +114,7 @@ generate() {
 wait_for_rest() {
     local found wrong=
     for _ in $(seq 60); do
-        found=$(psql -qAt -F ': ' "$postgres_url" -f tests/chaos/invariants.sql)
+        found=$(psql -qAt -v ON_ERROR_STOP=1 -F ': ' "$postgres_url" -f tests/chaos/invariants.sql)
         wrong=$(grep -v ': 0$' <<<"$found" || true)
         [[ -n $wrong ]] || return 0
         sleep 2

@@ -11,6 +11,7 @@ cd "$(dirname "$0")/../.."
 : "${BENCH_SYSTEMS:=5000}"
 seconds=${BENCH_SECONDS:-10}
 group=/sys/fs/cgroup/cpu/bailiwick-bench
+[[ -w /sys/fs/cgroup/cpu ]] || { echo 'control groups of version 1 with the controller cpu are needed, and root' >&2; exit 1; }
 work=$(mktemp -d)
 pids=()
 over() {

@@ -127,6 +127,7 @@ fault() {
     freeze_replica) on replica STOP; sleep "$length"; on replica CONT ;;
     # It answers, with a state that gets older.
     pause_replica)
+        for _ in $(seq 240); do "$bin/pg_isready" -q -h 127.0.0.1 -p "$replica_port" && break || sleep 0.5; done
         psql -qAt "$replica_url" -c 'SELECT pg_wal_replay_pause()'
         sleep "$length"
         psql -qAt "$replica_url" -c 'SELECT pg_wal_replay_resume()'
@@ -189,4 +190,12 @@ cat "$work/generator.log"
 ((status == 0)) || { echo "bench-fleet has ended with $status" >&2; exit "$status"; }
 
 wait_for_rest
+# The replica follows, and was read.
+for _ in $(seq 60); do
+    follows=$(psql -qAt "$postgres_url" -c "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
+    [[ $follows == 0 ]] || break
+    sleep 2
+done
+readers=$(psql -qAt "$replica_url" -c "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'bailiwick'")
+((follows > 0 && readers > 0)) || { echo "the replica is not used any more ($follows, $readers)" >&2; exit 1; }
 echo "everything acknowledged is there once, and the database is at rest (seed $seed)"

@@ -8,6 +8,7 @@
 # Variables: UPGRADE_PROGRAM (a binary of the version before that is built already), BENCH_SYSTEMS (3000), BENCH_PROGRAM and
 # BENCH_FLEET (binaries of the present build that are built already).
 set -euo pipefail
+shopt -s inherit_errexit
 cd "$(dirname "$0")/../.."
 
 : "${BENCH_SYSTEMS:=3000}"
@@ -29,17 +30,11 @@ previous_program() {
     git cat-file -e "$commit^{commit}" 2>/dev/null || { echo "this clone does not have commit $commit" >&2; exit 1; }
     mkdir "$work/previous"
     git archive "$commit" | tar -x -C "$work/previous"
-    (cd "$work/previous" && "${CARGO:-cargo}" build --release --bin bailiwick >&2)
-    # The present build uses the same directory.
-    cp "${CARGO_TARGET_DIR:-$work/previous/target}/release/bailiwick" "$work/bailiwick-before"
-    echo "$work/bailiwick-before"
+    (cd "$work/previous" && CARGO_TARGET_DIR=$work/previous/target "${CARGO:-cargo}" build --release --bin bailiwick >&2)
+    echo "$work/previous/target/release/bailiwick"
 }
 before=${UPGRADE_PROGRAM:-}
-if [[ -z $before ]]; then
-    cp "$present" "$work/bailiwick-present"
-    present=$work/bailiwick-present
-    before=$(previous_program)
-fi
+[[ -n $before ]] || before=$(previous_program)
 
 # Ends a process, by a signal, and starts another program in its place.
 replace() {
@@ -61,6 +56,7 @@ issue_tokens
 generate --speed 10 --patience 10 --share heartbeat=2 --share inventory=40 --share registration=40 --alerting 20 \
     >"$work/generator.log" 2>&1 &
 load=$!
+pids+=("$load")
 sleep "$pause"
 replace 1 TERM "$present"
 sleep "$pause"

@@ -105,8 +105,9 @@ fn connections(connections: &Connections, page: &mut Page) {
     family.times(&[("for", "write")], &connections.write);
     let help = "Requests for a connection that got none.";
     page.single("bailiwick_database_wait_failures_total", Kind::Counter, help, connections.failed);
-    let help = "Checks whether the replica has caught up; requests that ask together share one.";
-    let mut family = page.family("bailiwick_database_replica_checks_total", Kind::Counter, help);
+    let help =
+        "Requests that only read, where there is a replica, by the database that they began to read from.";
+    let mut family = page.family("bailiwick_database_replica_requests_total", Kind::Counter, help);
     let (used, unused) = connections.replica;
     family.value(&[("reads_from", "replica")], used);
     family.value(&[("reads_from", "primary")], unused);

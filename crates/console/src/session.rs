@@ -89,12 +89,7 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
         Err(_) if !is_way_out => over(&guest.look),
         _ => {
             parts.extensions.insert(guest.clone());
-            let made = recorded(&app, &guest, Request::from_parts(parts.clone(), body), next);
-            if parts.method == Method::GET {
-                replica::read(&app, with_shared_reads_once(made)).await
-            } else {
-                made.await
-            }
+            recorded(&app, &guest, Request::from_parts(parts.clone(), body), next).await
         }
     };
     // Requests in an impersonation are recorded, so none is made beforehand.
@@ -132,14 +127,14 @@ fn over(look: &Look) -> Response {
 /// Serves the page; one in an impersonation is recorded before anything is done.
 async fn recorded(app: &App, guest: &Guest, request: Request, next: Next) -> Response {
     let acting = guest.visit.acting.as_ref().filter(|acting| acting.is_recorded);
-    let Some(acting) = acting else { return serve(guest, request, next).await };
+    let Some(acting) = acting else { return serve(app, guest, request, next).await };
     let (parts, body) = request.into_parts();
     let opened = open(app, acting.session, &parts, body).await;
     let (record, body) = match opened {
         Ok(opened) => opened,
         Err(error) => return failure::answer(&guest.look, &error),
     };
-    let response = serve(guest, Request::from_parts(parts, body), next).await;
+    let response = serve(app, guest, Request::from_parts(parts, body), next).await;
     let status = response.status();
     let words = status.canonical_reason().unwrap_or("Unknown");
     record.complete(status.as_u16(), words, None).await;
@@ -179,9 +174,14 @@ fn of_form(path: &str, content_type: Option<&str>, body: &[u8]) -> String {
     }
 }
 
-async fn serve(guest: &Guest, request: Request, next: Next) -> Response {
+async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Response {
     let time = if request.method() == Method::POST { FORM_PAGE_TIME } else { PAGE_TIME };
-    let Ok(mut response) = tokio::time::timeout(time, next.run(request)).await else {
+    let only_reads = request.method() == Method::GET;
+    let made = next.run(request);
+    let made = async {
+        if only_reads { replica::read(app, with_shared_reads_once(made)).await } else { made.await }
+    };
+    let Ok(mut response) = tokio::time::timeout(time, made).await else {
         let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };
         return failure::answer(&guest.look, &error);

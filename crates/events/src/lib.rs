@@ -161,10 +161,12 @@ async fn total(service: &Events, sight: &Sight, filter: &Filter) -> Result<u64> 
     let other = answer_cache::variant(&(sight, filter, events::purged(&service.db).await?));
     let key = Key { epochs, operation: "events/total", scope: sight.scope, other };
     let counted = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let (before, newest): (u64, i64) = counted.unwrap_or((0, 0));
-    let since = Filter { after: Some(newest), ..filter.clone() };
+    let (before, counted_to): (u64, i64) = counted.unwrap_or((0, 0));
+    let since = Filter { after: Some(counted_to), ..filter.clone() };
     let (more, newest) = events::count(&service.db, sight, &since).await?;
     let total = before + more;
+    // The count before may be another process's or the primary's, and this one a replica's.
+    let newest = newest.max(counted_to);
     service.answers.put(key, serde_json::to_vec(&(total, newest)).map_err(Error::internal)?.into()).await;
     Ok(total)
 }

@@ -5,7 +5,7 @@
 //! ([`DependsOn`]). The cache reads the epochs before the tree, so an answer is never older than its key. Nothing is
 //! removed by hand: no request looks up answers of an older epoch, and the cache drops them when it needs room.
 
-use crate::{Platform, shared_read::SharedRead};
+use crate::{Platform, limits::unavailable, shared_read::SharedRead};
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Scope;
 use bailiwick_store::{
@@ -255,7 +255,13 @@ pub async fn answer(
 /// The database's.
 pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
     let shared = &platform.answers.epochs;
-    Ok(shows.of(of_read_database(|| shared.get(read_epochs(platform))).await?))
+    if replica::is_read() {
+        if let Ok(epochs) = shared.get(of_replica(platform)).await {
+            return Ok(shows.of(epochs));
+        }
+        replica::leave();
+    }
+    Ok(shows.of(shared.get(present(platform)).await?))
 }
 
 /// The present epochs, also within an answer that [shares its reads](crate::shared_read::with_shared_reads_once): for a look
@@ -265,25 +271,24 @@ pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs>
 /// The database's.
 pub async fn latest_epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
     let shared = &platform.answers.epochs;
-    Ok(shows.of(of_read_database(|| shared.get_latest(read_epochs(platform))).await?))
+    if replica::is_read() {
+        if let Ok(epochs) = shared.get_latest(of_replica(platform)).await {
+            return Ok(shows.of(epochs));
+        }
+        replica::leave();
+    }
+    Ok(shows.of(shared.get_latest(present(platform)).await?))
 }
 
-async fn read_epochs(platform: &Platform) -> Result<ListEpochs> {
+async fn present(platform: &Platform) -> Result<ListEpochs> {
     Ok(platform.db.list_epochs().await?)
 }
 
-/// The epochs of the replica for a request that reads from it. If they cannot be read, the request reads from the primary.
-async fn of_read_database<F: Future<Output = Result<ListEpochs>>>(
-    read: impl Fn() -> F,
-) -> Result<ListEpochs> {
-    let from_replica = replica::is_read();
-    match read().await {
-        Err(_) if from_replica => {
-            replica::leave();
-            read().await
-        }
-        epochs => epochs,
-    }
+/// The epochs of the replica. If the request has left the replica meanwhile they may be the primary's, and newer than what the
+/// requests that share this read are going to read.
+async fn of_replica(platform: &Platform) -> Result<ListEpochs> {
+    let epochs = present(platform).await?;
+    if replica::is_read() { Ok(epochs) } else { Err(unavailable("the replica was left")) }
 }
 
 /// Like [`answer`], with [`epochs`] that were read before `other`.

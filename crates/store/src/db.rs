@@ -112,11 +112,13 @@ impl Db {
 
     /// Closes all connections; SQLite folds its write-ahead log into the file.
     pub async fn close(&self) {
-        if let Some(replica) = &self.replica {
-            replica.close().await;
-        }
         match &self.engine {
-            Engine::Pg(pool) => pool.close().await,
+            Engine::Pg(pool) => {
+                pool.close().await;
+                if let Some(replica) = &self.replica {
+                    replica.close().await;
+                }
+            }
             Engine::Lite { write, read, .. } => {
                 read.close().await;
                 write.close().await;

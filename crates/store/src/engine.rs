@@ -104,7 +104,7 @@ pub(crate) fn pool(options: &Options) -> PgPoolOptions {
         .test_before_acquire(false)
 }
 
-/// A connection to PostgreSQL.
+/// A connection to PostgreSQL, on which statements are cancelled after 30 s.
 pub(crate) fn connection(url: &str) -> Result<PgConnectOptions, StoreError> {
     let connect = PgConnectOptions::from_str(url)?
         .application_name("bailiwick")

@@ -1,7 +1,7 @@
 //! List epochs: numbers by which the answer cache knows that an entry is still valid. An epoch moves with the commit
 //! that changes the data it covers.
 
-use crate::{Db, StoreError, Tx, replica, sql::Q};
+use crate::{Db, StoreError, Tx, sql::Q};
 
 const LIST_EPOCHS: &str = "SELECT people, figures, logins, systems, statuses, applications, application_texts, \
      (SELECT a.n FROM active_alerts_epoch a WHERE a.id = 1) FROM list_epochs WHERE id = 1";
@@ -39,19 +39,10 @@ pub struct ListEpochs {
 }
 
 impl Db {
-    /// The present list epochs. A request that reads from the replica gets those of the replica: answers that are made from its
-    /// data are never older than them.
-    ///
-    /// # Errors
-    /// The database's; [`StoreError::Replica`] if the replica has failed, as other requests that share this read may still read
-    /// from it.
+    /// The present list epochs; those of the replica for a request that reads from it.
     pub async fn list_epochs(&self) -> Result<ListEpochs, StoreError> {
-        let from_replica = replica::is_read();
         let (people, figures, logins, systems, statuses, applications, application_texts, active_alerts) =
             Q::new(LIST_EPOCHS).one(self).await?;
-        if from_replica && !replica::is_read() {
-            return Err(StoreError::Replica("was lost"));
-        }
         Ok(ListEpochs {
             people,
             figures,

@@ -9,7 +9,9 @@
 
 use crate::{Db, StoreError, engine, sql::Q};
 use bailiwick_domain::metrics::Counter;
-use sqlx::{PgPool, Postgres, pool::PoolConnection};
+use sqlx::{
+    Connection as _, PgConnection, PgPool, Postgres, pool::PoolConnection, postgres::PgConnectOptions,
+};
 use std::{
     future::Future,
     sync::{
@@ -20,21 +22,22 @@ use std::{
 };
 use tokio::time::{error::Elapsed, sleep, timeout};
 
-/// Longest time of a statement on the replica. Then the primary runs it.
+/// Longest time of a statement on the replica. Then the primary runs it. The replica ends it a little later by itself.
 pub(crate) const STATEMENT: Duration = Duration::from_secs(5);
-/// Longest time until the replica answers the question how far it is.
+const STATEMENT_OPTION: &str = "6s";
+/// Longest wait for a connection, and for the answer to the question how far the replica is.
 const QUESTION: Duration = Duration::from_secs(1);
 /// How long a request waits for the replica to catch up, and how often it asks.
 const WAIT: Duration = Duration::from_millis(20);
 const ASKS_EVERY: Duration = Duration::from_millis(2);
-/// How long no request asks a replica that was behind for longer than [`WAIT`], and one that has failed.
+/// How long a replica that was behind for longer than [`WAIT`] is not asked, and one that has failed.
 const REST_BEHIND: Duration = Duration::from_secs(1);
 const REST_LOST: Duration = Duration::from_secs(5);
 
 /// Bytes of the log that a crash of the primary does not lose. A commit that waits for the disk is part of them before anyone
-/// can read its changes.
-const WRITTEN: &str =
-    "[[SELECT CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS BIGINT)||SELECT 0]]";
+/// can read its changes. Where the server has been told not to wait, all bytes count.
+const WRITTEN: &str = "[[SELECT CAST(pg_wal_lsn_diff(CASE current_setting('synchronous_commit') \
+     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END, '0/0') AS BIGINT)||SELECT 0]]";
 /// Bytes of the log that the replica has replayed. Nothing if the server is not a replica, or does not receive from a primary.
 const REPLAYED: &str = "[[SELECT CASE WHEN pg_is_in_recovery() AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver) \
      THEN CAST(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') AS BIGINT) END||SELECT 0]]";
@@ -83,49 +86,67 @@ pub fn leave() {
     let _ = FROM_REPLICA.try_with(|from_replica| from_replica.store(false, Relaxed));
 }
 
+/// What is known about the replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is none.
+    Missing,
+    /// Requests read from it, each after a check.
+    Used,
+    /// It was behind, or has failed, a short time ago.
+    Resting,
+    /// The caller is to check whether it can be used again, without a request that waits for that.
+    Due,
+}
+
 /// A streaming replica.
 #[derive(Debug)]
 pub(crate) struct Replica {
     pub(crate) pool: PgPool,
-    /// One connection for the checks, so that they do not wait for requests.
-    checks: PgPool,
-    state: Mutex<State>,
-    /// Checks after which requests read from it, and after which they did not.
+    /// The connection for checks, which do not wait for requests. None until it has turned out to lead to a replica of the primary.
+    checks: tokio::sync::Mutex<Option<PgConnection>>,
+    connect: PgConnectOptions,
+    rest: Mutex<Rest>,
+    /// How many requests that only read have read from it, and how many from the primary.
     pub(crate) used: Counter,
     pub(crate) unused: Counter,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    /// When it is asked again; unset while it is used.
-    rests_until: Option<Instant>,
-    /// Whether it was found to be a replica of the primary since it has last failed.
-    is_known: bool,
-    /// Whether the log says that it is not used.
+#[derive(Debug)]
+struct Rest {
+    /// When it is asked again; none while it is used.
+    until: Option<Instant>,
+    /// Whether the log says that it cannot be used.
     is_reported: bool,
 }
 
 impl Replica {
     /// Connects with the first use.
     pub(crate) fn new(options: &engine::Options, url: &str) -> Result<Replica, StoreError> {
-        let connect = engine::connection(url)?;
+        let connect = engine::connection(url)?.options([("statement_timeout", STATEMENT_OPTION)]);
         Ok(Replica {
             pool: engine::pool(options).connect_lazy_with(connect.clone()),
-            checks: engine::pool(options).max_connections(1).connect_lazy_with(connect),
-            state: Mutex::default(),
+            checks: tokio::sync::Mutex::default(),
+            connect,
+            rest: Mutex::new(Rest { until: Some(Instant::now()), is_reported: false }),
             used: Counter::default(),
             unused: Counter::default(),
         })
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rest(&self) -> std::sync::MutexGuard<'_, Rest> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) async fn connection(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+        let lent = timeout(QUESTION, self.pool.acquire()).await;
+        Ok(lent.map_err(|_| StoreError::Replica("has no free connection"))??)
     }
 
     /// Closes all connections.
     pub(crate) async fn close(&self) {
         self.pool.close().await;
-        self.checks.close().await;
+        drop(self.checks.lock().await.take());
     }
 
     /// The present request reads from the primary from now on, and so do all others for some time if a connection was lost. A single
@@ -147,45 +168,51 @@ impl Replica {
     }
 
     fn lose(&self, fault: &StoreError) {
-        let mut state = self.state();
-        state.rests_until = Some(Instant::now() + REST_LOST);
-        state.is_known = false;
-        if !state.is_reported {
-            state.is_reported = true;
+        let was_reported = {
+            let mut rest = self.rest();
+            rest.until = Some(Instant::now() + REST_LOST);
+            std::mem::replace(&mut rest.is_reported, true)
+        };
+        if !was_reported {
             tracing::warn!(error = %fault, "reads come from the primary: the replica cannot be used");
         }
-    }
-
-    async fn ask<T: crate::sql::Row>(&self, statement: &str) -> Result<T, StoreError> {
-        let late = |_| StoreError::Replica("does not answer in time");
-        let mut lent = timeout(QUESTION, self.checks.acquire()).await.map_err(late)??;
-        let answer = timeout(QUESTION, Q::new(statement).one_on(&mut lent)).await;
-        finish(lent, answer)
-    }
-
-    /// Whether it has replayed everything that the primary has written by now, or does so soon.
-    async fn catches_up(&self, primary: &Db) -> Result<bool, StoreError> {
-        if !self.state().is_known {
-            let of_primary: (i64,) = Q::new(CLUSTER).one(primary).await?;
-            let own: (i64,) = self.ask(CLUSTER).await?;
-            if of_primary != own {
-                return Err(StoreError::Replica("is of another cluster"));
-            }
-            self.state().is_known = true;
+        // Other connections to it are lost as well.
+        while let Some(idle) = self.pool.try_acquire() {
+            drop(idle.detach());
         }
-        let (written,): (i64,) = Q::new(WRITTEN).one(primary).await?;
-        let begun = Instant::now();
-        loop {
-            let (replayed,): (Option<i64>,) = self.ask(REPLAYED).await?;
-            let replayed = replayed.ok_or(StoreError::Replica("does not receive from a primary"))?;
-            if replayed >= written {
-                return Ok(true);
+    }
+
+    /// Connects for checks.
+    async fn connect(&self, primary: i64) -> Result<PgConnection, StoreError> {
+        let mut connection = PgConnection::connect_with(&self.connect).await?;
+        let (own,): (i64,) = Q::new(CLUSTER).one_on(&mut connection).await?;
+        if own == primary { Ok(connection) } else { Err(StoreError::Replica("is of another cluster")) }
+    }
+
+    /// Whether it has replayed everything that the primary has written by now, or does so soon. None if the primary does not answer.
+    async fn catches_up(&self, primary: &Db) -> Result<Option<bool>, StoreError> {
+        let late = |_| StoreError::Replica("does not answer in time");
+        let mut checks = self.checks.lock().await;
+        let mut connection = match checks.take() {
+            Some(connection) => connection,
+            None => {
+                let Ok((cluster,)) = Q::new(CLUSTER).one::<(i64,)>(primary).await else { return Ok(None) };
+                timeout(QUESTION, self.connect(cluster)).await.map_err(late)??
             }
-            if begun.elapsed() >= WAIT {
-                return Ok(false);
+        };
+        let Ok((written,)) = Q::new(WRITTEN).one::<(i64,)>(primary).await else { return Ok(None) };
+        let begun = Instant::now();
+        let caught_up = loop {
+            let answer = timeout(QUESTION, Q::new(REPLAYED).one_on(&mut connection)).await;
+            let (replayed,): (Option<i64>,) = answer.map_err(late)??;
+            let replayed = replayed.ok_or(StoreError::Replica("does not receive from a primary"))?;
+            if replayed >= written || begun.elapsed() >= WAIT {
+                break replayed >= written;
             }
             sleep(ASKS_EVERY).await;
-        }
+        };
+        *checks = Some(connection);
+        Ok(Some(caught_up))
     }
 }
 
@@ -201,42 +228,48 @@ pub(crate) fn finish<T>(
 }
 
 impl Db {
-    /// Whether there is a replica that has replayed everything that the primary has written by now. The caller runs the request
-    /// with [`Reads::from_replica`] if so.
-    pub async fn has_replica_caught_up(&self) -> bool {
-        let Some(replica) = &self.replica else { return false };
-        let rests = replica.state().rests_until.is_some_and(|until| Instant::now() < until);
-        let caught_up = match if rests { Ok(false) } else { replica.catches_up(self).await } {
-            Ok(true) => {
-                let mut state = replica.state();
-                state.rests_until = None;
-                if std::mem::take(&mut state.is_reported) {
-                    tracing::info!("lists, exports and figures come from the replica again");
-                }
-                true
+    /// Whether requests read from the replica at present.
+    pub fn replica_state(&self) -> State {
+        let Some(replica) = &self.replica else { return State::Missing };
+        let (mut rest, now) = (replica.rest(), Instant::now());
+        match rest.until {
+            None => State::Used,
+            Some(until) if now < until => State::Resting,
+            Some(_) => {
+                // Only one caller checks.
+                rest.until = Some(now + REST_LOST);
+                State::Due
             }
-            Ok(false) => {
-                if !rests {
-                    replica.state().rests_until = Some(Instant::now() + REST_BEHIND);
-                }
-                false
-            }
-            Err(fault) => {
-                replica.lose(&fault);
-                false
-            }
-        };
-        if caught_up {
-            replica.used.one()
-        } else {
-            replica.unused.one()
         }
-        caught_up
     }
 
-    /// Whether reads can come from a replica at all.
-    pub const fn has_replica(&self) -> bool {
-        self.replica.is_some()
+    /// Whether the replica has replayed everything that the primary has written by now. If so, the caller runs the request with
+    /// [`Reads::from_replica`]. If not, requests do not ask again for some time.
+    pub async fn has_replica_caught_up(&self) -> bool {
+        let Some(replica) = &self.replica else { return false };
+        match replica.catches_up(self).await {
+            Ok(Some(true)) => {
+                let was_reported = {
+                    let mut rest = replica.rest();
+                    rest.until = None;
+                    std::mem::take(&mut rest.is_reported)
+                };
+                if was_reported {
+                    tracing::info!("requests that only read use the replica again");
+                }
+                return true;
+            }
+            Ok(_) => replica.rest().until = Some(Instant::now() + REST_BEHIND),
+            Err(fault) => replica.lose(&fault),
+        }
+        false
+    }
+
+    /// Counts a request that only reads.
+    pub fn note_reader(&self, from_replica: bool) {
+        if let Some(replica) = &self.replica {
+            if from_replica { replica.used.one() } else { replica.unused.one() }
+        }
     }
 
     /// The replica, if the present request reads from it.

@@ -213,7 +213,10 @@ impl Q {
     pub async fn all<T: Row>(self, on: impl Into<On<'_>>) -> Result<Vec<T>, StoreError> {
         let mut all = Vec::new();
         self.each(on.into(), &mut |row| {
-            all.push(row.decode()?);
+            match row {
+                Some(row) => all.push(row.decode()?),
+                None => all.clear(),
+            }
             Ok(())
         })
         .await?;
@@ -233,6 +236,10 @@ impl Q {
     ) -> Result<Vec<T>, StoreError> {
         let (mut all, mut sum) = (Vec::new(), 0_usize);
         self.each(On::Db(db), &mut |row| {
+            let Some(row) = row else {
+                (all, sum) = (Vec::new(), 0);
+                return Ok(());
+            };
             let row = row.decode()?;
             sum = sum.saturating_add(weight(&row));
             if sum > budget {

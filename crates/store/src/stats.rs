@@ -27,7 +27,7 @@ pub struct Connections {
     pub write: Times,
     /// How often none was had.
     pub failed: u64,
-    /// How many checks found that requests can read from the replica, and how many that they cannot.
+    /// How many requests that only read have read from the replica, and how many from the primary; 0 without a replica.
     pub replica: (u64, u64),
 }
 

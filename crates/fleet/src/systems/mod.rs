@@ -127,14 +127,11 @@ async fn all(service: &Fleet, scope: Scope) -> Result<u64> {
     answer_cache::number(service, DependsOn::Figures, "systems", scope, String::new(), sum).await
 }
 
-/// Pages from which on an order by status uses the counts by status.
-const FAR: u64 = 100;
-
-/// Whether the counts by status speed up the page: one far behind in the order of status, or one of a list filtered by
-/// status.
+/// Whether the counts by status speed up the page: one in the order of status that may be behind all systems of some status, or one
+/// of a list filtered by status.
 fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
     let statuses = query.filter.statuses.clone();
-    let is_by_status = order == SystemOrder::Status && query.page.page >= FAR;
+    let is_by_status = order == SystemOrder::Status && query.page.offset() > 0;
     (is_by_status || statuses.is_some())
         && query.filter == SystemFilter { statuses, ..SystemFilter::default() }
 }

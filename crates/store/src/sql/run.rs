@@ -16,8 +16,8 @@ use sqlx::{
 use std::pin::Pin;
 use tokio::time::timeout;
 
-/// Takes rows as they arrive.
-type Take<'a> = &'a mut (dyn FnMut(Fetched) -> Result<(), StoreError> + Send);
+/// Takes rows as they arrive. With `None` it forgets them: they are read again from another database.
+type Take<'a> = &'a mut (dyn FnMut(Option<Fetched>) -> Result<(), StoreError> + Send);
 
 impl Q {
     /// Runs a write and returns how many rows it changed.
@@ -47,8 +47,8 @@ impl Q {
                     let _traced = db.query_span();
                     match &db.engine {
                         Engine::Pg(pool) => {
-                            if let Some(result) = self.each_of_replica(db, take).await {
-                                return result;
+                            if self.each_of_replica(db, take).await? {
+                                return Ok(());
                             }
                             let mut lent = db.pools.read(Box::pin(pool.acquire())).await?;
                             self.pg_each_alone(&mut lent, take).await?;
@@ -57,7 +57,7 @@ impl Q {
                             let mut lent = db.pools.read(Box::pin(read.acquire())).await?;
                             let mut rows = lite(self)?.fetch(&mut *lent);
                             while let Some(row) = rows.try_next().await? {
-                                take(Fetched::Lite(row))?;
+                                take(Some(Fetched::Lite(row)))?;
                             }
                         }
                     }
@@ -71,7 +71,7 @@ impl Q {
                 On::Tx(Tx::Lite(tx, ..)) => {
                     let mut rows = lite(self)?.fetch(&mut **tx);
                     while let Some(row) = rows.try_next().await? {
-                        take(Fetched::Lite(row))?;
+                        take(Some(Fetched::Lite(row)))?;
                     }
                 }
             }
@@ -79,26 +79,24 @@ impl Q {
         })
     }
 
-    /// Reads all rows from the replica, if the present request reads from it. `None` if it does not, or if the replica fails
-    /// before the first row: the primary must be read then. A failure after the first row is an error.
-    async fn each_of_replica(&self, db: &Db, take: Take<'_>) -> Option<Result<(), StoreError>> {
-        let replica = db.replica_of_request()?;
-        let mut has_taken = false;
+    /// Reads all rows from the replica. False if the primary must be read: the present request does not read from the replica, or
+    /// the replica has failed.
+    async fn each_of_replica(&self, db: &Db, take: Take<'_>) -> Result<bool, StoreError> {
+        let Some(replica) = db.replica_of_request() else { return Ok(false) };
+        let mut is_refused = false;
         let read = async {
-            let mut lent = replica.pool.acquire().await?;
-            let mut note = |row| {
-                has_taken = true;
-                take(row)
-            };
+            let mut lent = replica.connection().await?;
+            let mut note = |row| take(row).inspect_err(|_| is_refused = true);
             let read = timeout(STATEMENT, self.clone().pg_each_alone(&mut lent, &mut note)).await;
             replica::finish(lent, read)
         };
         match read.await {
-            Err(fault) if !has_taken => {
+            Err(fault) if !is_refused => {
                 replica.leave(&fault);
-                None
+                take(None)?;
+                Ok(false)
             }
-            read => Some(read),
+            read => read.map(|()| true),
         }
     }
 
@@ -121,7 +119,7 @@ impl Q {
             if self.by_index {
                 let mut first = None;
                 self.each(on, &mut |row| {
-                    first.get_or_insert(row);
+                    first = row.and_then(|row| first.take().or(Some(row)));
                     Ok(())
                 })
                 .await?;
@@ -154,7 +152,7 @@ impl Q {
     async fn first_of_replica(&self, db: &Db) -> Option<Option<Fetched>> {
         let replica = db.replica_of_request()?;
         let read = async {
-            let mut lent = replica.pool.acquire().await?;
+            let mut lent = replica.connection().await?;
             let read = async { Ok(pg(self.clone())?.fetch_optional(&mut *lent).await?) };
             let read = timeout(STATEMENT, read).await;
             replica::finish(lent, read)
@@ -192,7 +190,7 @@ impl Fetched {
 async fn pg_each(q: Q, connection: &mut PgConnection, take: Take<'_>) -> Result<(), StoreError> {
     let mut rows = pg(q)?.fetch(connection);
     while let Some(row) = rows.try_next().await? {
-        take(Fetched::Pg(row))?;
+        take(Some(Fetched::Pg(row)))?;
     }
     Ok(())
 }

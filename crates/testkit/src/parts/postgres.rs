@@ -277,7 +277,9 @@ impl Cluster {
         let file = process.directory().join("data/postmaster.pid");
         let text = std::fs::read_to_string(&file).map_err(|e| PartError::io("no server", &e))?;
         let pid = text.lines().next().unwrap_or_default().to_owned();
-        let script = "kill -s \"$1\" \"$2\" $(pgrep -P \"$2\")";
+        // A process of the server may have ended meanwhile.
+        let script =
+            "for p in $(pgrep -P \"$2\"); do kill -s \"$1\" \"$p\" || true; done; kill -s \"$1\" \"$2\"";
         let arguments = ["-c", script, "signal", signal, &pid].map(OsString::from);
         run(&[], Path::new("/bin/sh"), arguments).await.map(drop)
     }
