@@ -5,7 +5,7 @@ use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
     backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, heartbeats, history,
     identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, migrate,
-    oidc, organizations, processes, rebranding, recovery, replica, router, secrets, sessions, silent_systems,
+    oidc, organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems, sql,
     stats, systems, transfer, users,
 };
 
@@ -72,7 +72,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     processes::STATEMENTS,
     rebranding::STATEMENTS,
     recovery::STATEMENTS,
-    replica::STATEMENTS,
+    sql::replica::STATEMENTS,
     router::STATEMENTS,
     secrets::STATEMENTS,
     sessions::STATEMENTS,

@@ -6,8 +6,10 @@ use crate::{
     epoch::{Epoch, Known, SETTLES},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
-    replica::{self, Replica},
-    sql::Q,
+    sql::{
+        Q,
+        replica::{self, Replica},
+    },
 };
 use sqlx::{Postgres, Sqlite, Transaction};
 use std::{sync::Arc, time::Instant};

@@ -61,7 +61,7 @@ pub(crate) enum Engine {
 pub struct Options {
     /// `sqlite:PATH` or `postgres://…`.
     pub url: String,
-    /// Address of a streaming replica of that PostgreSQL; see [`crate::replica`].
+    /// Address of a streaming replica of that PostgreSQL; see [`crate::sql::replica`].
     pub read_url: Option<String>,
     /// Connections for reads (SQLite) or in all (PostgreSQL).
     pub connections: u32,

@@ -10,6 +10,7 @@
 mod by_index;
 mod fixed;
 mod ids;
+pub mod replica;
 mod run;
 mod table;
 
@@ -117,7 +118,7 @@ arg_from_ids!(
 pub trait Row: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
 impl<T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin> Row for T {}
 
-/// Where a statement runs: reads outside a transaction use the read pool, or a replica ([`crate::replica`]).
+/// Where a statement runs: reads outside a transaction use the read pool, or a replica ([`replica`]).
 #[derive(Debug)]
 pub enum On<'a> {
     /// The read pool. Never for writes.

@@ -1,12 +1,10 @@
 //! Runs statements on a transaction, on the database, or on its replica.
 
-use super::{On, Q, Row, by_index, render_lite, render_pg};
-use crate::{
-    Db, Tx,
-    engine::Engine,
-    error::StoreError,
+use super::{
+    On, Q, Row, by_index, render_lite, render_pg,
     replica::{self, STATEMENT},
 };
+use crate::{Db, Tx, engine::Engine, error::StoreError};
 use futures_util::TryStreamExt;
 use sqlx::{
     AssertSqlSafe, Connection as _, PgConnection,

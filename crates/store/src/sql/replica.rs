@@ -7,7 +7,8 @@
 //! A request that cannot read from the replica any more, or that has written something, reads from the primary from then on and
 //! never turns back: what it sees only moves forward.
 
-use crate::{Db, StoreError, engine, sql::Q};
+use super::Q;
+use crate::{Db, StoreError, engine};
 use bailiwick_domain::metrics::Counter;
 use sqlx::{
     Connection as _, PgConnection, PgPool, Postgres, pool::PoolConnection, postgres::PgConnectOptions,
