@@ -5,8 +5,9 @@
 # to `bench-fleet` (`--help` lists them), such as: benches/fleet/run.sh --speed 10 --share others=0.1 --share heartbeat=1
 #
 # Variables: BENCH_SYSTEMS (10000), BENCH_SECONDS (60), BENCH_ORGANIZATIONS (one for 50 systems, at most 20000),
-# BENCH_PEOPLE (people with a token, 40, at most 100), BENCH_CONNECTIONS (64), BENCH_PROCESSES (3), BENCH_PROGRAM and BENCH_FLEET
-# (binaries that are built already), BENCH_RESULTS (another file for the report).
+# BENCH_PEOPLE (people with a token, 40, at most 100), BENCH_CONNECTIONS (64), BENCH_PROCESSES (3), BENCH_LIVENESS_TIMEOUT (6h; a
+# short one makes all systems come back at once), BENCH_PROGRAM and BENCH_FLEET (binaries that are built already), BENCH_RESULTS
+# (another file for the report).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -47,8 +47,8 @@ pub struct Parts {
     pub backups: Backups,
     /// Signals that a system has moved to another organization.
     pub transfers: Transfers,
-    /// The systems whose counted status may have changed, for concurrent totals; none if they are too many.
-    unsettled: SharedRead<Option<Arc<UnsettledSystems>>>,
+    /// The systems whose counted status may have changed, for concurrent totals.
+    unsettled: SharedRead<Arc<UnsettledSystems>>,
     /// What needs attention, by scope.
     attention: SharedReads<Attention>,
     /// Landmarks of lists by organization that were asked for.

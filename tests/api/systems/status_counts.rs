@@ -15,6 +15,7 @@ use bailiwick_store::{
 };
 use bailiwick_testkit::{Engine, seed::Seeded};
 use futures_util::future::join_all;
+use uuid::Uuid;
 
 /// Counters as they are, and as the rows would have them.
 const COUNTERS: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organization_counts n WHERE \
@@ -60,7 +61,7 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
     assert_eq!(wrong, 0, "rows of lists by status that are wrong after {what}");
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
     let mut are_good = true;
-    let unsettled = unsettled_systems(&t.app.db).await.unwrap().unwrap();
+    let unsettled = unsettled_systems(&t.app.db).await.unwrap();
     for (n, scope) in scopes.iter().enumerate() {
         let expected = counted_totals(&t.app.db, scope, cutoff).await.unwrap();
         match kept_totals(&t.app.db, scope, cutoff).await.unwrap() {
@@ -259,6 +260,39 @@ api_test!(a_check_settles_what_was_heard_and_what_fell_silent, |t| async move {
     // The counters hold only as long as the last check has looked ahead; after that the service counts the rows.
     t.advance(Duration::from_secs(181));
     assert!(!compare(&t, &scopes, "an outage of the monitor").await);
+});
+
+api_test!(readers_use_the_counts_as_they_are_while_very_many_systems_are_unsettled, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    liveness_monitor::check(&t.app).await.unwrap();
+    let systems = join_all((0..2).map(|_| t.system(tree.customer))).await;
+    beat(&t, &systems[0]).await;
+    // Ids of no system, so that the next check removes them.
+    let crowd: Vec<Uuid> = (1..=2_000).map(Uuid::from_u128).collect();
+    for ids in crowd.chunks(500) {
+        let mut q = Q::new("INSERT INTO system_unsettled (system_id) VALUES (?)").bind(ids[0]);
+        for id in &ids[1..] {
+            q.push(", (?)").arg(*id);
+        }
+        q.run(&t.app.db).await.unwrap();
+    }
+    let shown = async || {
+        let totals = get(&t, &owner, "/totals").await.expect(200).data();
+        let (active, unknown) = (totals["active"].as_u64().unwrap(), totals["unknown"].as_u64().unwrap());
+        let mut listed = Vec::new();
+        // By the index of counted statuses, by cached ids, and by a cursor.
+        for query in [
+            "?status=active&sort_by=status",
+            "?status=active&search=sys",
+            "?status=active&sort_by=status&cursor=",
+        ] {
+            listed.push(get(&t, &owner, query).await.expect(200).data()["systems"].as_array().unwrap().len());
+        }
+        (active, unknown, listed)
+    };
+    assert_eq!(shown().await, (0, 2, vec![0, 0, 0]), "as counted before the heartbeat");
+    liveness_monitor::check(&t.app).await.unwrap();
+    assert_eq!(shown().await, (1, 1, vec![1, 1, 1]), "settled by the check");
 });
 
 api_test!(kept_totals_stay_true_among_writers_of_all_kinds, |t| async move {

@@ -60,16 +60,13 @@ pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Tota
     let db = &service.db;
     let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
     let unsettled =
-        service.unsettled.get(async { Ok(stats::unsettled_systems(db).await?.map(Arc::new)) }).await?;
-    // If they are too many, those of the scope are read with its counters.
-    if let Some(unsettled) = unsettled {
-        let Some(lag) = unsettled.lag(&scope, cutoff) else {
-            return Ok(stats::counted_totals(db, &scope, cutoff).await?);
-        };
-        let kept = service.answers.get(&key(unsettled.epochs)).await;
-        if let Some(counters) = kept.and_then(|kept| Counters::from_bytes(&kept)) {
-            return Ok(counters.totals(lag));
-        }
+        service.unsettled.get(async { Ok(Arc::new(stats::unsettled_systems(db).await?)) }).await?;
+    let Some(lag) = unsettled.lag(&scope, cutoff) else {
+        return Ok(stats::counted_totals(db, &scope, cutoff).await?);
+    };
+    let kept = service.answers.get(&key(unsettled.epochs)).await;
+    if let Some(counters) = kept.and_then(|kept| Counters::from_bytes(&kept)) {
+        return Ok(counters.totals(lag));
     }
     let (epochs, counters, unsettled) = stats::counters(db, &scope, cutoff).await?;
     service.answers.put(key(epochs), counters.to_bytes().into()).await;

@@ -10,7 +10,7 @@ use crate::{
     },
     scope::push_scope,
     sql::Q,
-    systems::status_counts::{MOST_UNSETTLED, SILENT, UNHEARD},
+    systems::status_counts::{MOST_UNSETTLED, SILENT, UNHEARD, are_few},
     time::{TsCodec, utc_day},
 };
 use bailiwick_domain::{ChoiceSearch, OrgId, Ts, org::OrgRef};
@@ -100,8 +100,8 @@ pub struct Counters {
     pub silent: i64,
 }
 
-/// The lag of the counters at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The lag of the counters at one moment; none while too many systems are unsettled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unsettled {
     /// Systems without a heartbeat.
     unheard: i64,
@@ -140,11 +140,13 @@ pub async fn counters(
     scope: &Scope,
     cutoff: Ts,
 ) -> Result<(ListEpochs, Counters, Option<Unsettled>), StoreError> {
-    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64, i64, i64, i64, i64, i64);
+    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64, i64, i64, i64, i64, i64, i64);
     let mut q = Q::new(
-        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, u.unheard, u.silent, n.systems, n.below, n.own, \
-         n.unheard, n.silent FROM list_epochs e, system_figures m, (SELECT ",
+        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, \
+         (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c), u.unheard, u.silent, \
+         n.systems, n.below, n.own, n.unheard, n.silent FROM list_epochs e, system_figures m, (SELECT ",
     );
+    q.arg(MOST_UNSETTLED + 1);
     push_kept(&mut q, scope);
     q.push(") n, ");
     push_unsettled(&mut q, scope, cutoff);
@@ -154,6 +156,7 @@ pub async fn counters(
         statuses,
         silent_to,
         watched_to,
+        all,
         more_unheard,
         more_silent,
         open,
@@ -163,13 +166,16 @@ pub async fn counters(
         silent,
     ): Found = q.one(db).await?;
     let epochs = ListEpochs { people, figures, statuses, ..ListEpochs::default() };
-    let behind = Unsettled { unheard: more_unheard, silent: more_silent };
+    let behind = match are_few(all) {
+        true => Unsettled { unheard: more_unheard, silent: more_silent },
+        false => Unsettled::default(),
+    };
     let is_known = covers((silent_to, watched_to), cutoff);
     Ok((epochs, Counters { open, below, own, unheard, silent }, is_known.then_some(behind)))
 }
 
 /// The unsettled systems of all scopes at one moment: those that are not deleted, neither suspended themselves nor through
-/// their organizations.
+/// their organizations. No system when they are more than 2,000 (`MOST_UNSETTLED`): then the counters are used as they are.
 #[derive(Clone, Debug)]
 pub struct UnsettledSystems {
     /// Of that moment: those of people, figures and statuses.
@@ -199,11 +205,11 @@ impl UnsettledSystems {
     }
 }
 
-/// The unsettled systems now; none if they are more than 2,000 (`MOST_UNSETTLED`).
+/// The unsettled systems now.
 ///
 /// # Errors
 /// The database's.
-pub async fn unsettled_systems(db: &Db) -> Result<Option<UnsettledSystems>, StoreError> {
+pub async fn unsettled_systems(db: &Db) -> Result<UnsettledSystems, StoreError> {
     type Found = (
         i64,
         i64,
@@ -220,20 +226,23 @@ pub async fn unsettled_systems(db: &Db) -> Result<Option<UnsettledSystems>, Stor
     let rows: Vec<Found> =
         Q::new(UNSETTLED_SYSTEMS).bind(MOST_UNSETTLED + 1).bind(MOST_UNSETTLED).all(db).await?;
     let Some(&(people, figures, statuses, silent_to, watched_to, all, ..)) = rows.first() else {
-        return Ok(None);
+        // The rows of the epochs and of the times are never deleted.
+        return Ok(UnsettledSystems {
+            epochs: ListEpochs::default(),
+            covered: (None, None),
+            systems: Vec::new(),
+        });
     };
-    if all > MOST_UNSETTLED {
-        return Ok(None);
-    }
+    let rows = if are_few(all) { rows } else { Vec::new() };
     let system = |(_, _, _, _, _, _, id, p2, p3, counted, at): Found| {
         let home = Path { id: OrgId(id?), p2: OrgId(p2?), p3: OrgId(p3?) };
         Some(UnsettledSystem { home, counted, last_heartbeat: at.map(|at| at.0) })
     };
-    Ok(Some(UnsettledSystems {
+    Ok(UnsettledSystems {
         epochs: ListEpochs { people, figures, statuses, ..ListEpochs::default() },
         covered: (silent_to, watched_to),
         systems: rows.into_iter().filter_map(system).collect(),
-    }))
+    })
 }
 
 /// Whether the systems that will be silent by `cutoff` are known.
@@ -245,7 +254,7 @@ pub(super) fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>)
 fn push_unsettled(q: &mut Q, scope: &Scope, cutoff: Ts) {
     let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
     q.push(&format!(
-        "(SELECT {} AS unheard, {} AS silent FROM system_unsettled w",
+        "(SELECT {} AS unheard, {} AS silent FROM (SELECT system_id FROM system_unsettled LIMIT {MOST_UNSETTLED}) w",
         sum(&format!("{} - {}", one("last_heartbeat IS NULL"), one("counted = 0"))),
         sum(&format!("{} - {}", one("last_heartbeat <= ?"), one("counted = 2"))),
     ));

@@ -78,7 +78,8 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
     FORGET_MARKS
 ];
 
-/// With more unsettled systems, lists by status read every heartbeat, and each total reads those of its scope alone.
+/// With more unsettled systems, totals and lists by status use the counted status of all systems until these are settled: after
+/// the failure of a whole network, checking each of them would cost every reader seconds.
 pub(super) const MOST_UNSETTLED: i64 = 2_000;
 /// Rows of one statement.
 const ROWS: usize = 500;
@@ -165,12 +166,25 @@ async fn list_anew(tx: &mut Tx, ids: &[Uuid]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether lists in the order of status can use the counted status: it is valid for the cutoff, and few systems are
-/// unsettled.
-pub(super) async fn can_be_listed_by(db: &Db, cutoff: Ts) -> Result<bool, StoreError> {
+/// How lists in the order of status use the counted status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// With the heartbeats of the unsettled systems.
+    Checked,
+    /// As it is, because too many systems are unsettled.
+    Alone,
+}
+
+/// How lists in the order of status can use the counted status; none when it is not valid for the cutoff.
+pub(super) async fn counted_for(db: &Db, cutoff: Ts) -> Result<Option<Counted>, StoreError> {
     let q = Q::new(COVERS).bind(MOST_UNSETTLED + 1).bind(cutoff).bind(cutoff);
     let unsettled: Option<(i64,)> = q.optional(db).await?;
-    Ok(unsettled.is_some_and(|(unsettled,)| unsettled <= MOST_UNSETTLED))
+    Ok(unsettled.map(|(unsettled,)| if are_few(unsettled) { Counted::Checked } else { Counted::Alone }))
+}
+
+/// Whether so many unsettled systems, counted up to one more than the limit, are checked.
+pub(super) const fn are_few(unsettled: i64) -> bool {
+    unsettled <= MOST_UNSETTLED
 }
 
 /// Notes all systems that will be silent by `watched_to` (as a time of last heartbeats), so that totals of any moment

@@ -1,7 +1,7 @@
 //! Lists in the order of status: a run for each status, in the order of their words.
 //!
 //! The heartbeat of each system decides its status. Large lists use the counted status instead ([`status_counts`]),
-//! which an index has in order, and read the heartbeats of the few unsettled systems only.
+//! which an index has in order, and read the heartbeats of the unsettled systems only, while these are few.
 
 use super::{BY_WORD, Row, Run, Spec, Start, StatusFilter, SystemFilter, Walk, Window, push_scope};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     sql::Q,
     systems::{
         filter::{heard, push_marked, push_unmarked},
-        status_counts::{self, MOST_UNSETTLED},
+        status_counts::{self, Counted, MOST_UNSETTLED},
     },
     walk::{PAGE, bound, push_page_end},
 };
@@ -20,7 +20,7 @@ impl Spec<'_> {
     pub(super) async fn page_by_status(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
         let (mut offset, mut wanted) = (window.offset, window.limit);
         let mut rows: Vec<Row> = Vec::new();
-        let goes_by_counted = self.goes_by_counted(db).await?;
+        let counted = self.goes_by_counted(db).await?;
         for status in self.runs() {
             let (run, size) = (Some(Run::Of(status)), self.size_of_run(status));
             if let Some(size) = size
@@ -30,15 +30,17 @@ impl Spec<'_> {
                 continue;
             }
             let walk = Window { offset, limit: wanted, size }.walk(self.direction);
-            let is_counted = goes_by_counted && is_by_heartbeat(status);
-            let ids =
-                if is_counted { self.counted_ids(status, walk, None) } else { self.ids(run, walk, None) };
+            let counted = counted.filter(|_| is_by_heartbeat(status));
+            let ids = match counted {
+                Some(counted) => self.counted_ids((status, counted), walk, None),
+                None => self.ids(run, walk, None),
+            };
             let found = self.read(db, (ids, walk)).await?;
             if found.is_empty() {
                 if offset > 0 && size.is_none() {
-                    offset = offset.saturating_sub(match is_counted {
-                        true => self.count_counted(db, status).await?,
-                        false => self.count(db, run).await?,
+                    offset = offset.saturating_sub(match counted {
+                        Some(counted) => self.count_counted(db, (status, counted)).await?,
+                        None => self.count(db, run).await?,
                     });
                 }
                 continue;
@@ -69,17 +71,25 @@ impl Spec<'_> {
         runs
     }
 
-    /// Whether the list uses the counted status: it is one of a large scope without a filter but that of statuses.
-    pub(super) async fn goes_by_counted(&self, db: &Db) -> Result<bool, StoreError> {
+    /// How the list uses the counted status; only one of a large scope without a filter but that of statuses does.
+    pub(super) async fn goes_by_counted(&self, db: &Db) -> Result<Option<Counted>, StoreError> {
         let statuses = self.filter.statuses.clone();
         let is_plain = statuses.iter().flatten().all(|status| matches!(status, StatusFilter::Is(_)))
             && *self.filter == SystemFilter { statuses, ..SystemFilter::default() };
         let is_large = matches!(self.scope, Scope::Everything | Scope::Subtree { .. });
-        Ok(is_plain && is_large && status_counts::can_be_listed_by(db, self.cutoff).await?)
+        match is_plain && is_large {
+            true => status_counts::counted_for(db, self.cutoff).await,
+            false => Ok(None),
+        }
     }
 
     /// The ids of a walk through the systems of a status.
-    pub(super) fn counted_ids(&self, status: SystemStatus, walk: Walk, start: Option<&Start>) -> Q {
+    pub(super) fn counted_ids(
+        &self,
+        (status, counted): (SystemStatus, Counted),
+        walk: Walk,
+        start: Option<&Start>,
+    ) -> Q {
         let push_start = |q: &mut Q, id| {
             if let Some(start) = start {
                 start.push_by_id(q, id);
@@ -89,8 +99,12 @@ impl Spec<'_> {
         let mut q = Q::new(PAGE);
         if status == SystemStatus::Unknown {
             q.push("SELECT s.id AS page_id");
-            self.push_unheard(&mut q);
+            self.push_unheard(&mut q, counted);
             push_start(&mut q, "s.id");
+        } else if counted == Counted::Alone {
+            q.push("SELECT s.system_id AS page_id");
+            self.push_settled(&mut q, status, counted);
+            push_start(&mut q, "s.system_id");
         } else {
             // SQLite merges ordered inputs; PostgreSQL merges those that are ordered and short.
             let push_end = |q: &mut Q| {
@@ -99,7 +113,7 @@ impl Spec<'_> {
                 }
             };
             q.push("SELECT page_id FROM ([[(||]]SELECT s.system_id AS page_id");
-            self.push_settled(&mut q, status);
+            self.push_settled(&mut q, status, counted);
             push_start(&mut q, "s.system_id");
             push_end(&mut q);
             q.push(" UNION ALL [[(||]]SELECT w.system_id AS page_id");
@@ -112,14 +126,21 @@ impl Spec<'_> {
         q
     }
 
-    async fn count_counted(&self, db: &Db, status: SystemStatus) -> Result<u64, StoreError> {
+    async fn count_counted(
+        &self,
+        db: &Db,
+        (status, counted): (SystemStatus, Counted),
+    ) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
         if status == SystemStatus::Unknown {
-            self.push_unheard(&mut q);
+            self.push_unheard(&mut q, counted);
             return q.count(db).await;
         }
-        self.push_settled(&mut q, status);
+        self.push_settled(&mut q, status, counted);
         let settled = q.count(db).await?;
+        if counted == Counted::Alone {
+            return Ok(settled);
+        }
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
         self.push_unsettled(&mut q, status, |_| {});
         Ok(settled + q.count(db).await?)
@@ -127,25 +148,31 @@ impl Spec<'_> {
 
     /// FROM and WHERE of the systems without a heartbeat, except for those that have sent their first one since they
     /// were counted.
-    fn push_unheard(&self, q: &mut Q) {
+    fn push_unheard(&self, q: &mut Q, counted: Counted) {
         q.push(" FROM systems s WHERE s.first_heartbeat_at IS NULL");
         push_unmarked(q);
         push_scope(q, "s", "organization_id", self.scope);
+        if counted == Counted::Alone {
+            return;
+        }
         q.push(&format!(
             " AND s.id NOT IN (SELECT u.system_id FROM system_unsettled u WHERE (SELECT a.last_heartbeat \
              FROM system_activity a WHERE a.system_id = u.system_id) IS NOT NULL[[ LIMIT {MOST_UNSETTLED}||]])"
         ));
     }
 
-    /// FROM and WHERE of the settled systems that are counted as active or silent. The limit excludes no row; it shows
+    /// FROM and WHERE of the settled systems that are counted as active or silent, or of all such systems. The limit excludes no row; it shows
     /// PostgreSQL that it can hash the unsettled ones, whatever it estimates about the table.
-    fn push_settled(&self, q: &mut Q, status: SystemStatus) {
-        let counted =
+    fn push_settled(&self, q: &mut Q, status: SystemStatus, counted: Counted) {
+        let status =
             if status == SystemStatus::Active { status_counts::ACTIVE } else { status_counts::SILENT };
-        q.push(" FROM system_statuses s WHERE s.counted = ?").arg(counted);
+        q.push(" FROM system_statuses s WHERE s.counted = ?").arg(status);
         q.push(" AND s.organization_id NOT IN ");
         push_marked(q);
         push_scope(q, "s", "organization_id", self.scope);
+        if counted == Counted::Alone {
+            return;
+        }
         q.push(&format!(
             " AND s.system_id NOT IN (SELECT u.system_id FROM system_unsettled u[[ LIMIT {MOST_UNSETTLED}||]])"
         ));

@@ -14,7 +14,7 @@ use crate::{
         SystemRecord,
         filter::{StatusFilter, condition, distinct},
         stats::covers,
-        status_counts::{ACTIVE, MOST_UNSETTLED, SILENT, UNHEARD},
+        status_counts::{ACTIVE, MOST_UNSETTLED, SILENT, UNHEARD, are_few},
     },
     time::TsCodec,
 };
@@ -55,7 +55,7 @@ impl Ranked {
     }
 }
 
-/// The unsettled systems at one moment.
+/// The unsettled systems at one moment; empty when they are too many, so that a list shows all systems by their counted status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsettled {
     /// All of them.
@@ -128,7 +128,7 @@ fn counted_as(status: StatusFilter) -> String {
 }
 
 /// The unsettled systems, and the epochs of that moment. None where the counted statuses are for another time
-/// ([`counted`](crate::systems::counted)), or too many are unsettled.
+/// ([`status_counts`](crate::systems::status_counts)).
 ///
 /// # Errors
 /// The database's.
@@ -171,8 +171,10 @@ pub async fn unsettled(
         unsettled.all.extend(id);
         unsettled.shown.extend(id.filter(|_| is_shown == 1));
     }
-    let are_few = unsettled.all.len() as i64 <= MOST_UNSETTLED;
-    Ok(epochs.filter(|_| are_few).map(|epochs| (epochs, unsettled)))
+    if !are_few(unsettled.all.len() as i64) {
+        unsettled = Unsettled::default();
+    }
+    Ok(epochs.map(|epochs| (epochs, unsettled)))
 }
 
 /// A page of a [`ranked`] list, as of the moment of `unsettled`.

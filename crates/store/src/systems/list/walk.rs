@@ -32,15 +32,15 @@ pub async fn walk(
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, known };
     let is_by_status = order == SystemOrder::Status;
-    let goes_by_counted = is_by_status && spec.goes_by_counted(db).await?;
+    let counted = if is_by_status { spec.goes_by_counted(db).await? } else { None };
     let runs = if is_by_status { spec.runs().into_iter().map(Some).collect() } else { vec![None] };
     let by = spec.by();
-    let ids = |status: &Option<_>, after: Option<&Position>, limit| match status {
-        Some(status) if goes_by_counted && is_by_heartbeat(*status) => {
+    let ids = |status: &Option<_>, after: Option<&Position>, limit| match (status, counted) {
+        (Some(status), Some(counted)) if is_by_heartbeat(*status) => {
             let (walk, start) = spec.leg(after, limit);
-            spec.counted_ids(*status, walk, start.as_ref())
+            spec.counted_ids((*status, counted), walk, start.as_ref())
         }
-        status => spec.leg_ids(status.map(Run::Of), after, limit),
+        (status, _) => spec.leg_ids(status.map(Run::Of), after, limit),
     };
     let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, by)), step, ids).await?;
     Ok(Walked { rows: rows(db, &ids, step).await?, next })
