@@ -66,7 +66,8 @@ start_front() {
     local listen upstream=
     for listen in "${listens[@]}"; do upstream+="server $listen; "; done
     cat >"$work/front.server" <<EOF
-upstream services { $upstream keepalive 256; keepalive_requests 1000000; }
+# A process keeps the credentials of the systems that it serves.
+upstream services { hash \$http_authorization consistent; $upstream keepalive 256; keepalive_requests 1000000; }
 server {
     listen $front;
     client_max_body_size 10m;

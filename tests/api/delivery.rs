@@ -1,6 +1,7 @@
 //! Alerts reach people and programs: the embedded router against a real mail server and webhooks (spec:
 //! alert-delivery#routing to alert-delivery#mail-and-telegram).
 
+mod chats;
 mod configuration_changes;
 mod conformance;
 mod day;

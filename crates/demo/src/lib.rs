@@ -22,6 +22,7 @@ use bailiwick_fleet::Fleet;
 use bailiwick_store::{
     Tx,
     demo::{self as store, PlacedOrganization, PlacedSystem},
+    epoch::Concerns,
     organizations,
 };
 use machines::Workshop;
@@ -192,7 +193,7 @@ pub async fn fill_and_list(
     bailiwick_store::systems::status_counts::recount(&mut tx).await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
     // Processes that remember unknown keys must read the new credentials.
-    tx.bump_auth_epoch().await?;
+    tx.bump_auth_epoch(Concerns::All).await?;
     tx.commit().await?;
     progress(Progress { stage: Stage::Statistics, done: 0, total: 1 });
     store::gather_statistics(&service.db).await?;

@@ -84,8 +84,8 @@ impl Identity {
 impl Parts {
     /// Cached credentials of systems, and their failures.
     pub fn credentials(&self) -> &Credentials {
-        let limit = self.settings.limits.system_failures;
-        self.credentials.get_or_init(|| Credentials::start(&self.db, &self.tasks, &self.stop, limit))
+        let limits = (self.settings.systems.credential_cache, self.settings.limits.system_failures);
+        self.credentials.get_or_init(|| Credentials::start(&self.db, &self.tasks, &self.stop, limits))
     }
 
     /// Lookups of access tokens.

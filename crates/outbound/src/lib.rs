@@ -1,8 +1,8 @@
 //! All requests of the service to other systems over the network.
 //!
-//! [`router_client`] calls a remote alert router (spec: alert-router#remote), [`mail`] a mail server, [`webhook`] and
-//! [`telegram`] the receivers of alerts (spec: alert-delivery#webhook-delivery, alert-delivery#mail-and-telegram),
-//! [`reachability`] checks whether an appliance answers (spec: systems#reachability), [`issuer`] asks an identity
+//! [`router_client`] calls a remote alert router (spec: alert-router#remote), [`mail`] a mail server, [`webhook`],
+//! [`telegram`] and [`pagerduty`] the receivers of alerts (spec: alert-delivery#webhook-delivery,
+//! alert-delivery#mail-and-telegram, alert-delivery#chats-and-incidents), [`reachability`] checks whether an appliance answers (spec: systems#reachability), [`issuer`] asks an identity
 //! provider about tokens (spec: authentication#identity-modes), [`logto`] copies users and organizations to Logto
 //! (spec: logto#calls), [`traces`] sends traces to a collector. To add another upstream: a module with the fixed list
 //! of requests it makes, its own error type, time limits and size limits on every answer.
@@ -14,6 +14,7 @@ mod http_post;
 pub mod issuer;
 pub mod logto;
 pub mod mail;
+pub mod pagerduty;
 pub mod reachability;
 pub mod router_client;
 pub mod telegram;

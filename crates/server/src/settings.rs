@@ -50,6 +50,7 @@ fn fill(config: &Config, settings: &mut Settings) {
     config.events.fill(settings);
     config.alerting.fill(settings);
     config.alerting_history.fill(settings);
+    config.alerting_remote.fill(settings);
     config.alerting_telegram.fill(settings);
     config.alerting_limits.fill(settings);
     config.systems.fill(settings);

@@ -242,6 +242,8 @@ pub struct Systems {
     pub inventory_rules: Option<Arc<Rules>>,
     /// Ranges that reachability checks may ask although they are not public.
     pub reachability_networks: Vec<Network>,
+    /// The most systems whose credentials a process keeps in memory.
+    pub credential_cache: u32,
     /// Whether the older paths and the older pairs of systems are of use (spec: systems-interface#older-paths).
     pub legacy_aliases: bool,
 }
@@ -284,6 +286,10 @@ pub struct Alerting {
     pub catalogue: Vec<CatalogueEntry>,
     /// The address of Telegram's bot API. No setting changes it: bot tokens are sent elsewhere only in tests.
     pub telegram_api: String,
+    /// The address of PagerDuty's Events API in place of those of its regions. No setting changes it, as above.
+    pub pagerduty_api: Option<String>,
+    /// Whether a remote router knows `msteamsv2_configs`.
+    pub remote_teams: bool,
     /// Limits of spec: alerts#limits.
     pub limits: AlertLimits,
 }
@@ -380,6 +386,7 @@ impl Settings {
                 inventory_max_bytes: 10 * 1024 * 1024,
                 inventory_rules: None,
                 reachability_networks: Vec::new(),
+                credential_cache: 200_000,
                 legacy_aliases: false,
             },
             alerting: Alerting {
@@ -401,6 +408,8 @@ impl Settings {
                 telegram: false,
                 catalogue: CatalogueEntry::built_in(),
                 telegram_api: TELEGRAM_API.to_owned(),
+                pagerduty_api: None,
+                remote_teams: false,
                 limits: AlertLimits::default(),
             },
             limits: Limits {

@@ -3,7 +3,7 @@
 use crate::{
     connection_waits::ConnectionWaits,
     engine::{Engine, Options},
-    epoch::{Epoch, Known, SETTLES},
+    epoch::{Concerns, Epoch, Known, Move, SETTLES},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
     sql::{
@@ -11,9 +11,11 @@ use crate::{
         replica::{self, Replica},
     },
 };
+use bailiwick_domain::SystemId;
 use sqlx::{Postgres, Sqlite, Transaction};
 use std::{sync::Arc, time::Instant};
 use tracing::{Span, field::Empty};
+use uuid::Uuid;
 
 /// A database: SQLite file or PostgreSQL. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -96,9 +98,23 @@ impl Db {
         match &self.engine {
             Engine::Lite { .. } => Ok(self.epoch.number()),
             Engine::Pg(_) => {
-                let began = Instant::now();
-                let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch WHERE id = 1").one(self).await?;
-                self.epoch.read(began, n);
+                type Found = (i64, Option<i64>, Option<i64>, Option<Uuid>);
+                let (began, since) = (Instant::now(), self.epoch.number());
+                let rows: Vec<Found> = Q::new(READ_AUTH).bind(since).bind(CHANGES).all(self).await?;
+                let n = rows.first().map(|row| row.0).ok_or(StoreError::Misuse("no auth epoch"))?;
+                let mut moves: Vec<Move> = Vec::new();
+                for (_, before, n, system) in rows {
+                    let (Some(before), Some(n), Some(system)) = (before, n, system.map(SystemId)) else {
+                        break;
+                    };
+                    match moves.last_mut() {
+                        Some(Move { n: last, concerns: Concerns::Systems(ids), .. }) if *last == n => {
+                            ids.push(system)
+                        }
+                        _ => moves.push(Move { before, n, concerns: Concerns::Systems(vec![system]) }),
+                    }
+                }
+                self.epoch.read(began, since, n, &moves);
                 Ok(n)
             }
         }
@@ -110,6 +126,12 @@ impl Db {
             Engine::Lite { .. } => Known::Fresh(self.epoch.number()),
             Engine::Pg(_) => self.epoch.known(Instant::now()),
         }
+    }
+
+    /// Whether what was read of a system's credential at this epoch still counts: no later move that is known concerns the
+    /// system. To be asked after [`Db::known_auth_epoch`] or [`Db::auth_epoch`].
+    pub fn holds_auth(&self, system: SystemId, read: i64) -> bool {
+        self.epoch.holds(system, read)
     }
 
     /// Closes all connections; SQLite folds its write-ahead log into the file.
@@ -146,13 +168,23 @@ const MOVE_AUTH: &str = "UPDATE auth_epoch SET n = \
      [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] \
      WHERE id = 1 RETURNING n";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![MOVE_ALERT_CONFIG, MOVE_AUTH];
+const HOLD_AUTH: &str = "SELECT n FROM auth_epoch WHERE id = 1 [[FOR UPDATE||]]";
+/// The epoch, with the moves of single systems since a number, in order; one row of nulls when there are none.
+const READ_AUTH: &str = "SELECT e.n, c.before, c.n, c.system_id FROM auth_epoch e \
+     LEFT JOIN auth_changes c ON c.n > ? AND c.n <= e.n WHERE e.id = 1 ORDER BY c.n, c.system_id LIMIT ?";
+/// Processes read the moves of the last ten minutes; one that has read none for longer reads everything again.
+const FORGET_AUTH: &str = "DELETE FROM auth_changes WHERE n < ? - 600000000";
+/// The most rows that are read at once. With more, the last move is not among them, so they concern all systems.
+const CHANGES: i64 = 1_000;
+
+pub(crate) const STATEMENTS: &[(&str, &str)] =
+    crate::sql::statements![MOVE_ALERT_CONFIG, MOVE_AUTH, HOLD_AUTH, READ_AUTH, FORGET_AUTH];
 
 /// The epochs a transaction moves.
 #[derive(Debug)]
 pub struct EpochsMoved {
-    /// The auth epoch that it has set.
-    auth: Option<i64>,
+    /// Moves of the auth epoch.
+    auth: Vec<Move>,
     /// Whether the transaction takes rights away, so that every process must know before the answer is sent.
     revokes: bool,
     /// Which list epochs move with its commit: 1 or 0.
@@ -167,7 +199,13 @@ impl EpochsMoved {
     fn traced(db: &Db) -> EpochsMoved {
         let name = db.engine_name();
         let span = tracing::trace_span!("transaction", db.system.name = name, db.operation.name = Empty);
-        EpochsMoved { auth: None, revokes: false, lists: ListEpochs::default(), alert_config: false, span }
+        EpochsMoved {
+            auth: Vec::new(),
+            revokes: false,
+            lists: ListEpochs::default(),
+            alert_config: false,
+            span,
+        }
     }
 }
 
@@ -201,20 +239,18 @@ impl Tx {
         match self {
             Tx::Pg(tx, epoch, moved) => {
                 tx.commit().await?;
-                if let Some(n) = moved.auth {
-                    epoch.moved(n);
-                }
+                moved.auth.iter().for_each(|own| epoch.moved(own));
                 if moved.revokes {
                     tokio::time::sleep(SETTLES).await;
                 }
                 Ok(())
             }
-            Tx::Lite(tx, epoch, EpochsMoved { auth: Some(n), .. }) => {
+            Tx::Lite(tx, epoch, EpochsMoved { auth, .. }) if !auth.is_empty() => {
                 // A separate task: a caller that disconnects must not separate the commit from the epoch.
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
                     tx.commit().await?;
-                    epoch.moved(n);
+                    auth.iter().for_each(|own| epoch.moved(own));
                     Ok(())
                 });
                 both.await.map_err(|_| StoreError::Misuse("the process ends"))?
@@ -231,20 +267,35 @@ impl Tx {
     /// To be called by every transaction that can change the rights of a system's credential. Its commit returns when
     /// every process knows ([`crate::epoch`]). Writers of the one row wait for each other, so the order of epochs is
     /// the order of commits.
-    pub async fn bump_auth_epoch(&mut self) -> Result<(), StoreError> {
+    pub async fn bump_auth_epoch(&mut self, concerns: Concerns) -> Result<(), StoreError> {
         self.moved().revokes = true;
-        self.note_auth_epoch().await
+        self.note_auth_epoch(concerns).await
     }
 
     /// The same for a change that takes no rights away: other processes learn of it within
     /// [`COUNTS`](crate::epoch::COUNTS), and the commit does not wait for them.
-    pub async fn note_auth_epoch(&mut self) -> Result<(), StoreError> {
+    pub async fn note_auth_epoch(&mut self, concerns: Concerns) -> Result<(), StoreError> {
         if self.is_postgres() {
             // Also where the commit could be lost: another process may have read the number by then.
             Q::new("SET LOCAL synchronous_commit = on").run(&mut *self).await?;
         }
+        let (before,): (i64,) = Q::new(HOLD_AUTH).one(&mut *self).await?;
         let (n,): (i64,) = Q::new(MOVE_AUTH).one(&mut *self).await?;
-        self.moved().auth = Some(n);
+        // Where this process is the only one, it knows its own moves.
+        if let Concerns::Systems(ids) = &concerns
+            && self.is_postgres()
+        {
+            for ids in ids.chunks(CHANGES as usize) {
+                let mut q = Q::new("INSERT INTO auth_changes (n, before, system_id) VALUES ");
+                for (at, id) in ids.iter().enumerate() {
+                    q.push(if at == 0 { "(?, ?, ?)" } else { ", (?, ?, ?)" }).arg(n).arg(before).arg(*id);
+                }
+                q.push(" ON CONFLICT (n, system_id) DO NOTHING");
+                q.run(&mut *self).await?;
+            }
+            Q::new(FORGET_AUTH).bind(n).run(&mut *self).await?;
+        }
+        self.moved().auth.push(Move { before, n, concerns });
         Ok(())
     }
 

@@ -1,14 +1,23 @@
 //! What a process knows of the *auth epoch*: a number that moves with every commit that can change the rights of a
-//! system's credential.
+//! system's credential, and of which systems each move concerns.
 //!
 //! Where the process holds the database alone (SQLite), it knows the epoch at every moment. On PostgreSQL other
 //! processes move it, and a query per request would cost more than the request. So an epoch counts for [`COUNTS`] from
 //! the start of its read, and a commit that moves it returns only [`SETTLES`] later: by then no process relies on a
 //! read that began before the commit, and every process refuses the very next request. Each process measures both times
 //! on its own monotonic clock, so clocks need not agree.
+//!
+//! Most moves concern one system. They are noted in `auth_changes`, each with the number before it, so that a reader sees
+//! whether it knows all moves since its last read. If so, only the systems of these moves are read again; otherwise (a move
+//! that concerns all, one of an older version of the service, too many) everything that is cached is.
 
+use bailiwick_domain::SystemId;
 use std::{
-    sync::atomic::{AtomicI64, AtomicU64, Ordering},
+    collections::HashMap,
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -19,6 +28,8 @@ const AGES: Duration = Duration::from_millis(10);
 /// How long after its commit every process knows a move. The excess over [`COUNTS`] allows for clocks that run at
 /// different speeds.
 pub const SETTLES: Duration = Duration::from_millis(45);
+/// The most systems whose last move is remembered.
+const SYSTEMS: usize = 50_000;
 
 /// The epoch as known without a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +43,57 @@ pub enum Known {
     Unknown,
 }
 
+/// The systems that a move of the epoch concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Concerns {
+    /// Any system.
+    All,
+    /// Only these; at least one.
+    Systems(Vec<SystemId>),
+}
+
+/// A move of the epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Move {
+    /// The number before it.
+    pub before: i64,
+    /// The number after it.
+    pub n: i64,
+    pub concerns: Concerns,
+}
+
+/// The last moves.
+#[derive(Debug, Default)]
+struct Moves {
+    /// The last one that concerns all systems.
+    all: i64,
+    /// The last one of a system, unless it is before `all`.
+    systems: HashMap<SystemId, i64>,
+}
+
+impl Moves {
+    fn note(&mut self, n: i64, concerns: &Concerns) {
+        match concerns {
+            Concerns::Systems(ids) if self.systems.len() + ids.len() <= SYSTEMS => {
+                for id in ids {
+                    let last = self.systems.entry(*id).or_default();
+                    *last = n.max(*last);
+                }
+            }
+            _ if n > self.all => {
+                self.all = n;
+                self.systems.retain(|_, last| *last > n);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The knowledge of this process; see above.
 #[derive(Debug)]
 pub struct Epoch {
     n: AtomicI64,
+    moves: RwLock<Moves>,
     /// Start of the newest read, in nanoseconds since `base`.
     read_at: AtomicU64,
     /// When a caller last started a read, likewise.
@@ -47,6 +105,7 @@ impl Epoch {
     pub(crate) fn new() -> Epoch {
         Epoch {
             n: AtomicI64::new(0),
+            moves: RwLock::default(),
             read_at: AtomicU64::new(0),
             asked_at: AtomicU64::new(0),
             base: Instant::now(),
@@ -58,15 +117,36 @@ impl Epoch {
         self.n.load(Ordering::SeqCst)
     }
 
-    /// This process has committed a move.
-    pub(crate) fn moved(&self, n: i64) {
-        self.n.fetch_max(n, Ordering::SeqCst);
+    /// Whether what was read of a system at this epoch still counts, as far as moves are known.
+    pub(crate) fn holds(&self, system: SystemId, read: i64) -> bool {
+        let moves = self.moves.read().unwrap_or_else(PoisonError::into_inner);
+        read >= moves.all && moves.systems.get(&system).is_none_or(|last| read >= *last)
     }
 
-    /// Records that a read started at this moment has found this number.
-    pub(crate) fn read(&self, began: Instant, n: i64) {
-        // The number first: a reader that sees the time of this read must not see an older number.
-        self.moved(n);
+    /// This process has committed a move. It counts at once. If other processes have moved the epoch meanwhile, the next
+    /// read counts their moves.
+    pub(crate) fn moved(&self, own: &Move) {
+        let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
+        moves.note(own.n, &own.concerns);
+        // What concerns all includes everything that others may have done before.
+        if own.concerns == Concerns::All || self.number() == own.before {
+            self.n.fetch_max(own.n, Ordering::SeqCst);
+        }
+    }
+
+    /// Records that a read that started at this moment has found this number, and these moves since `since`, a number that
+    /// was known, in order.
+    pub(crate) fn read(&self, began: Instant, since: i64, n: i64, found: &[Move]) {
+        let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
+        if n > since {
+            let last = found.iter().try_fold(since, |at, next| (next.before == at).then_some(next.n));
+            match last == Some(n) {
+                true => found.iter().for_each(|found| moves.note(found.n, &found.concerns)),
+                false => moves.note(n, &Concerns::All),
+            }
+        }
+        // The moves and the number first: a reader that sees the time of this read must not miss any.
+        self.n.fetch_max(n, Ordering::SeqCst);
         self.read_at.fetch_max(self.since_base(began), Ordering::SeqCst);
     }
 
@@ -102,6 +182,14 @@ impl Epoch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use uuid::Uuid;
+
+    const A: SystemId = SystemId(Uuid::from_u128(1));
+    const B: SystemId = SystemId(Uuid::from_u128(2));
+
+    fn of(before: i64, n: i64, system: SystemId) -> Move {
+        Move { before, n, concerns: Concerns::Systems(vec![system]) }
+    }
 
     #[test]
     fn a_read_counts_from_its_start_and_for_less_time_than_a_move_waits() {
@@ -109,7 +197,7 @@ mod tests {
         let epoch = Epoch::new();
         let began = Instant::now();
         assert_eq!(epoch.known(began), Known::Unknown);
-        epoch.read(began, 7);
+        epoch.read(began, 0, 7, &[]);
         assert_eq!(epoch.known(began), Known::Fresh(7));
         assert_eq!(epoch.known(began + AGES), Known::Ageing(7));
         // One caller starts a read, and another one if that read failed.
@@ -122,12 +210,73 @@ mod tests {
     fn neither_a_late_answer_nor_an_own_move_is_taken_back() {
         let epoch = Epoch::new();
         let began = Instant::now();
-        epoch.read(began + AGES, 8);
-        epoch.read(began, 7);
+        epoch.read(began + AGES, 0, 8, &[]);
+        epoch.read(began, 0, 7, &[]);
         assert_eq!(epoch.known(began + AGES), Known::Fresh(8));
-        epoch.moved(9);
+        epoch.moved(&Move { before: 8, n: 9, concerns: Concerns::All });
         assert_eq!(epoch.known(began + AGES), Known::Fresh(9));
+        assert!(!epoch.holds(A, 8) && epoch.holds(A, 9));
         // A move by this process says nothing about later moves by others.
         assert_eq!(epoch.known(began + AGES + COUNTS), Known::Unknown);
+    }
+
+    #[test]
+    fn a_move_of_one_system_leaves_the_others() {
+        let epoch = Epoch::new();
+        let began = Instant::now();
+        epoch.read(began, 0, 7, &[]);
+        assert!(!epoch.holds(A, 0), "the moves before the first read are not known");
+        epoch.read(began, 7, 9, &[of(7, 8, A), of(8, 9, A)]);
+        assert_eq!(epoch.number(), 9);
+        assert!(epoch.holds(B, 7) && !epoch.holds(A, 8) && epoch.holds(A, 9));
+        // Nothing new.
+        epoch.read(began, 9, 9, &[]);
+        assert!(epoch.holds(B, 7));
+        // A database that was taken back to an earlier state knows less than this process, until its next move.
+        epoch.read(began, 9, 8, &[]);
+        assert!(epoch.holds(B, 7) && epoch.number() == 9);
+        epoch.read(began, 9, 12, &[of(8, 12, A)]);
+        assert!(!epoch.holds(B, 11));
+    }
+
+    #[test]
+    fn moves_that_are_not_all_known_concern_all_systems() {
+        for found in [vec![], vec![of(8, 9, A)], vec![of(7, 8, A)], vec![of(7, 8, A), of(8, 10, A)]] {
+            let epoch = Epoch::new();
+            epoch.read(Instant::now(), 0, 7, &[]);
+            epoch.read(Instant::now(), 7, 9, &found);
+            assert!(!epoch.holds(B, 8) && epoch.holds(B, 9), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_own_move_counts_at_once_and_hides_none_of_others() {
+        let epoch = Epoch::new();
+        let began = Instant::now();
+        epoch.read(began, 0, 7, &[]);
+        epoch.moved(&of(7, 8, A));
+        assert_eq!(epoch.number(), 8);
+        assert!(!epoch.holds(A, 7) && epoch.holds(B, 7));
+        // Another process has moved it to 9 before.
+        epoch.moved(&of(9, 10, A));
+        assert_eq!(epoch.number(), 8, "9 is not known yet");
+        assert!(!epoch.holds(A, 8));
+        epoch.read(began, 8, 10, &[of(8, 9, B), of(9, 10, A)]);
+        assert!(!epoch.holds(B, 8) && epoch.holds(B, 9));
+    }
+
+    #[test]
+    fn the_memory_of_moves_is_bounded() {
+        let epoch = Epoch::new();
+        epoch.read(Instant::now(), 0, 1, &[]);
+        for n in 1..=SYSTEMS as i64 {
+            epoch.moved(&of(n, n + 1, SystemId(Uuid::from_u128(n.unsigned_abs().into()))));
+        }
+        let other = SystemId(Uuid::from_u128(u128::MAX));
+        assert!(epoch.holds(other, 1));
+        let n = SYSTEMS as i64 + 1;
+        epoch.moved(&of(n, n + 1, other));
+        assert!(!epoch.holds(A, n) && epoch.holds(A, n + 1));
+        assert!(epoch.moves.read().unwrap().systems.is_empty());
     }
 }

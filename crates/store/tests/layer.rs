@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 use bailiwick_domain::Ts;
-use bailiwick_store::{Db, Options, sql::Q, time::TsCodec};
+use bailiwick_store::{Db, Options, epoch::Concerns, sql::Q, time::TsCodec};
 use std::task::{Context, Waker};
 
 async fn open() -> (tempfile::TempDir, Db) {
@@ -17,11 +17,11 @@ async fn open() -> (tempfile::TempDir, Db) {
 async fn a_dropped_transaction_keeps_nothing_and_a_committed_epoch_is_seen_at_once() {
     let (_dir, db) = open().await;
     let mut tx = db.begin().await.unwrap();
-    tx.bump_auth_epoch().await.unwrap();
+    tx.bump_auth_epoch(Concerns::All).await.unwrap();
     drop(tx);
     assert_eq!(db.auth_epoch().await.unwrap(), 0);
     let mut tx = db.begin_relaxed().await.unwrap();
-    tx.bump_auth_epoch().await.unwrap();
+    tx.bump_auth_epoch(Concerns::All).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(db.auth_epoch().await.unwrap(), 1);
     let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&db).await.unwrap();
@@ -33,7 +33,7 @@ async fn a_dropped_transaction_keeps_nothing_and_a_committed_epoch_is_seen_at_on
 async fn an_epoch_moves_with_its_commit_though_nobody_waits_for_it() {
     let (_dir, db) = open().await;
     let mut tx = db.begin().await.unwrap();
-    tx.bump_auth_epoch().await.unwrap();
+    tx.bump_auth_epoch(Concerns::All).await.unwrap();
     let mut commit = Box::pin(tx.commit());
     let begun = commit.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(begun.is_pending());

@@ -197,6 +197,8 @@ fn the_embedded_router_says_the_same() {
                 "{status} {code}"
             );
             let chat = theirs("telegram", "html");
+            let channel = theirs("slack", "text");
+            assert_eq!(lines(&message.slack(language, &around)), lines(&channel), "{status} {code}");
             // A chat needs no more than what Telegram asks for.
             assert_eq!(lines(&message.telegram(language, &around)), lines(&chat), "{status} {code}");
         }
@@ -206,6 +208,7 @@ fn the_embedded_router_says_the_same() {
 fn part(name: &str, kind: &str) -> &'static str {
     match (name, kind) {
         ("telegram", _) => "message",
+        ("slack", _) => "text",
         (_, "text") => "txt",
         _ => "html",
     }

@@ -12,7 +12,8 @@ fn amtool_accepts_every_document() {
         for bare in [false, true] {
             let mut publishing = publishing();
             if bare {
-                (publishing.smtp, publishing.history, publishing.omits_email) = (None, None, true);
+                (publishing.smtp, publishing.history) = (None, None);
+                publishing.omitted.push(Kind::Email);
             }
             let upload = Upload::new(TENANT, effective, &publishing).expect("an upload");
             let (scratch, file) = written(&upload);

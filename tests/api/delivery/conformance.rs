@@ -35,7 +35,7 @@ fn publishing() -> Publishing {
         resolve_timeout: Duration::from_secs(21_600),
         timing: TIMING,
         smtp: None,
-        omits_email: false,
+        omitted: Vec::new(),
         history: None,
         surroundings: Surroundings { app_url: "https://ui.example.org".to_owned(), zone: Zone::utc() },
     }

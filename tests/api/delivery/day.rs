@@ -89,7 +89,7 @@ impl Day {
                 password: None,
                 requires_tls: false,
             }),
-            omits_email: false,
+            omitted: Vec::new(),
             history: None,
             surroundings: Surroundings { app_url: "https://ui.example.org".to_owned(), zone: Zone::utc() },
         };

@@ -274,7 +274,9 @@ api_test!(readers_use_the_counts_as_they_are_while_very_many_systems_are_unsettl
         for id in &ids[1..] {
             q.push(", (?)").arg(*id);
         }
-        q.run(&t.app.db).await.unwrap();
+        let mut tx = t.app.db.begin().await.unwrap();
+        q.run(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
     }
     let shown = async || {
         let totals = get(&t, &owner, "/totals").await.expect(200).data();

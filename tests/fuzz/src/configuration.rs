@@ -21,7 +21,7 @@ fn publishing() -> Publishing {
             password: Some(text("p: #'\"\\")),
             requires_tls: true,
         }),
-        omits_email: false,
+        omitted: Vec::new(),
         history: Some(History {
             url: text("https://portal.example.org/api/alert_history"),
             secret: text("thirty-two characters of a secret"),

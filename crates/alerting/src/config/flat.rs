@@ -8,8 +8,8 @@ use super::{
 use crate::{
     Severity,
     receivers::{
-        Channels, Check, EmailRecipient, Format, Listed, Recipient, TelegramDraft, TelegramRecipient,
-        Toggles, WebhookDraft, WebhookRecipient, email_address,
+        Channels, Check, EmailRecipient, Format, Kind, Listed, Recipient, TelegramDraft, TelegramRecipient,
+        Toggles, WebhookDraft, WebhookRecipient, email_address, for_each_kind,
     },
     texts::{self, Language},
 };
@@ -132,7 +132,35 @@ impl Check<'_> {
     }
 }
 
-/// Kinds that the flat form does not have keep no setting.
+/// The kinds that the flat form has.
+const KINDS: [Kind; 3] = [Kind::Email, Kind::Webhook, Kind::Telegram];
+
+/// Puts back the stored settings of the kinds that the flat form does not have, so that an older client does not remove what
+/// it cannot show.
+pub(super) fn keep_other_kinds(layer: &mut Layer, stored: Option<&Layer>) {
+    let Some(stored) = stored else { return };
+    keep(&mut layer.channels, &stored.channels);
+    for one in &stored.systems {
+        let known = layer.systems.iter_mut().find(|other| other.system_key == one.system_key);
+        if let Some(known) = known {
+            keep(&mut known.channels, &one.channels);
+            continue;
+        }
+        let mut channels = Channels::default();
+        keep(&mut channels, &one.channels);
+        if channels != Channels::default() {
+            layer.systems.push(SystemOverride { system_key: one.system_key.clone(), channels });
+        }
+    }
+}
+
+fn keep(to: &mut Channels, from: &Channels) {
+    for_each_kind!(R => if !KINDS.contains(&R::KIND) {
+        *R::toggle_mut(&mut to.enabled) = R::toggle(from);
+        R::list_mut(to).clone_from(R::list(from));
+    });
+}
+
 fn set_toggles(toggles: &mut Toggles, email: Option<bool>, webhook: Option<bool>, telegram: Option<bool>) {
     (toggles.email, toggles.webhook, toggles.telegram) = (email, webhook, telegram);
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Labels, Severity,
-    receivers::{Authorization, HttpConfig, Listed as _, ReceiverConfig, Recipient as _, Recipients},
+    receivers::{Authorization, HttpConfig, Kind, Listed as _, ReceiverConfig, Recipient as _, Recipients},
     receivers::{WebhookConfig, for_each_kind},
     redacted::REDACTED,
     texts::Surroundings,
@@ -34,8 +34,9 @@ pub struct Publishing {
     pub timing: Timing,
     /// Mail server.
     pub smtp: Option<Smtp>,
-    /// E-mail recipients are left out: a router refuses the whole document when it has them and no mail server.
-    pub omits_email: bool,
+    /// Recipients of these kinds are left out: a router refuses the whole document when it has a kind that the router does
+    /// not know, or mail without a mail server.
+    pub omitted: Vec<Kind>,
     /// The webhook that receives resolved alerts for the alert history.
     pub history: Option<History>,
     /// The settings that messages show besides the alert.
@@ -186,8 +187,8 @@ pub fn shown_yaml(
 impl Publishing {
     fn plan(&self, tenant: &str, effective: &Layer) -> Plan {
         let mut deliverable = effective.clone();
-        if self.omits_email {
-            deliverable.all_channels_mut().for_each(|c| c.email_recipients.clear());
+        for channels in deliverable.all_channels_mut() {
+            self.omitted.iter().for_each(|kind| channels.clear(*kind));
         }
         Plan::new(tenant, &deliverable, &self.timing)
     }
@@ -313,9 +314,9 @@ pub(super) fn check(
                     .filter(|(_, value)| !value.is_empty())
                     .collect();
             let mut recipients = effective.recipients(system_key, Severity::of_label(severity));
-            if publishing.omits_email {
-                recipients.email.clear();
-            }
+            for_each_kind!(R => if publishing.omitted.contains(&R::KIND) {
+                R::of_mut(&mut recipients).clear();
+            });
             let wanted = receiver_config(String::new(), &recipients);
             let told = told(&document, &tree, &ours)?;
             if told != wanted {

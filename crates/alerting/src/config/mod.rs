@@ -70,7 +70,12 @@ impl Posted {
         }
         let mut layer = match self {
             Posted::Layer(draft) => check.layer(draft),
-            Posted::Flat(draft) => check.flat(draft)?,
+            Posted::Flat(draft) => {
+                let mut layer = check.flat(draft)?;
+                flat::keep_other_kinds(&mut layer, stored);
+                check.count("systems", layer.systems.len(), check::MAX_SYSTEMS);
+                layer
+            }
         };
         check.fields.finish()?;
         if !is_owner {

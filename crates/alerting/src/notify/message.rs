@@ -35,7 +35,7 @@ impl Message<'_> {
     }
 
     /// The labels that are equal in all alerts.
-    pub(super) fn common_labels(&self) -> Labels {
+    pub(crate) fn common_labels(&self) -> Labels {
         common(self.snapshot.alerts.iter().map(|a| &a.alert.labels))
     }
 

@@ -329,6 +329,11 @@ proptest! {
         let chat = message(&taken(&alerts), |m| m.telegram(Language::English, &around()));
         prop_assert!(chat.chars().count() <= 4096);
         prop_assert!(is_well_formed(&chat), "{}", chat);
+        let channel = message(&taken(&alerts), |m| m.slack(Language::English, &around()));
+        prop_assert!(channel.chars().count() <= 4000);
+        let count = |what: &str| channel.matches(what).count();
+        let escapes = count("&amp;") + count("&lt;") + count("&gt;");
+        prop_assert!(count("&") == escapes && count("<") == count(">"), "{}", channel);
     }
 
     /// After any sequence of changes, a recipient of every snapshot knows all firing alerts, and no notification

@@ -112,7 +112,7 @@ impl Message<'_> {
     }
 
     /// The number of alerts that a mail leaves out.
-    fn others(&self, told: usize, language: Language) -> String {
+    pub(crate) fn others(&self, told: usize, language: Language) -> String {
         format!("{}: {}", word(language, "others"), self.snapshot.alerts.len() - told)
     }
 
@@ -217,4 +217,63 @@ fn encoded(text: &str) -> String {
         }
     }
     out
+}
+
+/// A text of a bounded length, in which some characters are escaped. Each method returns whether its text fitted.
+pub(crate) struct BoundedText {
+    text: String,
+    /// Characters that still fit.
+    left: usize,
+    escape: fn(char) -> Option<&'static str>,
+}
+
+impl BoundedText {
+    /// `most`: in characters. `escape`: what is written for a character.
+    pub(crate) const fn new(most: usize, escape: fn(char) -> Option<&'static str>) -> BoundedText {
+        BoundedText { text: String::new(), left: most, escape }
+    }
+
+    /// The text without spaces and empty lines at its end.
+    pub(crate) fn finish(mut self) -> String {
+        self.text.truncate(self.text.trim_end().len());
+        self.text
+    }
+
+    /// Plain text and the end of the line.
+    pub(crate) fn line(&mut self, text: &str) -> bool {
+        self.plain(text) && self.raw("\n")
+    }
+
+    /// Plain text between two marks; the closing one always fits.
+    pub(crate) fn tagged(&mut self, open: &str, text: &str, close: &str) -> bool {
+        let marks = open.chars().count() + close.chars().count();
+        if self.left < marks {
+            self.left = 0;
+            return false;
+        }
+        self.left -= close.chars().count();
+        let fits = self.raw(open) && self.plain(text);
+        self.text.push_str(close);
+        fits
+    }
+
+    fn plain(&mut self, text: &str) -> bool {
+        let mut single = [0; 4];
+        text.chars().all(|c| {
+            let piece = (self.escape)(c).unwrap_or_else(|| c.encode_utf8(&mut single));
+            self.raw(piece)
+        })
+    }
+
+    fn raw(&mut self, piece: &str) -> bool {
+        let chars = piece.chars().count();
+        let fits = chars <= self.left;
+        if fits {
+            self.text.push_str(piece);
+            self.left -= chars;
+        } else {
+            self.left = 0;
+        }
+        fits
+    }
 }

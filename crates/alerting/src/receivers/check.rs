@@ -3,10 +3,14 @@
 
 use crate::{
     Severity,
+    redacted::REDACTED,
     texts::{self, Language},
     webhook_target::{AllowedHosts, Target},
 };
-use bailiwick_domain::validate::Fields;
+use bailiwick_domain::validate::{Fields, free_text, is_too_long};
+
+/// Longest name of a recipient, in characters.
+pub(super) const MAX_NAME_CHARS: usize = 100;
 
 /// An address of a webhook with the key of its field, to be resolved before anything is stored.
 #[derive(Clone, Debug)]
@@ -50,6 +54,27 @@ impl<'a> Check<'a> {
             severities.extend(self.fields.check(&format!("{key}.{i}"), word, outcome));
         }
         severities
+    }
+
+    /// A name for people.
+    pub(crate) fn name(&mut self, at: &str, name: Option<String>) -> Option<String> {
+        let name = name.unwrap_or_default();
+        let outcome = match name.trim() {
+            "" => Err("required"),
+            _ if is_too_long(&name, MAX_NAME_CHARS) => Err("max"),
+            _ => free_text(&name),
+        };
+        self.fields.check(&format!("{at}.name"), &name, outcome).map(|()| name)
+    }
+
+    /// An address that is posted to; a secret. Its name is noted, to be resolved before anything is stored.
+    pub(crate) fn url(&mut self, at: &str, url: Option<String>) -> Option<String> {
+        let (url, key) = (url.unwrap_or_default(), format!("{at}.url"));
+        let outcome =
+            if url.contains(REDACTED) { Err("invalid_value") } else { Target::parse(&url, self.allowed) };
+        let target = self.fields.check_secret(&key, outcome)?;
+        self.webhooks.push(WebhookField { key, target });
+        Some(url)
     }
 
     pub(crate) fn language(&mut self, at: &str, word: Option<String>) -> Language {

@@ -1,6 +1,6 @@
 //! Recipients of e-mails.
 
-use super::{Check, Content, Recipient, Transport, Variant};
+use super::{Check, Content, Field, Input, Recipient, Transport, Variant};
 use crate::{
     Severity,
     notify::Message,
@@ -71,6 +71,12 @@ impl Recipient for EmailRecipient {
     type Config = EmailConfig;
 
     const MAX: usize = 50;
+    const FIELDS: &[Field] = &[
+        Field::of("address", Input::Line(MAX_ADDRESS_CHARS)),
+        Field::LANGUAGE,
+        Field::of("format", Input::Choice(&["html", "plain"])),
+        Field::SEVERITIES,
+    ];
 
     fn check(draft: EmailDraft, at: &str, check: &mut Check<'_>) -> Option<EmailRecipient> {
         let address = address(check, &format!("{at}.address"), draft.address.unwrap_or_default());

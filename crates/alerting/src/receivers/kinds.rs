@@ -1,8 +1,8 @@
 //! The list of the kinds, at the end of this file, and the types that follow from it.
 
 use super::{
-    Content, EmailRecipient, Recipient, TelegramRecipient, Transport, Variant, WebhookRecipient, object,
-    objects,
+    Content, EmailRecipient, Field, PagerdutyRecipient, Recipient, SlackRecipient, TeamsRecipient,
+    TelegramRecipient, Transport, Variant, WebhookRecipient, object, objects,
 };
 use crate::{
     Severity,
@@ -70,7 +70,14 @@ macro_rules! kinds {
             /// Most recipients of one list.
             pub const fn max(self) -> usize {
                 match self {
-                    $(Kind::$Kind => $Recipient::MAX,)+
+                    $(Kind::$Kind => <$Recipient as Recipient>::MAX,)+
+                }
+            }
+
+            /// The fields of its recipients.
+            pub const fn fields(self) -> &'static [Field] {
+                match self {
+                    $(Kind::$Kind => <$Recipient as Recipient>::FIELDS,)+
                 }
             }
 
@@ -266,6 +273,13 @@ macro_rules! kinds {
                 }
             }
 
+            /// Removes the recipients of a kind.
+            pub(crate) fn clear(&mut self, kind: Kind) {
+                match kind {
+                    $(Kind::$Kind => self.$list.clear(),)+
+                }
+            }
+
             /// Whether there are recipients of a kind.
             pub fn has(&self, kind: Kind) -> bool {
                 match kind {
@@ -373,4 +387,10 @@ kinds! { $
     Webhook(WebhookRecipient) { webhook, webhook_recipients, webhook_configs }
     /// Telegram.
     Telegram(TelegramRecipient) { telegram, telegram_recipients, telegram_configs }
+    /// Slack.
+    Slack(SlackRecipient) { slack, slack_recipients, slack_configs }
+    /// Microsoft Teams.
+    Teams(TeamsRecipient) { teams, teams_recipients, msteamsv2_configs }
+    /// PagerDuty.
+    Pagerduty(PagerdutyRecipient) { pagerduty, pagerduty_recipients, pagerduty_configs }
 }

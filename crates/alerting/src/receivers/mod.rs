@@ -1,43 +1,55 @@
-//! The kinds of recipients: e-mail, webhook and Telegram (spec: alert-configuration#layers).
+//! The kinds of recipients: e-mail, webhooks and services for messages and incidents (spec: alert-configuration#layers).
 //!
-//! Each kind is one module here that implements [`Recipient`]: its JSON as posted, its checks, its secret, its block in
-//! an Alertmanager configuration, its texts and how a notification reaches it. The list in `kinds` names each of them
-//! once; the configuration, its checks, secrets, documents, explanations and notifications follow from that list.
+//! Each kind is one module here that implements [`Recipient`]: its fields, its checks, its secret, its block in an
+//! Alertmanager configuration, its texts and how a notification reaches it. The list in `kinds` names each of them once;
+//! the configuration, its checks, secrets, documents, explanations, notifications, the form of the console and the schemas
+//! of the interface follow from that list.
 //!
 //! To add a kind:
 //!
-//! 1. a module here, and its row in the list of `kinds`;
-//! 2. its schema in `crates/api/src/wire/alert_config.rs` (a test compares the schema with the list);
-//! 3. its fields in the form of the console, `crates/console/src/pages/notifications/fields.rs` (the compiler demands
-//!    them), and their names and that of the kind in both languages in `crates/console/templates/texts/`;
-//! 4. its fields in `docs/specification/alert-configuration.md`.
+//! 1. a module here, and its row in the list of `kinds`; for a chat that takes posts, a [`ChatService`] is enough;
+//! 2. names of the kind and of new fields in both languages in `crates/console/templates/texts/`;
+//! 3. its fields in `docs/specification/alert-configuration.md`.
 //!
 //! Only a kind that neither a mail nor a POST to a public address reaches also needs a [`Transport`] of its own, which
 //! `crates/alerts` sends by a client in `crates/outbound`.
 
+mod chat;
 mod check;
 mod draft;
 mod email;
+mod field;
 mod kinds;
+mod pagerduty;
+mod slack;
+mod teams;
 mod telegram;
 mod webhook;
 
+pub use chat::{ChatDraft, ChatRecipient, ChatService};
 pub use check::{Check, WebhookField};
 pub(crate) use draft::{object, objects};
 pub(crate) use email::address as email_address;
 pub use email::{EmailConfig, EmailDraft, EmailRecipient, Format};
+pub use field::{Field, Input};
 pub(crate) use kinds::for_each_kind;
 pub use kinds::{AnyRecipient, Channels, ChannelsDraft, Kind, LayerDraft, Listed, OverrideDraft};
 pub use kinds::{ReceiverConfig, Recipients, Toggles};
+pub use pagerduty::{PagerdutyConfig, PagerdutyDraft, PagerdutyRecipient, Region};
+pub use slack::{Slack, SlackConfig, SlackRecipient};
+pub use teams::{Teams, TeamsConfig, TeamsRecipient};
 pub use telegram::{TelegramConfig, TelegramDraft, TelegramRecipient};
 pub use webhook::{Authorization, HttpConfig, WebhookConfig, WebhookDraft, WebhookRecipient};
 
 use crate::{
     Severity,
     notify::{Message, Reason},
+    redacted::REDACTED,
     texts::{Language, Surroundings},
+    webhook_target,
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::fmt;
 
 /// One kind of recipient. Its own JSON is the wire form and the stored form.
@@ -49,6 +61,8 @@ pub trait Recipient: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwn
 
     /// Most recipients of one list.
     const MAX: usize;
+    /// Its fields, in the order in which they are asked for.
+    const FIELDS: &[Field];
     /// Whether the content names the reason of the notification, so that it differs between reasons.
     const NAMES_REASON: bool = false;
     /// Name and text of a template file that remote routers need for this kind, besides those of mails.
@@ -118,6 +132,19 @@ pub trait Recipient: Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwn
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Visible(String, String);
 
+impl Visible {
+    /// Of a recipient with a name and a secret address.
+    fn of_url(name: &str, url: &str) -> Visible {
+        Visible(name.to_owned(), webhook_target::redacted(url).to_ascii_lowercase())
+    }
+}
+
+/// [`Recipient::redacted_secret`] of a recipient with a name and a secret address.
+fn hidden_url<'a>(name: Option<&str>, url: &'a mut Option<String>) -> Option<(Visible, &'a mut String)> {
+    let url = url.as_mut().filter(|url| url.contains(REDACTED))?;
+    Some((Visible(name.unwrap_or_default().to_owned(), url.to_ascii_lowercase()), url))
+}
+
 /// How a notification reaches a recipient.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Transport<'a> {
@@ -131,6 +158,13 @@ pub enum Transport<'a> {
         bot_token: &'a str,
         /// The chat.
         chat_id: i64,
+    },
+    /// An event of a service at PagerDuty.
+    Pagerduty {
+        /// Integration key of the service, a secret.
+        routing_key: &'a str,
+        /// Where the account is.
+        region: Region,
     },
 }
 
@@ -163,4 +197,6 @@ pub enum Content {
     Json(String),
     /// A message with Telegram's HTML.
     Telegram(String),
+    /// An event for PagerDuty, still without integration key and `dedup_key`.
+    Pagerduty(Value),
 }

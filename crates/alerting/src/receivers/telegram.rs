@@ -1,11 +1,11 @@
 //! Chats at Telegram.
 
-use super::{Check, Content, Recipient, Transport, Variant, Visible};
+use super::{Check, Content, Field, Input, Recipient, Transport, Variant, Visible};
 use crate::{
     Severity,
     notify::{
         Message,
-        text::{ShownAlert, entity, escaped},
+        text::{BoundedText, ShownAlert, entity, escaped},
     },
     redacted::{REDACTED, secret},
     texts::{self, Language, Surroundings, word},
@@ -85,6 +85,12 @@ impl Recipient for TelegramRecipient {
     type Config = TelegramConfig;
 
     const MAX: usize = 20;
+    const FIELDS: &[Field] = &[
+        Field::of("chat_id", Input::Number),
+        Field::secret("bot_token", MAX_TOKEN_CHARS),
+        Field::LANGUAGE,
+        Field::SEVERITIES,
+    ];
     const TEMPLATE: Option<(&'static str, &'static str)> =
         Some(("telegram", include_str!("../../templates/telegram.tmpl")));
 
@@ -198,7 +204,7 @@ impl Message<'_> {
     /// The text of a message, with Telegram's HTML. A text that would be too long is cut, but never within a tag or an
     /// entity, which Telegram would refuse.
     pub fn telegram(&self, language: Language, around: &Surroundings) -> String {
-        let mut out = BoundedHtml { text: String::new(), left: MAX_MESSAGE_CHARS };
+        let mut out = BoundedText::new(MAX_MESSAGE_CHARS, entity);
         for alert in &self.snapshot.alerts {
             let shown = ShownAlert::of(alert, language, around);
             let mark = if alert.is_resolved { "🟢" } else { "🔴" };
@@ -219,54 +225,6 @@ impl Message<'_> {
                 break;
             }
         }
-        out.text.truncate(out.text.trim_end().len());
-        out.text
-    }
-}
-
-/// HTML of a bounded length. Each method returns whether its text fitted.
-struct BoundedHtml {
-    text: String,
-    /// Characters that still fit.
-    left: usize,
-}
-
-impl BoundedHtml {
-    /// Plain text and the end of the line.
-    fn line(&mut self, text: &str) -> bool {
-        self.plain(text) && self.raw("\n")
-    }
-
-    fn plain(&mut self, text: &str) -> bool {
-        let mut single = [0; 4];
-        text.chars().all(|c| {
-            let piece = entity(c).unwrap_or_else(|| c.encode_utf8(&mut single));
-            self.raw(piece)
-        })
-    }
-
-    /// A tag around a plain text; the closing tag always fits.
-    fn tagged(&mut self, open: &str, text: &str, close: &str) -> bool {
-        let tags = open.chars().count() + close.chars().count();
-        if self.left < tags {
-            self.left = 0;
-            return false;
-        }
-        self.left -= close.chars().count();
-        let fits = self.raw(open) && self.plain(text);
-        self.text.push_str(close);
-        fits
-    }
-
-    fn raw(&mut self, piece: &str) -> bool {
-        let chars = piece.chars().count();
-        let fits = chars <= self.left;
-        if fits {
-            self.text.push_str(piece);
-            self.left -= chars;
-        } else {
-            self.left = 0;
-        }
-        fits
+        out.finish()
     }
 }

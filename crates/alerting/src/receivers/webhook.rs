@@ -1,18 +1,15 @@
 //! Webhooks.
 
-use super::{Check, Content, Recipient, Transport, Variant, Visible, WebhookField};
+use super::{Check, Content, Field, Recipient, Transport, Variant, Visible, hidden_url};
 use crate::{
     Severity,
     notify::Message,
     redacted::{REDACTED, secret},
     texts::Surroundings,
-    webhook_target::{self, Target},
+    webhook_target,
 };
-use bailiwick_domain::validate::{free_text, is_too_long};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-const MAX_NAME_CHARS: usize = 100;
 
 /// A webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,24 +96,13 @@ impl Recipient for WebhookRecipient {
     type Config = WebhookConfig;
 
     const MAX: usize = 20;
+    const FIELDS: &[Field] = &[Field::NAME, Field::URL, Field::SEVERITIES];
     const NAMES_REASON: bool = true;
 
     fn check(draft: WebhookDraft, at: &str, check: &mut Check<'_>) -> Option<WebhookRecipient> {
         let severities = check.severities(at, draft.severities);
-        let name = draft.name.unwrap_or_default();
-        let outcome = match name.trim() {
-            "" => Err("required"),
-            _ if is_too_long(&name, MAX_NAME_CHARS) => Err("max"),
-            _ => free_text(&name),
-        };
-        let named = check.fields.check(&format!("{at}.name"), &name, outcome);
-        let url = draft.url.unwrap_or_default();
-        let key = format!("{at}.url");
-        let outcome =
-            if url.contains(REDACTED) { Err("invalid_value") } else { Target::parse(&url, check.allowed) };
-        let target = check.fields.check_secret(&key, outcome)?;
-        check.webhooks.push(WebhookField { key, target });
-        named.map(|()| WebhookRecipient { name, url, severities })
+        let (name, url) = (check.name(at, draft.name), check.url(at, draft.url));
+        Some(WebhookRecipient { name: name?, url: url?, severities })
     }
 
     fn key(&self) -> String {
@@ -148,12 +134,11 @@ impl Recipient for WebhookRecipient {
     }
 
     fn visible(&self) -> Visible {
-        Visible(self.name.clone(), webhook_target::redacted(&self.url).to_ascii_lowercase())
+        Visible::of_url(&self.name, &self.url)
     }
 
     fn redacted_secret(draft: &mut WebhookDraft) -> Option<(Visible, &mut String)> {
-        let url = draft.url.as_mut().filter(|url| url.contains(REDACTED))?;
-        Some((Visible(draft.name.clone().unwrap_or_default(), url.to_ascii_lowercase()), url))
+        hidden_url(draft.name.as_deref(), &mut draft.url)
     }
 
     fn config(&self) -> WebhookConfig {

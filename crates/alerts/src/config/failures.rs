@@ -22,9 +22,9 @@ pub(crate) fn digest_of(recipient: &AnyRecipient) -> String {
 /// A recipient that the last notification did not reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastFailure {
-    /// `email`, `webhook` or `telegram`.
+    /// The channel, such as `email`.
     pub channel: &'static str,
-    /// The address, the name of the webhook or the number of the chat: no secret.
+    /// The address of an e-mail recipient, the number of a Telegram chat, the name of any other: no secret.
     pub recipient: String,
     /// Why, in words of the service.
     pub reason: String,

@@ -24,15 +24,28 @@ pub(crate) fn publishing(service: &Alerts) -> Publishing {
             requires_tls: mail.security != Security::None,
         }
     });
+    let mut omitted = Vec::new();
+    if is_remote && smtp.is_none() {
+        omitted.push(Kind::Email);
+    }
+    if omits_teams(service) {
+        omitted.push(Kind::Teams);
+    }
     let history = alerting.history_url.as_ref().zip(alerting.history_secret.as_ref()).filter(|_| is_remote);
     Publishing {
         resolve_timeout: alerting.resolve_timeout,
         timing: alerting.timing,
-        omits_email: is_remote && smtp.is_none(),
+        omitted,
         smtp,
         history: history.map(|(url, secret)| History { url: url.clone(), secret: secret.reveal().clone() }),
         surroundings: Surroundings { app_url: settings.app_url.clone(), zone: alerting.zone.clone() },
     }
+}
+
+/// Whether a remote router would refuse a document with recipients of Microsoft Teams.
+fn omits_teams(service: &Alerts) -> bool {
+    let alerting = &service.settings.alerting;
+    matches!(alerting.router, Router::Remote(_)) && !alerting.remote_teams
 }
 
 /// Warnings about parts of a layer that have no effect at present, in the words of spec:
@@ -46,6 +59,9 @@ pub(super) fn warnings(service: &Alerts, layer: &Layer) -> Vec<String> {
     let is_silent = service.alerting().is_embedded() && !service.settings.alerting.telegram;
     if is_silent && layer.has(Kind::Telegram) {
         warnings.push("telegram delivery is not available".to_owned());
+    }
+    if omits_teams(service) && layer.has(Kind::Teams) {
+        warnings.push("teams delivery is not available".to_owned());
     }
     warnings
 }

@@ -9,6 +9,7 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::{Error, Result};
 use bytes::Bytes;
+use serde_json::Value;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -26,6 +27,7 @@ pub(super) enum Text {
     Body(Bytes),
     Mail { subject: String, text: String, html: Option<String> },
     Telegram(String),
+    Pagerduty(Value),
 }
 
 impl From<Content> for Text {
@@ -34,6 +36,7 @@ impl From<Content> for Text {
             Content::Json(body) => Text::Body(body.into()),
             Content::Mail { subject, text, html } => Text::Mail { subject, text, html },
             Content::Telegram(html) => Text::Telegram(html),
+            Content::Pagerduty(event) => Text::Pagerduty(event),
         }
     }
 }

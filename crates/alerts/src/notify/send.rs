@@ -11,6 +11,7 @@ use bailiwick_events::mail;
 use bailiwick_outbound::{
     delivery::Failure,
     mail::{CONNECTIONS, Mailer, Notice},
+    pagerduty::Pagerduty,
     telegram::Telegram,
     webhook::Webhooks,
 };
@@ -33,6 +34,7 @@ pub(super) const fn connects(transport: Transport<'_>) -> bool {
 pub(super) struct Senders {
     webhooks: Webhooks,
     telegram: Option<Telegram>,
+    pagerduty: Pagerduty,
     mailer: Option<Result<Mailer, String>>,
     around: Surroundings,
     external_url: String,
@@ -45,6 +47,7 @@ impl Senders {
         Senders {
             webhooks: Webhooks::new(settings.allowed_hosts.clone()),
             telegram: settings.telegram.then(|| Telegram::new(&settings.telegram_api)),
+            pagerduty: Pagerduty::new(settings.pagerduty_api.clone()),
             mailer: service.settings.mail.is_some().then(|| mail::mailer(service)),
             around: Surroundings { app_url: service.settings.app_url.clone(), zone: settings.zone.clone() },
             external_url: service.settings.public_url.clone(),
@@ -64,7 +67,7 @@ impl Senders {
         let mut all = recipients.all();
         all.retain(|one| match one.transport() {
             Transport::Mail(_) => self.mailer.is_some(),
-            Transport::Post(_) => true,
+            Transport::Post(_) | Transport::Pagerduty { .. } => true,
             Transport::Telegram { .. } => self.telegram.is_some(),
         });
         all
@@ -76,6 +79,7 @@ impl Senders {
             Transport::Mail(_) => ("mail".into(), MAILS_AT_ONCE),
             Transport::Post(url) => (self.webhooks.place(url).unwrap_or_default().into(), AT_ONCE),
             Transport::Telegram { .. } => ("telegram".into(), AT_ONCE),
+            Transport::Pagerduty { region, .. } => (region.url().into(), AT_ONCE),
         }
     }
 
@@ -94,6 +98,9 @@ impl Senders {
                 Some(telegram) => telegram.send(about.tenant, bot_token, chat_id, text).await,
                 None => Err(Failure::lasting("telegram delivery is not available", "switched off")),
             },
+            (Transport::Pagerduty { routing_key, region }, Text::Pagerduty(event)) => {
+                self.pagerduty.send(about.tenant, (routing_key, region), about.group, event).await
+            }
             (Transport::Mail(address), Text::Mail { subject, text, html }) => match &self.mailer {
                 Some(Ok(mailer)) => {
                     let notice = Notice {

@@ -17,7 +17,7 @@ pub struct Figures {
 /// The counters of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// `email`, `webhook` or `telegram`.
+    /// The channel, such as `email`.
     pub channel: &'static str,
     /// Notifications delivered.
     pub sent: u64,

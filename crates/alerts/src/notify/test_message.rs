@@ -30,18 +30,18 @@ const TEXTS: [(&str, &str); 2] = [
 /// The recipient of a test message, as sent.
 #[derive(Clone, Debug, Default)]
 pub struct TestOrder {
-    /// `email`, `webhook` or `telegram`.
+    /// The channel, such as `email`.
     pub channel: String,
-    /// The address, the name of the webhook or the number of the chat.
+    /// The address of an e-mail recipient, the number of a Telegram chat, the name of any other.
     pub recipient: String,
 }
 
 /// What came of a test message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestOutcome {
-    /// `email`, `webhook` or `telegram`.
+    /// The channel, such as `email`.
     pub channel: &'static str,
-    /// The address, the name of the webhook or the number of the chat.
+    /// The address of an e-mail recipient, the number of a Telegram chat, the name of any other.
     pub recipient: String,
     /// Why it was not delivered, in words of the service; none = it was.
     pub error: Option<String>,

@@ -1,5 +1,6 @@
 //! Alert configuration (spec: alert-configuration#layers). The layer form and the flat form of older clients.
 
+use super::alert_channels::AlertLayer;
 use bailiwick_alerting::config::{FlatView, Layer};
 use bailiwick_alerts::{
     config::{EffectiveView, LinkView, Saved, Shown},
@@ -8,17 +9,6 @@ use bailiwick_alerts::{
 use bailiwick_domain::Ts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-/// Whether each channel is on.
-#[derive(Debug, ToSchema)]
-pub struct AlertToggles {
-    /// E-mail; null: no opinion.
-    pub email: Option<bool>,
-    /// Webhooks; null: no opinion.
-    pub webhook: Option<bool>,
-    /// Telegram; null: no opinion.
-    pub telegram: Option<bool>,
-}
 
 /// Severities of alerts.
 #[derive(Debug, ToSchema)]
@@ -40,113 +30,6 @@ pub enum AlertLanguage {
     En,
     /// Italian.
     It,
-}
-
-/// Forms of an e-mail.
-#[derive(Debug, ToSchema)]
-#[schema(rename_all = "lowercase")]
-pub enum AlertMailFormat {
-    /// Text and HTML.
-    Html,
-    /// Text only.
-    Plain,
-}
-
-/// A recipient of e-mails.
-#[derive(Debug, ToSchema)]
-pub struct AlertEmailRecipient {
-    /// At most 320 characters.
-    pub address: String,
-    /// Of which alerts; empty: all.
-    #[schema(required = false, max_items = 3)]
-    pub severities: Vec<AlertSeverity>,
-    /// `en` unless said.
-    #[schema(required = false)]
-    pub language: AlertLanguage,
-    /// `html` unless said.
-    #[schema(required = false)]
-    pub format: AlertMailFormat,
-}
-
-/// A webhook.
-#[derive(ToSchema)]
-pub struct AlertWebhookRecipient {
-    /// At most 100 characters.
-    pub name: String,
-    /// At most 2048 characters; `scheme://host/[REDACTED]` keeps the stored one.
-    pub url: String,
-    /// Of which alerts; empty: all.
-    #[schema(required = false, max_items = 3)]
-    pub severities: Vec<AlertSeverity>,
-}
-
-// Secrets do not print.
-impl std::fmt::Debug for AlertWebhookRecipient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AlertWebhookRecipient").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// A chat.
-#[derive(ToSchema)]
-pub struct AlertTelegramRecipient {
-    /// `[REDACTED]` keeps the stored one.
-    pub bot_token: String,
-    /// Not 0.
-    pub chat_id: i64,
-    /// Of which alerts; empty: all.
-    #[schema(required = false, max_items = 3)]
-    pub severities: Vec<AlertSeverity>,
-    /// `en` unless said.
-    #[schema(required = false)]
-    pub language: AlertLanguage,
-}
-
-// Secrets do not print.
-impl std::fmt::Debug for AlertTelegramRecipient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AlertTelegramRecipient").field("chat_id", &self.chat_id).finish_non_exhaustive()
-    }
-}
-
-/// What is different for one system: for each channel a list that is not empty and a toggle that is not null take the
-/// place of the organization's.
-#[derive(Debug, ToSchema)]
-pub struct AlertSystemOverride {
-    /// A system of this organization.
-    pub system_key: String,
-    /// Which channels are on.
-    #[schema(required = false)]
-    pub enabled: AlertToggles,
-    /// At most 50.
-    #[schema(required = false, max_items = 50)]
-    pub email_recipients: Vec<AlertEmailRecipient>,
-    /// At most 20.
-    #[schema(required = false, max_items = 20)]
-    pub webhook_recipients: Vec<AlertWebhookRecipient>,
-    /// At most 20.
-    #[schema(required = false, max_items = 20)]
-    pub telegram_recipients: Vec<AlertTelegramRecipient>,
-}
-
-/// The receivers of alerts: the layer of one organization, or all layers together.
-#[derive(Debug, ToSchema)]
-pub struct AlertLayer {
-    /// Which channels are on.
-    #[schema(required = false)]
-    pub enabled: AlertToggles,
-    /// At most 50.
-    #[schema(required = false, max_items = 50)]
-    pub email_recipients: Vec<AlertEmailRecipient>,
-    /// At most 20.
-    #[schema(required = false, max_items = 20)]
-    pub webhook_recipients: Vec<AlertWebhookRecipient>,
-    /// At most 20.
-    #[schema(required = false, max_items = 20)]
-    pub telegram_recipients: Vec<AlertTelegramRecipient>,
-    /// At most 100.
-    #[schema(required = false, max_items = 100)]
-    pub systems: Vec<AlertSystemOverride>,
 }
 
 /// A webhook in the flat form.
@@ -305,10 +188,10 @@ impl From<Saved> for AlertPropagationOutput {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AlertTestInput {
-    /// `email`, `webhook` or `telegram`.
+    /// The channel, such as `email`.
     #[schema(required = true, nullable = false)]
     pub channel: Option<String>,
-    /// The address, the name of the webhook or the number of the chat.
+    /// The address of an e-mail recipient, the number of a Telegram chat, the name of any other.
     #[schema(required = true, nullable = false)]
     pub recipient: Option<String>,
 }
@@ -322,9 +205,9 @@ impl From<AlertTestInput> for TestOrder {
 /// What came of a test message.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertTestOutput {
-    /// `email`, `webhook` or `telegram`.
+    /// The channel, such as `email`.
     pub channel: &'static str,
-    /// The address, the name of the webhook or the number of the chat.
+    /// The address of an e-mail recipient, the number of a Telegram chat, the name of any other.
     pub recipient: String,
     /// Whether it was delivered.
     pub delivered: bool,
@@ -396,33 +279,5 @@ impl From<EffectiveView> for AlertEffectiveOutput {
             effective: view.effective,
             yaml: view.yaml,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use bailiwick_alerting::receivers::Kind;
-    use serde_json::Value;
-    use utoipa::PartialSchema;
-
-    fn properties<T: PartialSchema>() -> Value {
-        serde_json::to_value(T::schema()).unwrap()["properties"].take()
-    }
-
-    #[test]
-    fn the_schema_has_every_kind_of_recipient() {
-        let (toggles, layer) = (properties::<AlertToggles>(), properties::<AlertLayer>());
-        let single = properties::<AlertSystemOverride>();
-        for kind in Kind::ALL {
-            assert!(toggles[kind.as_str()].is_object(), "{kind:?}");
-            for lists in [&layer, &single] {
-                assert_eq!(lists[kind.list_key()]["maxItems"], kind.max(), "{kind:?}");
-            }
-        }
-        assert_eq!(toggles.as_object().unwrap().len(), Kind::COUNT);
-        // `enabled` and `systems` or `system_key`.
-        assert_eq!(layer.as_object().unwrap().len(), Kind::COUNT + 2);
-        assert_eq!(single.as_object().unwrap().len(), Kind::COUNT + 2);
     }
 }

@@ -1,6 +1,7 @@
 //! Shapes of the wire: requests and answers as the specification has them (docs/specification). They never reach the
 //! use cases.
 
+pub mod alert_channels;
 pub mod alert_config;
 pub mod alert_handling;
 pub mod alertmanager;

@@ -12,6 +12,7 @@ use bailiwick_domain::{EventTopic, Happening, SystemId, Ts};
 use bailiwick_inventory::{Change, Facts, Kind, Severity};
 use bailiwick_store::{
     Tx,
+    epoch::Concerns,
     events::{self, About, NewEvent},
     heartbeats,
     inventory::{self, Claimed, NewRecord, Sender, alerts, diffs},
@@ -312,7 +313,7 @@ async fn columns(
 ) -> Result<(), Failure> {
     // In the order in which incoming documents lock their systems, so that no deadlock arises.
     facts.sort_by_key(|(id, _)| *id);
-    let mut has_changed = false;
+    let mut changed = Vec::new();
     for (id, facts) in facts {
         if !senders.get(&id).is_some_and(|sender| says_something_new(sender, &facts)) {
             continue;
@@ -326,11 +327,11 @@ async fn columns(
         system.version = facts.version.unwrap_or(system.version);
         system.updated_at = now;
         systems::set_facts(tx, &system).await?;
-        has_changed = true;
+        changed.push(id);
     }
-    if has_changed {
+    if !changed.is_empty() {
         // The facts that alerts carry about a system are cached with its credential.
-        tx.note_auth_epoch().await?;
+        tx.note_auth_epoch(Concerns::Systems(changed)).await?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
 use bailiwick_store::{
     Tx,
+    epoch::Concerns,
     systems::{self, lifecycle},
 };
 use serde_json::{Value, json};
@@ -145,7 +146,7 @@ impl AllowedChange {
         action: AuditAction,
         happening: Happening,
     ) -> Result<()> {
-        self.tx.bump_auth_epoch().await?;
+        self.tx.bump_auth_epoch(Concerns::Systems(vec![self.target.id()])).await?;
         let after = systems::get(&mut self.tx, self.target.id()).await?;
         let event = audit::Event {
             action,

@@ -2,9 +2,9 @@
 //! never out of date.
 //!
 //! The rows of a system stay in memory, tagged with the *auth epoch* read before them. Every transaction that can
-//! change the rights of a credential raises the epoch; an entry with another epoch is read again. `store::epoch`
-//! decides when the epoch is known without a query. Where it must be read, all waiting requests share one read. Rows
-//! are read in groups too, so a raised epoch does not cost one query per request.
+//! change the rights of a credential moves the epoch, and says which systems it concerns; their entries with an older epoch
+//! are read again. `store::epoch` decides when the epoch is known without a query. Where it must be read, all waiting requests
+//! share one read. Rows are read in groups too, so a move that concerns all does not cost one query per request.
 
 mod argon2_secrets;
 mod basic;
@@ -35,8 +35,6 @@ use moka::sync::Cache;
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// The most systems in the cache.
-const ENTRIES: u64 = 100_000;
 /// Keys known to be unknown.
 const UNKNOWN: u64 = 50_000;
 /// How long an unknown key is answered from memory: the window of the failure limits.
@@ -64,16 +62,17 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Starts the readers on the tracker. `failures_per_minute`: see spec: systems-interface#failure-limits.
+    /// Starts the readers on the tracker. `entries`: the most systems in the cache. `failures_per_minute`: see spec:
+    /// systems-interface#failure-limits.
     pub fn start(
         db: &Db,
         tasks: &TaskTracker,
         stop: &CancellationToken,
-        failures_per_minute: u32,
+        (entries, failures_per_minute): (u32, u32),
     ) -> Credentials {
         let (epoch_db, rows_db) = (db.clone(), db.clone());
         Credentials {
-            entries: Cache::new(ENTRIES),
+            entries: Cache::new(u64::from(entries)),
             unknown: Cache::builder().max_capacity(UNKNOWN).time_to_live(UNKNOWN_FOR).build(),
             failures: Failures::new(failures_per_minute),
             imported: argon2_secrets::CheckPermits::default(),
@@ -105,7 +104,8 @@ impl Credentials {
 
     /// The present system with this key; none = no such key.
     async fn entry(&self, service: &Identity, key: &str, epoch: i64) -> Result<Option<Arc<Entry>>> {
-        if let Some(entry) = self.entries.get(key).filter(|e| e.epoch == epoch) {
+        let is_current = |entry: &Arc<Entry>| service.db.holds_auth(entry.identity.id, entry.epoch);
+        if let Some(entry) = self.entries.get(key).filter(is_current) {
             return Ok(Some(entry));
         }
         let (key_hash, now) = (self.failures.hash_of(CredentialKey::Key(key)), service.now());

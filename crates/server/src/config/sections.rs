@@ -247,6 +247,9 @@ section! {
     prefix: BasePath = "/alertmanager";
     /// `mimir`, `cortex`, or `plain`: one single-tenant Alertmanager.
     kind: RouterKind = "mimir";
+    /// Whether it delivers to Microsoft Teams by workflows, as Alertmanager does since 0.28. A router that does not would refuse
+    /// the whole configuration of an organization.
+    teams: bool => alerting.remote_teams;
 }
 
 section! {
@@ -355,6 +358,9 @@ section! {
     inventory_rules: Option<PathBuf>;
     /// Address ranges that reachability checks may connect to although they are not public, for laboratories.
     reachability_networks: Vec<Network> => systems.reachability_networks;
+    /// The most systems whose credentials a process keeps in memory, each about 0.9 kB. It reads those of further systems from the
+    /// database at each request: with more systems, let the balancer send a system to one process (docs/deployment.md).
+    credential_cache: NonZeroU32 => systems.credential_cache;
     /// Whether the paths below `/proxy/` are served, for appliances that still know only an older pair of id and secret
     /// (docs/import.md).
     legacy_aliases: bool => systems.legacy_aliases;

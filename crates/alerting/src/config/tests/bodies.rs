@@ -15,7 +15,7 @@ fn a_layer_is_read_with_its_defaults() {
     }));
     assert_eq!(
         serde_json::to_value(&read).unwrap(),
-        json!({
+        whole(json!({
             "enabled": {"email": true, "webhook": false, "telegram": null},
             "email_recipients": [
                 {"address": "noc@example.org", "severities": [], "language": "en", "format": "html"},
@@ -27,7 +27,7 @@ fn a_layer_is_read_with_its_defaults() {
                 {"bot_token": "12:a-B_c", "chat_id": -100_123, "severities": [], "language": "en"}],
             "systems": [{"system_key": "SYS-1", "enabled": {"email": null, "webhook": null, "telegram": false},
                 "email_recipients": [], "webhook_recipients": [], "telegram_recipients": []}],
-        })
+        }))
     );
     assert_eq!(serde_json::from_value::<Layer>(serde_json::to_value(&read).unwrap()).unwrap(), read);
     assert_eq!(layer(&json!({})), Layer::default());

@@ -12,14 +12,19 @@ const TENANT: &str = "0195fada-0000-7000-8000-000000000001";
 /// The configuration of the specification's example, and more.
 fn example() -> Layer {
     layer(&json!({
-        "enabled": {"email": true, "webhook": true, "telegram": true},
+        "enabled": {"email": true, "webhook": true, "telegram": true, "slack": true, "teams": true, "pagerduty": true},
         "email_recipients": [
             {"address": "noc@example.org", "severities": ["critical"], "language": "it"},
             {"address": "plain@example.org", "severities": ["critical", "warning"], "format": "plain"}],
         "webhook_recipients": [{"name": "hook", "url": "https://example.org/h?key=secret", "severities": ["warning"]}],
         "telegram_recipients": [{"bot_token": "12:secret", "chat_id": 5, "severities": ["critical"], "language": "it"}],
+        "slack_recipients": [{"name": "ops", "url": "https://example.org/slack/secret", "severities": ["critical"]}],
+        "teams_recipients": [{"name": "ops", "url": "https://example.org/teams/secret", "severities": ["critical"], "language": "it"}],
+        "pagerduty_recipients": [
+            {"name": "duty", "routing_key": "secretsecretsecretsecretsecretse", "region": "eu", "severities": ["critical"]}],
         "systems": [
-            {"system_key": "SYS-MUTE", "enabled": {"email": false, "webhook": false, "telegram": false}},
+            {"system_key": "SYS-MUTE", "enabled": {"email": false, "webhook": false, "telegram": false,
+                "slack": false, "teams": false, "pagerduty": false}},
             {"system_key": "SYS-A", "email_recipients": [{"address": "only@example.org"}]},
         ],
     }))
@@ -42,6 +47,8 @@ fn the_document() {
             "resolved_en.txt",
             "resolved_it.html",
             "resolved_it.txt",
+            "slack_en.tmpl",
+            "slack_it.tmpl",
             "telegram_en.tmpl",
             "telegram_it.tmpl",
         ]
@@ -76,6 +83,7 @@ fn what_people_see_of_it() {
         "smtp_auth_password: '[REDACTED]'",
         "credentials: '[REDACTED]'",
         "bot_token: '[REDACTED]'",
+        "routing_key: '[REDACTED]'",
         "https://example.org/[REDACTED]",
         "https://portal.example.org/[REDACTED]",
         "noc@example.org",
@@ -103,7 +111,7 @@ fn the_largest_document_is_read_back_and_a_fault_of_one_tells_no_secret() {
 
 #[test]
 fn without_a_mail_server_mail_is_left_out() {
-    let publishing = Publishing { smtp: None, omits_email: true, ..publishing() };
+    let publishing = Publishing { smtp: None, omitted: vec![Kind::Email], ..publishing() };
     let upload = Upload::new(TENANT, &example(), &publishing).unwrap();
     let document = Document::from_yaml(&upload.alertmanager_config).unwrap();
     assert!(document.receivers.iter().all(|r| r.email_configs.is_empty()));
@@ -263,7 +271,7 @@ proptest! {
     #[test]
     fn documents_tell_who_is_to_be_told(layer in layers(), has_mail in any::<bool>()) {
         let mut publishing = publishing();
-        publishing.omits_email = !has_mail;
+        publishing.omitted = if has_mail { vec![Kind::Teams] } else { vec![Kind::Email] };
         let effective = merge([], Some(&layer));
         let upload = Upload::new(TENANT, &effective, &publishing).unwrap();
         let document = Document::from_yaml(&upload.alertmanager_config).unwrap();

@@ -27,7 +27,7 @@ fn lists_in_force_become_severities() {
     }));
     assert_eq!(
         serde_json::to_value(&read).unwrap(),
-        json!({
+        whole(json!({
             "enabled": {"email": true, "webhook": false, "telegram": true},
             "email_recipients": [
                 {"address": "a@example.org", "severities": ["warning"], "language": "it", "format": "html"},
@@ -38,7 +38,7 @@ fn lists_in_force_become_severities() {
             "webhook_recipients": [{"name": "hook", "url": "https://example.org/h", "severities": []}],
             "telegram_recipients": [{"bot_token": "1:a", "chat_id": 5, "severities": ["info"], "language": "it"}],
             "systems": [],
-        })
+        }))
     );
 }
 
@@ -146,6 +146,42 @@ fn errors_have_the_paths_of_the_flat_form() {
         {"severity": "critical", "mail_enabled": false, "mail_addresses": mails("b")}],
         "systems": [{"system_key": "A", "mail_enabled": true}]});
     assert_eq!(refusals(&body), ["systems.0.mail_addresses: max"]);
+}
+
+#[test]
+fn kinds_that_the_flat_form_does_not_have_are_kept() {
+    let key = "k".repeat(32);
+    let stored = layer(&json!({
+        "enabled": {"email": true, "slack": true, "pagerduty": false},
+        "email_recipients": [{"address": "a@example.org"}],
+        "slack_recipients": [{"name": "ops", "url": "https://example.org/s", "language": "it"}],
+        "systems": [
+            {"system_key": "BOTH", "enabled": {"teams": false}, "email_recipients": [{"address": "s@example.org"}]},
+            {"system_key": "NEW", "pagerduty_recipients": [{"name": "duty", "routing_key": key}]},
+            {"system_key": "OLD", "email_recipients": [{"address": "s@example.org"}]}],
+    }));
+    let mut sent = serde_json::to_value(FlatView::of(&stored)).unwrap();
+    let back = checked(&sent, Some(&stored)).unwrap().layer;
+    assert_eq!(
+        back.channels.slack_recipients, stored.channels.slack_recipients,
+        "sent back as it was received"
+    );
+    assert_eq!(back.systems[1], stored.systems[1]);
+    sent["mail_addresses"] = json!(["b@example.org"]);
+    sent["systems"] = json!([{"system_key": "BOTH", "mail_enabled": true}]);
+    let read = checked(&sent, Some(&stored)).unwrap().layer;
+    assert_eq!(read.channels.email_recipients[0].address, "b@example.org");
+    assert_eq!(read.channels.slack_recipients, stored.channels.slack_recipients);
+    assert_eq!((read.channels.enabled.slack, read.channels.enabled.pagerduty), (Some(true), Some(false)));
+    let keys: Vec<&str> = read.systems.iter().map(|one| one.system_key.as_str()).collect();
+    assert_eq!(keys, ["BOTH", "NEW"]);
+    assert_eq!(
+        read.systems[0].channels.enabled,
+        Toggles { email: Some(true), teams: Some(false), ..Toggles::default() }
+    );
+    assert_eq!(read.systems[1].channels, stored.systems[1].channels);
+    // Nothing is stored yet.
+    assert_eq!(checked(&sent, None).unwrap().layer.channels.slack_recipients, []);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn layers_add_up() {
     let merged = merge([&owner, &reseller], Some(&own));
     assert_eq!(
         serde_json::to_value(&merged).unwrap(),
-        json!({
+        whole(json!({
             "enabled": {"email": true, "webhook": true, "telegram": null},
             "email_recipients": [
                 {"address": "noc@example.org", "severities": ["critical", "info"], "language": "it", "format": "plain"},
@@ -39,7 +39,7 @@ fn layers_add_up() {
                 {"system_key": "SYS-2", "enabled": {"email": null, "webhook": null, "telegram": null},
                  "email_recipients": [], "webhook_recipients": [], "telegram_recipients": []},
             ],
-        })
+        }))
     );
     // Overrides of organizations above do not apply to this tenant.
     assert_eq!(merge([&owner], None).systems, []);

@@ -11,7 +11,7 @@ use crate::{Severity, receivers::*, texts::*};
 use bailiwick_domain::Error;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 fn checked(body: &Value, stored: Option<&Layer>) -> Result<Checked, Error> {
     Posted::read(body.to_string().as_bytes())?.check(stored, true, &AllowedHosts::default())
@@ -20,6 +20,19 @@ fn checked(body: &Value, stored: Option<&Layer>) -> Result<Checked, Error> {
 #[track_caller]
 fn layer(body: &Value) -> Layer {
     checked(body, None).unwrap_or_else(|e| panic!("{body}: {e}")).layer
+}
+
+/// A layer with all toggles and lists, where an expectation names only some of them.
+fn whole(mut layer: Value) -> Value {
+    let fill = |channels: &mut Value| {
+        for kind in Kind::ALL {
+            channels["enabled"].as_object_mut().unwrap().entry(kind.as_str()).or_insert(Value::Null);
+            channels.as_object_mut().unwrap().entry(kind.list_key()).or_insert(json!([]));
+        }
+    };
+    fill(&mut layer);
+    layer.get_mut("systems").and_then(Value::as_array_mut).into_iter().flatten().for_each(fill);
+    layer
 }
 
 /// `key: code` of every wrong field, or the text of the refusal.
@@ -43,7 +56,7 @@ pub(super) fn publishing() -> Publishing {
             password: Some("p: #'\"\\".to_owned()),
             requires_tls: true,
         }),
-        omits_email: false,
+        omitted: Vec::new(),
         history: Some(History {
             url: "https://portal.example.org/api/alert_history".to_owned(),
             secret: "thirty-two characters of a secret".to_owned(),
@@ -83,24 +96,46 @@ pub(super) fn channels() -> impl Strategy<Value = Channels> {
         severities,
         language: if it { Language::Italian } else { Language::English },
     });
-    let list = 0..4_usize;
-    (
-        (toggle(), toggle(), toggle()),
-        prop::collection::vec(email, list.clone()),
-        prop::collection::vec(webhook, list.clone()),
-        prop::collection::vec(telegram, list),
-    )
-        .prop_map(|((email, webhook, telegram), mut emails, mut webhooks, mut chats)| {
-            once(&mut emails);
-            once(&mut webhooks);
-            once(&mut chats);
-            Channels {
-                enabled: Toggles { email, webhook, telegram },
-                email_recipients: emails,
-                webhook_recipients: webhooks,
-                telegram_recipients: chats,
-            }
-        })
+    let pagerduty =
+        (0..4_u8, severities(), any::<bool>()).prop_map(|(n, severities, eu)| PagerdutyRecipient {
+            name: format!("duty {n}"),
+            routing_key: format!("{n:032}"),
+            region: if eu { Region::Eu } else { Region::Us },
+            severities,
+            language: Language::English,
+        });
+    let lists =
+        (few(email), few(webhook), few(telegram), few(chat::<Slack>()), few(chat::<Teams>()), few(pagerduty));
+    ([toggle(), toggle(), toggle(), toggle(), toggle(), toggle()], lists).prop_map(|(toggles, lists)| {
+        let [email, webhook, telegram, slack, teams, pagerduty] = toggles;
+        Channels {
+            enabled: Toggles { email, webhook, telegram, slack, teams, pagerduty },
+            email_recipients: lists.0,
+            webhook_recipients: lists.1,
+            telegram_recipients: lists.2,
+            slack_recipients: lists.3,
+            teams_recipients: lists.4,
+            pagerduty_recipients: lists.5,
+        }
+    })
+}
+
+fn chat<S: ChatService + fmt::Debug>() -> impl Strategy<Value = ChatRecipient<S>> {
+    (0..4_u8, severities(), any::<bool>()).prop_map(|(n, severities, it)| ChatRecipient {
+        name: format!("chat {n}"),
+        url: format!("https://chats.example.org/{n}?a=\"&b='#: x\\"),
+        severities,
+        language: if it { Language::Italian } else { Language::English },
+        service: S::default(),
+    })
+}
+
+/// None to three of them, each once.
+fn few<R: Listed>(one: impl Strategy<Value = R>) -> impl Strategy<Value = Vec<R>> {
+    prop::collection::vec(one, 0..4).prop_map(|mut list| {
+        once(&mut list);
+        list
+    })
 }
 
 fn once<R: Listed>(list: &mut Vec<R>) {

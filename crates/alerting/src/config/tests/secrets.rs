@@ -123,14 +123,14 @@ fn whose_organization_is_not_reached_is_hidden_whole_and_tells_nothing_of_ones_o
     let shown = Layer::beside(&above("noc@example.org"), &within);
     assert_eq!(
         serde_json::to_value(&shown.channels).unwrap(),
-        json!({
+        whole(json!({
             "enabled": {"email": true, "webhook": null, "telegram": true},
             "email_recipients": [
                 {"address": "[REDACTED]", "severities": [], "language": "en", "format": "html"},
                 {"address": "own@example.org", "severities": ["critical"], "language": "it", "format": "html"}],
             "webhook_recipients": [{"name": "[REDACTED]", "url": "[REDACTED]", "severities": ["info"]}],
             "telegram_recipients": [{"bot_token": "[REDACTED]", "chat_id": 0, "severities": [], "language": "en"}],
-        })
+        }))
     );
     assert_eq!(
         Layer::beside(&above("OWN@example.org"), &within),

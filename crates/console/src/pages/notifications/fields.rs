@@ -1,47 +1,14 @@
 //! The fields of each kind of recipient, between the JSON of a layer and a form.
 
 use crate::form::Form;
-use bailiwick_alerting::{Severity, receivers::Kind};
+use bailiwick_alerting::{
+    Severity,
+    receivers::{Field, Input, Kind},
+};
 use serde_json::{Map, Value, json};
 
 /// Empty rows for further recipients.
 const SPARE_ROWS: usize = 2;
-
-/// How a field is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Input {
-    /// A line; a recipient without any text is none. The second is the longest text.
-    Line(usize),
-    /// A whole number.
-    Number,
-    /// The severities of the alerts that are told of.
-    Severities,
-    /// The language of the messages.
-    Language,
-    /// Whether mails have an HTML part.
-    Format,
-}
-
-/// The fields of a kind, by their keys.
-const fn fields(kind: Kind) -> &'static [(&'static str, Input)] {
-    match kind {
-        Kind::Email => &[
-            ("address", Input::Line(320)),
-            ("language", Input::Language),
-            ("format", Input::Format),
-            ("severities", Input::Severities),
-        ],
-        Kind::Webhook => {
-            &[("name", Input::Line(100)), ("url", Input::Line(2048)), ("severities", Input::Severities)]
-        }
-        Kind::Telegram => &[
-            ("chat_id", Input::Number),
-            ("bot_token", Input::Line(256)),
-            ("language", Input::Language),
-            ("severities", Input::Severities),
-        ],
-    }
-}
 
 /// The toggles and lists of a form, as JSON like that of the layer.
 pub(super) fn of_form(form: &Form) -> Map<String, Value> {
@@ -66,7 +33,7 @@ pub(super) fn of_form(form: &Form) -> Map<String, Value> {
 fn recipient(form: &Form, kind: Kind, at: usize) -> Option<Value> {
     let mut row = Map::new();
     let mut is_written = false;
-    for (key, input) in fields(kind) {
+    for Field { key, input, .. } in kind.fields() {
         let name = format!("{}.{at}.{key}", kind.list_key());
         let sent = form.text(&name);
         is_written |= matches!(input, Input::Line(_) | Input::Number) && !sent.trim().is_empty();
@@ -85,7 +52,7 @@ fn recipient(form: &Form, kind: Kind, at: usize) -> Option<Value> {
 /// gets more of them.
 pub(super) fn shown(channels: &Value, is_owner: bool, wanted: &str) -> Vec<Value> {
     let row = |kind: Kind, at: usize, recipient: &Value| {
-        let cell = |(key, input): &(&'static str, Input)| {
+        let cell = |Field { key, input, .. }: &Field| {
             let value = &recipient[*key];
             let text = match value {
                 Value::String(text) => text.clone(),
@@ -97,17 +64,18 @@ pub(super) fn shown(channels: &Value, is_owner: bool, wanted: &str) -> Vec<Value
                 .iter()
                 .map(|s| json!({"word": s.as_str(), "is_on": chosen(s.as_str())}))
                 .collect();
-            let (input, longest) = match input {
-                Input::Line(longest) => ("line", *longest),
-                Input::Number => ("line", 20),
-                Input::Severities => ("severities", 0),
-                Input::Language => ("language", 0),
-                Input::Format => ("format", 0),
+            let none: &[&str] = &[];
+            let (input, longest, words) = match input {
+                Input::Line(longest) => ("line", *longest, none),
+                Input::Number => ("line", 20, none),
+                Input::Severities => ("severities", 0, none),
+                Input::Language => ("language", 0, none),
+                Input::Choice(words) => ("choice", 0, *words),
             };
             json!({"name": format!("{}.{at}.{key}", kind.list_key()), "key": key, "input": input, "longest": longest,
-                "value": text, "severities": severities})
+                "words": words, "value": text, "severities": severities})
         };
-        fields(kind).iter().map(cell).collect::<Vec<_>>()
+        kind.fields().iter().map(cell).collect::<Vec<_>>()
     };
     let shown = |kind: Kind| {
         let list = channels[kind.list_key()].as_array().cloned().unwrap_or_default();
@@ -137,10 +105,13 @@ mod tests {
     #[test]
     fn a_form_that_is_sent_back_says_the_same() {
         let layer = json!({
-            "enabled": {"email": true, "webhook": null, "telegram": false},
+            "enabled": {"email": true, "webhook": null, "telegram": false, "slack": true, "teams": null, "pagerduty": null},
             "email_recipients": [{"address": "a@example.org", "severities": ["critical", "info"], "language": "it", "format": "plain"}],
             "webhook_recipients": [{"name": "hook", "url": "https://example.org/h", "severities": []}],
             "telegram_recipients": [{"bot_token": "1:a", "chat_id": -5, "severities": [], "language": "en"}],
+            "slack_recipients": [{"name": "ops", "url": "https://example.org/s", "severities": [], "language": "it"}],
+            "teams_recipients": [],
+            "pagerduty_recipients": [{"name": "duty", "routing_key": "k".repeat(32), "region": "eu", "severities": [], "language": "en"}],
         });
         let known: Layer = serde_json::from_value(layer.clone()).unwrap();
         let whole = serde_json::to_value(&known.channels).unwrap();
