@@ -5,14 +5,15 @@
 # directories of its own, and bounded in time. docs/internals/testing.md names the faults.
 #
 # The seed decides the order of the faults, the processes that they hit and what the load does; it is printed.
-# Variables: CHAOS_SEED, CHAOS_FAULTS (their names; all), CHAOS_ROUNDS (how often each, 1), BENCH_SYSTEMS (3000),
+# Variables: CHAOS_SEED, CHAOS_FAULTS (their names; all), CHAOS_ROUNDS (how often each, 1), CHAOS_FREEZE (seconds that a process is
+# frozen for, 45: longer than the lease of a delivery, which is 30 s; 610 is longer than every lease), BENCH_SYSTEMS (3000),
 # BENCH_PROGRAM and BENCH_FLEET (binaries that are built already).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Name and length in seconds. The freeze of a process is longer than the lease of a delivery (30 s).
+# Name and length in seconds.
 declare -A lengths=(
-    [kill_process]=3 [replace_process]=3 [kill_front]=3 [crash_database]=5 [stop_database]=5 [freeze_process]=45 [freeze_database]=20
+    [kill_process]=3 [replace_process]=3 [kill_front]=3 [crash_database]=5 [stop_database]=5 [freeze_process]=${CHAOS_FREEZE:-45} [freeze_database]=20
     [clock_ahead]=20 [clock_back]=20 [disk_full]=15 [slow_disk]=20 [cut_network]=20 [close_network]=3
     [kill_replica]=5 [freeze_replica]=15 [pause_replica]=15
 )

@@ -2,9 +2,10 @@
 //! refreshes it while the system stays inactive, and resolves it in its tenant when the system recovers, is suspended,
 //! deleted, destroyed or moved.
 //!
-//! It also updates the numbers of systems by status ([`systems::stats::settle`]).
+//! It also updates the numbers of systems by status ([`systems::stats::settle`]), under a lease of its own: raising the alerts of a
+//! large network that fails takes minutes, and lists and totals must not wait for it.
 //!
-//! Only the process that holds the lease runs it. All work is in batches. Raised alerts are recorded apart from the
+//! Only the process that holds the lease works. All work is in batches. Raised alerts are recorded apart from the
 //! systems, and an alert counts as raised only once its tenant has accepted it.
 
 use crate::{Alerts, ServiceAlert as Posted, raise};
@@ -21,8 +22,10 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;
 
-/// Name of the lease.
+/// The lease of the alerts.
 const LEASE: &str = "liveness";
+/// The lease of the numbers by status.
+const STATUSES: &str = "system statuses";
 /// Systems or alerts of one batch.
 const BATCH: u64 = 2_000;
 /// After this many intervals another process replaces one that has died.
@@ -41,24 +44,38 @@ pub struct Checked {
 
 /// Starts the monitor on the application's tracker.
 pub fn start_monitor(service: &Alerts) {
-    periodic::repeat(service, LEASE, service.settings.systems.check_interval, |service| {
-        Box::pin(async { Ok(check(service).await?.posted) })
+    let interval = service.settings.systems.check_interval;
+    periodic::repeat(service, STATUSES, interval, |service| {
+        Box::pin(async { settle(service).await.map(u64::from) })
+    });
+    periodic::repeat(service, LEASE, interval, |service| {
+        Box::pin(async { Ok(check_alerts(service).await?.posted) })
     });
 }
 
-/// Checks once, if this process holds the lease.
+/// Checks everything once, as far as this process holds the leases.
 pub async fn check(service: &Alerts) -> Result<Checked> {
-    let lease = service.settings.systems.check_interval * INTERVALS;
-    let mut checked = Checked::default();
-    let renew = async || {
-        let now = service.now();
-        leases::take(&service.db, LEASE, service.instance(), now, now.plus(lease)).await
-    };
-    checked.is_leader = renew().await?;
-    if !checked.is_leader {
-        return Ok(checked);
+    settle(service).await?;
+    check_alerts(service).await
+}
+
+async fn take(service: &Alerts, lease: &str) -> Result<bool> {
+    let (now, length) = (service.now(), service.settings.systems.check_interval * INTERVALS);
+    Ok(leases::take(&service.db, lease, service.instance(), now, now.plus(length)).await?)
+}
+
+/// Updates the numbers by status; false without the lease.
+async fn settle(service: &Alerts) -> Result<bool> {
+    let is_leader = take(service, STATUSES).await?;
+    if is_leader {
+        systems::stats::settle(service).await?;
     }
-    systems::stats::settle(service).await?;
+    Ok(is_leader)
+}
+
+async fn check_alerts(service: &Alerts) -> Result<Checked> {
+    let mut checked = Checked::default();
+    let renew = async || take(service, LEASE).await;
     let cutoff = service.now().minus(service.settings.systems.liveness_timeout);
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {

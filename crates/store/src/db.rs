@@ -92,16 +92,18 @@ impl Db {
         Q::new("SELECT CAST(1 AS BIGINT)").one::<(i64,)>(self).await.map(|_| ())
     }
 
-    /// The epoch of system credentials: everything read before its last move must be read again. From a read that
-    /// starts after this call; on SQLite, where this process holds the database alone, without a read.
+    /// The epoch of system credentials: what was read of a system before the last move that concerns it must be read again.
+    /// From a read that starts after this call; on SQLite, where this process holds the database alone, without a read.
     pub async fn auth_epoch(&self) -> Result<i64, StoreError> {
         match &self.engine {
             Engine::Lite { .. } => Ok(self.epoch.number()),
             Engine::Pg(_) => {
                 type Found = (i64, Option<i64>, Option<i64>, Option<Uuid>);
                 let (began, since) = (Instant::now(), self.epoch.number());
-                let rows: Vec<Found> = Q::new(READ_AUTH).bind(since).bind(CHANGES).all(self).await?;
+                let rows: Vec<Found> = Q::new(READ_AUTH).bind(since).bind(CHANGES + 1).all(self).await?;
                 let n = rows.first().map(|row| row.0).ok_or(StoreError::Misuse("no auth epoch"))?;
+                // The last move may be cut off, so that they are not all known.
+                let rows = if rows.len() > CHANGES as usize { Vec::new() } else { rows };
                 let mut moves: Vec<Move> = Vec::new();
                 for (_, before, n, system) in rows {
                     let (Some(before), Some(n), Some(system)) = (before, n, system.map(SystemId)) else {
@@ -174,8 +176,10 @@ const READ_AUTH: &str = "SELECT e.n, c.before, c.n, c.system_id FROM auth_epoch 
      LEFT JOIN auth_changes c ON c.n > ? AND c.n <= e.n WHERE e.id = 1 ORDER BY c.n, c.system_id LIMIT ?";
 /// Processes read the moves of the last ten minutes; one that has read none for longer reads everything again.
 const FORGET_AUTH: &str = "DELETE FROM auth_changes WHERE n < ? - 600000000";
-/// The most rows that are read at once. With more, the last move is not among them, so they concern all systems.
+/// The most rows that are read or written at once. More of them concern all systems.
 const CHANGES: i64 = 1_000;
+/// One of so many moves removes old rows.
+const FORGETS: i64 = 50;
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![MOVE_ALERT_CONFIG, MOVE_AUTH, HOLD_AUTH, READ_AUTH, FORGET_AUTH];
@@ -239,7 +243,7 @@ impl Tx {
         match self {
             Tx::Pg(tx, epoch, moved) => {
                 tx.commit().await?;
-                moved.auth.iter().for_each(|own| epoch.moved(own));
+                moved.auth.iter().for_each(|own| epoch.moved(own, false));
                 if moved.revokes {
                     tokio::time::sleep(SETTLES).await;
                 }
@@ -250,7 +254,7 @@ impl Tx {
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
                     tx.commit().await?;
-                    auth.iter().for_each(|own| epoch.moved(own));
+                    auth.iter().for_each(|own| epoch.moved(own, true));
                     Ok(())
                 });
                 both.await.map_err(|_| StoreError::Misuse("the process ends"))?
@@ -293,7 +297,9 @@ impl Tx {
                 q.push(" ON CONFLICT (n, system_id) DO NOTHING");
                 q.run(&mut *self).await?;
             }
-            Q::new(FORGET_AUTH).bind(n).run(&mut *self).await?;
+            if n % FORGETS == 0 {
+                Q::new(FORGET_AUTH).bind(n).run(&mut *self).await?;
+            }
         }
         self.moved().auth.push(Move { before, n, concerns });
         Ok(())

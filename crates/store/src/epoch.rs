@@ -65,6 +65,8 @@ pub(crate) struct Move {
 /// The last moves.
 #[derive(Debug, Default)]
 struct Moves {
+    /// The number of a database that had lost its last moves.
+    lost_to: Option<i64>,
     /// The last one that concerns all systems.
     all: i64,
     /// The last one of a system, unless it is before `all`.
@@ -124,21 +126,34 @@ impl Epoch {
     }
 
     /// This process has committed a move. It counts at once. If other processes have moved the epoch meanwhile, the next
-    /// read counts their moves.
-    pub(crate) fn moved(&self, own: &Move) {
+    /// read counts their moves; a process that is `alone` needs none.
+    pub(crate) fn moved(&self, own: &Move, alone: bool) {
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
         moves.note(own.n, &own.concerns);
         // What concerns all includes everything that others may have done before.
-        if own.concerns == Concerns::All || self.number() == own.before {
+        if alone || own.concerns == Concerns::All || self.number() == own.before {
             self.n.fetch_max(own.n, Ordering::SeqCst);
         }
+    }
+
+    /// Makes everything that was read so far count no more.
+    fn forget(&self, moves: &mut Moves) {
+        let next = self.number() + 1;
+        moves.note(next, &Concerns::All);
+        self.n.fetch_max(next, Ordering::SeqCst);
     }
 
     /// Records that a read that started at this moment has found this number, and these moves since `since`, a number that
     /// was known, in order.
     pub(crate) fn read(&self, began: Instant, since: i64, n: i64, found: &[Move]) {
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
-        if n > since {
+        if n < since {
+            // A number is read only once its commit is on the disk, so the database was taken back, and what it has lost may
+            // have been read. Once, because its number stays behind until its next move.
+            if moves.lost_to.replace(n) != Some(n) {
+                self.forget(&mut moves);
+            }
+        } else if n > since {
             let last = found.iter().try_fold(since, |at, next| (next.before == at).then_some(next.n));
             match last == Some(n) {
                 true => found.iter().for_each(|found| moves.note(found.n, &found.concerns)),
@@ -213,7 +228,7 @@ mod tests {
         epoch.read(began + AGES, 0, 8, &[]);
         epoch.read(began, 0, 7, &[]);
         assert_eq!(epoch.known(began + AGES), Known::Fresh(8));
-        epoch.moved(&Move { before: 8, n: 9, concerns: Concerns::All });
+        epoch.moved(&Move { before: 8, n: 9, concerns: Concerns::All }, false);
         assert_eq!(epoch.known(began + AGES), Known::Fresh(9));
         assert!(!epoch.holds(A, 8) && epoch.holds(A, 9));
         // A move by this process says nothing about later moves by others.
@@ -232,11 +247,31 @@ mod tests {
         // Nothing new.
         epoch.read(began, 9, 9, &[]);
         assert!(epoch.holds(B, 7));
-        // A database that was taken back to an earlier state knows less than this process, until its next move.
-        epoch.read(began, 9, 8, &[]);
-        assert!(epoch.holds(B, 7) && epoch.number() == 9);
-        epoch.read(began, 9, 12, &[of(8, 12, A)]);
-        assert!(!epoch.holds(B, 11));
+    }
+
+    #[test]
+    fn a_database_that_was_taken_back_leaves_nothing_that_was_read() {
+        let epoch = Epoch::new();
+        let began = Instant::now();
+        epoch.read(began, 0, 7, &[]);
+        epoch.read(began, 7, 20, &[of(7, 20, A)]);
+        epoch.read(began, 20, 7, &[]);
+        assert!(!epoch.holds(A, 20) && !epoch.holds(B, 20));
+        // What is read from now on counts, as long as the database says the same.
+        let next = epoch.number();
+        epoch.read(began, next, 7, &[]);
+        assert!(epoch.holds(B, next));
+        // A clock that is behind: its moves have lower numbers.
+        epoch.read(began, next, 8, &[of(7, 8, B)]);
+        assert!(!epoch.holds(B, next));
+    }
+
+    #[test]
+    fn a_process_that_is_alone_follows_its_own_moves_from_any_number() {
+        let epoch = Epoch::new();
+        epoch.moved(&of(5, 6, A), true);
+        assert_eq!(epoch.number(), 6);
+        assert!(!epoch.holds(A, 0) && epoch.holds(A, 6) && epoch.holds(B, 0));
     }
 
     #[test]
@@ -254,11 +289,11 @@ mod tests {
         let epoch = Epoch::new();
         let began = Instant::now();
         epoch.read(began, 0, 7, &[]);
-        epoch.moved(&of(7, 8, A));
+        epoch.moved(&of(7, 8, A), false);
         assert_eq!(epoch.number(), 8);
         assert!(!epoch.holds(A, 7) && epoch.holds(B, 7));
         // Another process has moved it to 9 before.
-        epoch.moved(&of(9, 10, A));
+        epoch.moved(&of(9, 10, A), false);
         assert_eq!(epoch.number(), 8, "9 is not known yet");
         assert!(!epoch.holds(A, 8));
         epoch.read(began, 8, 10, &[of(8, 9, B), of(9, 10, A)]);
@@ -270,12 +305,12 @@ mod tests {
         let epoch = Epoch::new();
         epoch.read(Instant::now(), 0, 1, &[]);
         for n in 1..=SYSTEMS as i64 {
-            epoch.moved(&of(n, n + 1, SystemId(Uuid::from_u128(n.unsigned_abs().into()))));
+            epoch.moved(&of(n, n + 1, SystemId(Uuid::from_u128(n.unsigned_abs().into()))), false);
         }
         let other = SystemId(Uuid::from_u128(u128::MAX));
         assert!(epoch.holds(other, 1));
         let n = SYSTEMS as i64 + 1;
-        epoch.moved(&of(n, n + 1, other));
+        epoch.moved(&of(n, n + 1, other), false);
         assert!(!epoch.holds(A, n) && epoch.holds(A, n + 1));
         assert!(epoch.moves.read().unwrap().systems.is_empty());
     }

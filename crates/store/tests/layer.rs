@@ -1,9 +1,10 @@
 //! The layer itself on SQLite: transactions, epochs, codecs.
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
-use bailiwick_domain::Ts;
+use bailiwick_domain::{SystemId, Ts};
 use bailiwick_store::{Db, Options, epoch::Concerns, sql::Q, time::TsCodec};
 use std::task::{Context, Waker};
+use uuid::Uuid;
 
 async fn open() -> (tempfile::TempDir, Db) {
     let dir = tempfile::tempdir().unwrap();
@@ -26,6 +27,23 @@ async fn a_dropped_transaction_keeps_nothing_and_a_committed_epoch_is_seen_at_on
     assert_eq!(db.auth_epoch().await.unwrap(), 1);
     let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&db).await.unwrap();
     assert_eq!(n, 1);
+}
+
+/// What is cached of the other systems, and of this one from then on, counts.
+#[tokio::test]
+async fn a_process_follows_its_own_moves_of_a_database_that_has_moved_before() {
+    let (_dir, db) = open().await;
+    let mut tx = db.begin().await.unwrap();
+    Q::new("UPDATE auth_epoch SET n = 5").run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    let [changed, other] = [1, 2].map(|n| SystemId(Uuid::from_u128(n)));
+    let before = db.auth_epoch().await.unwrap();
+    let mut tx = db.begin().await.unwrap();
+    tx.bump_auth_epoch(Concerns::Systems(vec![changed])).await.unwrap();
+    tx.commit().await.unwrap();
+    let after = db.auth_epoch().await.unwrap();
+    assert!(!db.holds_auth(changed, before) && db.holds_auth(other, before));
+    assert!(db.holds_auth(changed, after));
 }
 
 /// A caller may disconnect while the commit is in progress; committed changes take effect all the same.

@@ -54,6 +54,24 @@ api_test!(what_is_saved_is_read_back_in_both_forms, |t| async move {
     }
 });
 
+api_test!(an_older_client_can_save_after_a_system_with_a_kept_override_has_left, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let query = format!("?organization_id={}", tree.customer);
+    let (stays, leaves) = (t.system(tree.customer).await, t.system(tree.customer).await);
+    let slack = json!([{"name": "ops", "url": "https://8.8.8.8/slack"}]);
+    let one = |key: &str| json!({"system_key": key, "slack_recipients": slack});
+    post(&t, &owner, &query, json!({"systems": [one(&stays.key), one(&leaves.key)]})).await.expect(200);
+    let moved = json!({"organization_id": tree.other_customer});
+    t.put(&format!("/api/systems/{}", leaves.id)).bearer(&owner.token).json(moved).send().await.expect(200);
+    post(&t, &owner, &query, json!({"mail_addresses": ["a@example.org"]})).await.expect(200);
+    let systems = get(&t, &owner, &query).await["systems"].clone();
+    assert_eq!(systems.as_array().unwrap().len(), 1);
+    assert_eq!(systems[0]["system_key"], stays.key.as_str());
+    // One that the client names itself must be there.
+    let named = json!({"systems": [{"system_key": leaves.key, "mail_enabled": true}]});
+    post(&t, &owner, &query, named).await.expect(400);
+});
+
 api_test!(who_is_not_the_owner_only_adds, |t| async move {
     let tree = t.tree().await;
     let admin = t.user(tree.reseller, &["admin"]).await;

@@ -163,3 +163,20 @@ on_both!(faults_of_chats_are_told_without_their_secrets, |engine| async {
         (&json!("info"), &json!("TestNotification"))
     );
 });
+
+on_both!(an_incident_stays_the_same_when_the_configuration_moves_its_alerts, |engine| async {
+    let (told, events) = to_all(engine).await;
+    told.push(&["a"], None).await;
+    told.after(30 * SECOND).await;
+    let duty = json!([{"name": "duty", "routing_key": KEY}]);
+    let layer = json!({"enabled": {"pagerduty": true}, "pagerduty_recipients": duty,
+        "systems": [{"system_key": told.system.key, "enabled": {"email": true}}]});
+    told.t.alert_layer(told.system_organization().await, layer).await;
+    told.after(5 * MINUTE).await;
+    told.push(&["a"], Some(0)).await;
+    told.after(5 * MINUTE).await;
+    told.after(5 * MINUTE).await;
+    let sent: Vec<Value> = events.take().iter().map(|sent| sent.json().unwrap()).collect();
+    assert!(sent.iter().all(|event| event["dedup_key"] == sent[0]["dedup_key"]), "{sent:?}");
+    assert_eq!(sent.last().unwrap()["event_action"], "resolve", "{sent:?}");
+});

@@ -137,8 +137,10 @@ const KINDS: [Kind; 3] = [Kind::Email, Kind::Webhook, Kind::Telegram];
 
 /// Puts back the stored settings of the kinds that the flat form does not have, so that an older client does not remove what
 /// it cannot show.
-pub(super) fn keep_other_kinds(layer: &mut Layer, stored: Option<&Layer>) {
-    let Some(stored) = stored else { return };
+///
+/// Returns the systems whose override is there for that reason only.
+pub(super) fn keep_other_kinds(layer: &mut Layer, stored: Option<&Layer>) -> Vec<String> {
+    let (mut added, Some(stored)) = (Vec::new(), stored) else { return Vec::new() };
     keep(&mut layer.channels, &stored.channels);
     for one in &stored.systems {
         let known = layer.systems.iter_mut().find(|other| other.system_key == one.system_key);
@@ -149,9 +151,11 @@ pub(super) fn keep_other_kinds(layer: &mut Layer, stored: Option<&Layer>) {
         let mut channels = Channels::default();
         keep(&mut channels, &one.channels);
         if channels != Channels::default() {
+            added.push(one.system_key.clone());
             layer.systems.push(SystemOverride { system_key: one.system_key.clone(), channels });
         }
     }
+    added
 }
 
 fn keep(to: &mut Channels, from: &Channels) {

@@ -47,6 +47,8 @@ pub struct Checked {
     pub layer: Layer,
     /// Its webhooks in the order of the body.
     pub webhooks: Vec<WebhookField>,
+    /// Systems of the layer that the body does not name: their overrides are kept, unless the systems are gone.
+    pub kept: Vec<String>,
 }
 
 impl Posted {
@@ -68,11 +70,12 @@ impl Posted {
         if let Some(stored) = stored {
             self.restore(stored);
         }
+        let mut kept = Vec::new();
         let mut layer = match self {
             Posted::Layer(draft) => check.layer(draft),
             Posted::Flat(draft) => {
                 let mut layer = check.flat(draft)?;
-                flat::keep_other_kinds(&mut layer, stored);
+                kept = flat::keep_other_kinds(&mut layer, stored);
                 check.count("systems", layer.systems.len(), check::MAX_SYSTEMS);
                 layer
             }
@@ -81,7 +84,7 @@ impl Posted {
         if !is_owner {
             layer.channels.enabled = layer.channels.enabled.only_additions();
         }
-        Ok(Checked { layer, webhooks: check.webhooks })
+        Ok(Checked { layer, webhooks: check.webhooks, kept })
     }
 }
 

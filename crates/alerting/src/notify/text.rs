@@ -111,6 +111,39 @@ impl Message<'_> {
         out
     }
 
+    /// A message to a chat: all alerts, as far as they fit.
+    pub(crate) fn chat(
+        &self,
+        language: Language,
+        around: &Surroundings,
+        mut out: BoundedText,
+        markup: &Markup,
+    ) -> String {
+        let Markup { firing, resolved, bold: [bold, end_of_bold], link: [link, behind_url, end_of_link] } =
+            markup;
+        for alert in &self.snapshot.alerts {
+            let shown = ShownAlert::of(alert, language, around);
+            let mark = if alert.is_resolved { resolved } else { firing };
+            let tail = format!(" ({}, {})", shown.severity, shown.state);
+            let is_whole = out.tagged(bold, &format!("{mark}{}", shown.name), end_of_bold) && out.line(&tail);
+            let mut fits = is_whole;
+            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
+                fits = fits && out.line(text);
+            }
+            for (word, value) in &shown.facts {
+                fits = fits && out.line(&format!("{word}: {value}"));
+            }
+            if let Some(url) = &shown.link {
+                let open = format!("{link}{}{behind_url}", escaped_by(url, out.escape));
+                fits = fits && out.tagged(&open, word(language, "open"), end_of_link) && out.line("");
+            }
+            if !(fits && out.line("")) {
+                break;
+            }
+        }
+        out.finish()
+    }
+
     /// The number of alerts that a mail leaves out.
     pub(crate) fn others(&self, told: usize, language: Language) -> String {
         format!("{}: {}", word(language, "others"), self.snapshot.alerts.len() - told)
@@ -196,9 +229,14 @@ pub(crate) const fn entity(c: char) -> Option<&'static str> {
 }
 
 pub(crate) fn escaped(text: &str) -> String {
+    escaped_by(text, entity)
+}
+
+/// A text with its characters escaped.
+pub(crate) fn escaped_by(text: &str, escape: fn(char) -> Option<&'static str>) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match entity(c) {
+        match escape(c) {
             Some(entity) => out.push_str(entity),
             None => out.push(c),
         }
@@ -217,6 +255,18 @@ fn encoded(text: &str) -> String {
         }
     }
     out
+}
+
+/// How a chat writes what is not plain text.
+pub(crate) struct Markup {
+    /// In front of the name of an alert that fires.
+    pub(crate) firing: &'static str,
+    /// The same of one that is over.
+    pub(crate) resolved: &'static str,
+    /// Around bold text.
+    pub(crate) bold: [&'static str; 2],
+    /// Before the address of a link, between it and its text, and after that.
+    pub(crate) link: [&'static str; 3],
 }
 
 /// A text of a bounded length, in which some characters are escaped. Each method returns whether its text fitted.

@@ -198,5 +198,10 @@ pub enum Content {
     /// A message with Telegram's HTML.
     Telegram(String),
     /// An event for PagerDuty, still without integration key and `dedup_key`.
-    Pagerduty(Value),
+    Pagerduty {
+        /// The incident that it is about: events with the same one have the same `dedup_key`.
+        incident: String,
+        /// The event.
+        event: Value,
+    },
 }

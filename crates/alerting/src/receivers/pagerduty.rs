@@ -17,7 +17,7 @@ const KEY_CHARS: usize = 32;
 /// Longest `summary` of an event, in characters.
 const MAX_SUMMARY_CHARS: usize = 1024;
 /// The severities that an event may have are these and `error`.
-const SEVERITY: &str = "{{ $s := \"info\" }}{{ range .Alerts }}{{ if eq .Labels.severity \"critical\" }}{{ $s = \"critical\" }}\
+const SEVERITY: &str = "{{ $s := \"info\" }}{{ range .Alerts.Firing }}{{ if eq .Labels.severity \"critical\" }}{{ $s = \"critical\" }}\
      {{ else if and (eq .Labels.severity \"warning\") (ne $s \"critical\") }}{{ $s = \"warning\" }}{{ end }}{{ end }}{{ $s }}";
 
 /// Where the account is.
@@ -32,7 +32,14 @@ pub enum Region {
 }
 
 impl Region {
-    const WORDS: &[&str] = &["us", "eu"];
+    const WORDS: &[&str] = &[Region::Us.word(), Region::Eu.word()];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Region::Us => "us",
+            Region::Eu => "eu",
+        }
+    }
 
     /// The address of the Events API.
     pub const fn url(self) -> &'static str {
@@ -173,12 +180,13 @@ impl Recipient for PagerdutyRecipient {
     }
 
     fn visible(&self) -> Visible {
-        Visible(self.name.clone(), String::new())
+        Visible(self.name.clone(), self.region.word().to_owned())
     }
 
     fn redacted_secret(draft: &mut PagerdutyDraft) -> Option<(Visible, &mut String)> {
         let key = draft.routing_key.as_mut().filter(|key| *key == REDACTED)?;
-        Some((Visible(draft.name.clone().unwrap_or_default(), String::new()), key))
+        let region = draft.region.as_deref().filter(|word| !word.is_empty()).unwrap_or(Region::Us.word());
+        Some((Visible(draft.name.clone().unwrap_or_default(), region.to_owned()), key))
     }
 
     fn config(&self) -> PagerdutyConfig {
@@ -215,7 +223,10 @@ impl Recipient for PagerdutyRecipient {
     }
 
     fn content(message: &Message<'_>, variant: &Variant, around: &Surroundings) -> Content {
-        Content::Pagerduty(message.pagerduty(variant.language, around))
+        Content::Pagerduty {
+            incident: message.incident(),
+            event: message.pagerduty(variant.language, around),
+        }
     }
 }
 
@@ -234,6 +245,21 @@ fn key_rule(key: &str) -> Rule<()> {
 }
 
 impl Message<'_> {
+    /// The severity of the group: its route has divided alerts by it.
+    fn severity(&self) -> Severity {
+        let of_all = self.snapshot.alerts.iter().map(|taken| &taken.alert.labels);
+        // The first is the most urgent one.
+        of_all.map(|labels| Severity::of_label(labels.value("severity"))).min().unwrap_or(Severity::Info)
+    }
+
+    /// Distinguishes incidents: the labels of the group and its severity. Not the group's key, which also names the route: an
+    /// incident would stay open when the configuration moves its alerts to another route.
+    fn incident(&self) -> String {
+        let mut text = String::from(self.severity().as_str());
+        self.group_labels.write(&mut text);
+        text
+    }
+
     /// An event without `routing_key` and `dedup_key`. The event of a group that is over resolves the incident that the
     /// same `dedup_key` has opened.
     pub fn pagerduty(&self, language: Language, around: &Surroundings) -> Value {
@@ -241,7 +267,6 @@ impl Message<'_> {
             return json!({"event_action": "resolve"});
         }
         let firing = || self.snapshot.alerts.iter().filter(|taken| !taken.is_resolved);
-        // The first is the most urgent one.
         let severity = firing().map(|taken| Severity::of_label(taken.alert.labels.value("severity"))).min();
         let labels = self.common_labels();
         let summary: String = self.subject().chars().take(MAX_SUMMARY_CHARS).collect();

@@ -4,9 +4,9 @@ use super::{ChatRecipient, ChatService};
 use crate::{
     notify::{
         Message,
-        text::{BoundedText, ShownAlert},
+        text::{BoundedText, Markup, escaped_by},
     },
-    texts::{self, Language, Surroundings, word},
+    texts::{self, Language, Surroundings},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -73,7 +73,7 @@ impl ChatService for Slack {
     }
 
     fn body(message: &Message<'_>, language: Language, around: &Surroundings) -> String {
-        let title = escaped(&message.subject());
+        let title = escaped_by(&message.subject(), escape);
         let color = if message.snapshot.is_firing() { "danger" } else { "good" };
         json!({"attachments": [{
             "color": color,
@@ -89,27 +89,8 @@ impl ChatService for Slack {
 impl Message<'_> {
     /// The text of a message, in Slack's markup. One that would be too long is cut, but never within an escape or a link.
     pub fn slack(&self, language: Language, around: &Surroundings) -> String {
-        let mut out = BoundedText::new(MAX_MESSAGE_CHARS, escape);
-        for alert in &self.snapshot.alerts {
-            let shown = ShownAlert::of(alert, language, around);
-            let tail = format!(" ({}, {})", shown.severity, shown.state);
-            let mut fits = out.tagged("*", shown.name, "*") && out.line(&tail);
-            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
-                fits = fits && out.line(text);
-            }
-            for (word, value) in &shown.facts {
-                fits = fits && out.line(&format!("{word}: {value}"));
-            }
-            if let Some(link) = &shown.link {
-                fits = fits
-                    && out.tagged(&format!("<{}|", escaped(link)), word(language, "open"), ">")
-                    && out.line("");
-            }
-            if !(fits && out.line("")) {
-                break;
-            }
-        }
-        out.finish()
+        let markup = Markup { firing: "", resolved: "", bold: ["*", "*"], link: ["<", "|", ">"] };
+        self.chat(language, around, BoundedText::new(MAX_MESSAGE_CHARS, escape), &markup)
     }
 }
 
@@ -121,15 +102,4 @@ const fn escape(c: char) -> Option<&'static str> {
         '>' => Some("&gt;"),
         _ => None,
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match escape(c) {
-            Some(escaped) => out.push_str(escaped),
-            None => out.push(c),
-        }
-    }
-    out
 }

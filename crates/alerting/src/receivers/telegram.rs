@@ -5,10 +5,10 @@ use crate::{
     Severity,
     notify::{
         Message,
-        text::{BoundedText, ShownAlert, entity, escaped},
+        text::{BoundedText, Markup, entity},
     },
     redacted::{REDACTED, secret},
-    texts::{self, Language, Surroundings, word},
+    texts::{self, Language, Surroundings},
 };
 use bailiwick_domain::validate::{Rule, is_too_long};
 use serde::{Deserialize, Serialize};
@@ -204,27 +204,8 @@ impl Message<'_> {
     /// The text of a message, with Telegram's HTML. A text that would be too long is cut, but never within a tag or an
     /// entity, which Telegram would refuse.
     pub fn telegram(&self, language: Language, around: &Surroundings) -> String {
-        let mut out = BoundedText::new(MAX_MESSAGE_CHARS, entity);
-        for alert in &self.snapshot.alerts {
-            let shown = ShownAlert::of(alert, language, around);
-            let mark = if alert.is_resolved { "🟢" } else { "🔴" };
-            let tail = format!(" ({}, {})", shown.severity, shown.state);
-            let is_whole = out.tagged("<b>", &format!("{mark} {}", shown.name), "</b>") && out.line(&tail);
-            let mut fits = is_whole;
-            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
-                fits = fits && out.line(text);
-            }
-            for (word, value) in &shown.facts {
-                fits = fits && out.line(&format!("{word}: {value}"));
-            }
-            if let Some(link) = &shown.link {
-                let open = format!("<a href=\"{}\">", escaped(link));
-                fits = fits && out.tagged(&open, word(language, "open"), "</a>") && out.line("");
-            }
-            if !(fits && out.line("")) {
-                break;
-            }
-        }
-        out.finish()
+        let link = ["<a href=\"", "\">", "</a>"];
+        let markup = Markup { firing: "🔴 ", resolved: "🟢 ", bold: ["<b>", "</b>"], link };
+        self.chat(language, around, BoundedText::new(MAX_MESSAGE_CHARS, entity), &markup)
     }
 }

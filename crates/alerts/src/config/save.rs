@@ -3,7 +3,7 @@
 use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
 use crate::Alerts;
 use bailiwick_alerting::{
-    config::{Layer, Posted},
+    config::{Checked, Layer, Posted},
     receivers::WebhookField,
     webhook_target::Target,
 };
@@ -69,14 +69,14 @@ pub async fn set(
                 Posted::read(&body)?.check(before.as_ref(), is_owner, judging.webhooks.allowed())?;
             Ok::<_, Error>((checked, before))
         };
-        let (checked, before) = service.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
+        let (mut checked, before) = service.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
         look_up(service, id, &checked.webhooks).await?;
         let mut tx = service.db.begin().await?;
         let (target, place) = hold(&mut tx, caller, id).await?;
         if alert_layers::get(&mut tx, id).await? != stored {
             continue;
         }
-        known_systems(&mut tx, id, &checked.layer).await?;
+        known_systems(&mut tx, id, &mut checked).await?;
         store(service, &mut tx, &target, &checked.layer, &saving(service, caller)).await?;
         record(service, &mut tx, caller, ctx, id, [before.as_ref(), Some(&checked.layer)]).await?;
         let mut saved = propagate(service, tx, &place).await?;
@@ -156,9 +156,11 @@ async fn look_up(service: &Alerts, tenant: OrgId, webhooks: &[WebhookField]) -> 
 }
 
 /// Overrides are for systems of the organization.
-async fn known_systems(tx: &mut Tx, id: OrgId, layer: &Layer) -> Result<()> {
+async fn known_systems(tx: &mut Tx, id: OrgId, Checked { layer, kept, .. }: &mut Checked) -> Result<()> {
     let keys = layer.systems.iter().map(|o| o.system_key.as_str());
     let known = systems::keys_among(tx, id, keys).await?;
+    // The client does not know that these exist.
+    layer.systems.retain(|o| known.contains(&o.system_key) || !kept.contains(&o.system_key));
     let unknown = layer.systems.iter().enumerate().filter(|(_, o)| !known.contains(&o.system_key));
     let unknown: Vec<FieldError> = unknown
         .map(|(i, o)| {

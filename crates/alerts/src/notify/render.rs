@@ -2,7 +2,7 @@
 //! off the request threads if it is long, and within a fixed amount of memory.
 
 use super::{of, send::Senders, send_group::GroupSend};
-use crate::Alerts;
+use crate::{Alerts, config::short_digest};
 use bailiwick_alerting::{
     notify::{Message, Reason},
     receivers::{Content, Variant},
@@ -27,7 +27,7 @@ pub(super) enum Text {
     Body(Bytes),
     Mail { subject: String, text: String, html: Option<String> },
     Telegram(String),
-    Pagerduty(Value),
+    Pagerduty { incident: String, event: Value },
 }
 
 impl From<Content> for Text {
@@ -36,7 +36,9 @@ impl From<Content> for Text {
             Content::Json(body) => Text::Body(body.into()),
             Content::Mail { subject, text, html } => Text::Mail { subject, text, html },
             Content::Telegram(html) => Text::Telegram(html),
-            Content::Pagerduty(event) => Text::Pagerduty(event),
+            Content::Pagerduty { incident, event } => {
+                Text::Pagerduty { incident: short_digest(&incident), event }
+            }
         }
     }
 }

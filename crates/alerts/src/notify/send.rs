@@ -98,8 +98,8 @@ impl Senders {
                 Some(telegram) => telegram.send(about.tenant, bot_token, chat_id, text).await,
                 None => Err(Failure::lasting("telegram delivery is not available", "switched off")),
             },
-            (Transport::Pagerduty { routing_key, region }, Text::Pagerduty(event)) => {
-                self.pagerduty.send(about.tenant, (routing_key, region), about.group, event).await
+            (Transport::Pagerduty { routing_key, region }, Text::Pagerduty { incident, event }) => {
+                self.pagerduty.send(about.tenant, (routing_key, region), incident, event).await
             }
             (Transport::Mail(address), Text::Mail { subject, text, html }) => match &self.mailer {
                 Some(Ok(mailer)) => {

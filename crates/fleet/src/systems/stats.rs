@@ -61,7 +61,9 @@ pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Tota
     let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
     let unsettled =
         service.unsettled.get(async { Ok(Arc::new(stats::unsettled_systems(db).await?)) }).await?;
-    let Some(lag) = unsettled.lag(&scope, cutoff) else {
+    // Lists of a single organization read its heartbeats, so its totals do too.
+    let is_single = matches!(scope, Scope::Organization(_)) && unsettled.are_too_many();
+    let Some(lag) = unsettled.lag(&scope, cutoff).filter(|_| !is_single) else {
         return Ok(stats::counted_totals(db, &scope, cutoff).await?);
     };
     let kept = service.answers.get(&key(unsettled.epochs)).await;

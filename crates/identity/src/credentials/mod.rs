@@ -46,6 +46,9 @@ const WAIT: Duration = Duration::from_secs(5);
 
 /// A key to be read, with an epoch that was read before.
 type Wanted = (String, i64);
+/// The system with a key, and whether the epoch stayed the same while it was read. If not, the row may be that of a commit
+/// that a failover loses, while the epoch of the entry stays valid.
+type Found = (Option<Arc<Entry>>, bool);
 
 /// The cached credentials; bounded.
 #[derive(Debug)]
@@ -58,7 +61,7 @@ pub struct Credentials {
     /// Permits for checking imported hashes.
     imported: argon2_secrets::CheckPermits,
     epochs: GroupCommit<(), i64>,
-    rows: GroupCommit<Wanted, Option<Arc<Entry>>>,
+    rows: GroupCommit<Wanted, Found>,
 }
 
 impl Credentials {
@@ -113,7 +116,7 @@ impl Credentials {
             return Ok(None);
         }
         let read = tokio::time::timeout(WAIT, self.rows.submit((key.to_owned(), epoch))).await;
-        let found = match read {
+        let (found, lasts) = match read {
             Ok(Ok(found)) => found,
             Ok(Err(e)) => return Err(Error::security_unavailable(e.0.to_string())),
             Err(_) => {
@@ -123,7 +126,7 @@ impl Credentials {
         match &found {
             None => self.unknown.insert(key_hash, now),
             // A registration raises no epoch, so a system is not cached before its registration.
-            Some(entry) if entry.registered_at.is_some() => {
+            Some(entry) if lasts && entry.registered_at.is_some() => {
                 self.entries.insert(key.to_owned(), entry.clone())
             }
             Some(_) => {}
@@ -153,7 +156,7 @@ async fn read_epoch(db: Db, waiting: usize) -> Result<Vec<i64>, StoreError> {
 }
 
 /// One statement for all waiting keys. Every requested epoch was read before, so the newest of them is a correct tag.
-async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Option<Arc<Entry>>>, StoreError> {
+async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Found>, StoreError> {
     let epoch = group.iter().map(|(_, epoch)| *epoch).max().unwrap_or_default();
     let mut keys: Vec<String> = group.iter().map(|(key, _)| key.clone()).collect();
     keys.sort_unstable();
@@ -161,7 +164,8 @@ async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Option<Arc<Entry>>>
     let rows = credentials::by_keys(&db, keys).await?;
     let found: HashMap<String, Arc<Entry>> =
         rows.into_iter().map(|row| (row.system_key.clone(), Arc::new(Entry::new(row, epoch)))).collect();
-    Ok(group.iter().map(|(key, _)| found.get(key).cloned()).collect())
+    let lasts = db.auth_epoch().await? == epoch;
+    Ok(group.iter().map(|(key, _)| (found.get(key).cloned(), lasts)).collect())
 }
 
 /// The system that calls, or the refusal of spec: systems-interface#authentication. `authorization` is the header as
@@ -216,7 +220,7 @@ async fn first_use(
     let wanted = (entry.identity.system_key.clone(), entry.epoch);
     let unavailable = |e: StoreError| Error::security_unavailable(e.to_string());
     let again = read_rows(service.db.clone(), vec![wanted]).await.map_err(unavailable)?;
-    Ok(again.into_iter().flatten().next().filter(|e| {
+    Ok(again.into_iter().find_map(|(found, _)| found).filter(|e| {
         (secret.public == e.public) & e.is_allowed & is_secret(Some(&e.hash), secret.secret.reveal())
     }))
 }

@@ -183,6 +183,7 @@ pub struct UnsettledSystems {
     /// The cutoffs that the counters are for.
     covered: (Option<TsCodec>, Option<TsCodec>),
     systems: Vec<UnsettledSystem>,
+    are_too_many: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -193,6 +194,11 @@ struct UnsettledSystem {
 }
 
 impl UnsettledSystems {
+    /// Whether they are so many that the counters are used as they are.
+    pub const fn are_too_many(&self) -> bool {
+        self.are_too_many
+    }
+
     /// The lag of the counters of a scope; none when they are for another time.
     pub fn lag(&self, scope: &Scope, cutoff: Ts) -> Option<Unsettled> {
         let mut lag = Unsettled { unheard: 0, silent: 0 };
@@ -231,9 +237,11 @@ pub async fn unsettled_systems(db: &Db) -> Result<UnsettledSystems, StoreError> 
             epochs: ListEpochs::default(),
             covered: (None, None),
             systems: Vec::new(),
+            are_too_many: false,
         });
     };
-    let rows = if are_few(all) { rows } else { Vec::new() };
+    let are_too_many = !are_few(all);
+    let rows = if are_too_many { Vec::new() } else { rows };
     let system = |(_, _, _, _, _, _, id, p2, p3, counted, at): Found| {
         let home = Path { id: OrgId(id?), p2: OrgId(p2?), p3: OrgId(p3?) };
         Some(UnsettledSystem { home, counted, last_heartbeat: at.map(|at| at.0) })
@@ -242,6 +250,7 @@ pub async fn unsettled_systems(db: &Db) -> Result<UnsettledSystems, StoreError> 
         epochs: ListEpochs { people, figures, statuses, ..ListEpochs::default() },
         covered: (silent_to, watched_to),
         systems: rows.into_iter().filter_map(system).collect(),
+        are_too_many,
     })
 }
 

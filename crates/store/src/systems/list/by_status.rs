@@ -161,7 +161,7 @@ impl Spec<'_> {
         ));
     }
 
-    /// FROM and WHERE of the settled systems that are counted as active or silent, or of all such systems. The limit excludes no row; it shows
+    /// FROM and WHERE of the settled systems that are counted as active or silent; in [`Counted::Alone`] of unsettled ones too. The limit excludes no row; it shows
     /// PostgreSQL that it can hash the unsettled ones, whatever it estimates about the table.
     fn push_settled(&self, q: &mut Q, status: SystemStatus, counted: Counted) {
         let status =
