@@ -7,6 +7,7 @@ mod lists;
 mod notes_and_assignments;
 mod silences;
 mod stats;
+mod tools;
 mod webhook;
 
 use crate::proxy::{Client, generous, remote};

@@ -14,6 +14,7 @@ mod recorder;
 mod routes;
 mod silences;
 mod tools;
+mod tools_guide;
 mod vmalert;
 
 use bailiwick_domain::Ts;
@@ -26,6 +27,7 @@ pub(crate) const P: &str = "/api/services/mimir/alertmanager";
 /// The clock of tests stands still, so many requests in one test are one burst.
 pub(crate) fn generous(settings: &mut Settings) {
     settings.alerting.limits.request_burst = 1_000_000;
+    settings.limits.api_key_request_burst = 1_000_000;
 }
 
 /// A system at the interface.

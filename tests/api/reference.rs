@@ -96,7 +96,7 @@ fn operations() -> Vec<(String, Value)> {
 
 /// Whether an answer of the alerting proxy, which has refusals of its own.
 fn is_proxied(what: &str) -> bool {
-    what.contains("/{service}/") || what.contains(" /proxy/alerts")
+    ["/{service}/", " /proxy/alerts", "/alertmanager/"].iter().any(|part| what.contains(part))
 }
 
 fn text(value: &Value) -> &str {

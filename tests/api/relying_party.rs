@@ -2,6 +2,7 @@
 //! lies.
 
 mod attacks;
+mod back_channel;
 mod console;
 mod faults;
 mod linking;

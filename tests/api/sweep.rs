@@ -59,10 +59,14 @@ api_test!(nobody_gets_past_a_route_that_wants_a_credential, |settings| all(setti
                     "{what}"
                 );
             }
-            _ => {
+            credential => {
+                let challenge = match credential {
+                    Credential::ApiKey => "Bearer, Basic realm=\"API key as the password\"",
+                    _ => "Bearer",
+                };
                 assert_eq!(reply.status, 401, "{what}");
                 assert_eq!(reply.message(), "authorization header required", "{what}");
-                assert_eq!(reply.header("www-authenticate"), Some("Bearer"), "{what}");
+                assert_eq!(reply.header("www-authenticate"), Some(challenge), "{what}");
             }
         }
     }
@@ -77,6 +81,10 @@ api_test!(a_credential_of_the_other_kind_is_no_credential, |settings| all(settin
             bearer.send().await.expect_message(401, "invalid authentication format");
         } else if takes_bearer(&route) {
             basic.send().await.expect_message(401, "invalid authorization header format");
+        } else if route.credential == Credential::ApiKey {
+            for call in [bearer, basic] {
+                call.send().await.expect_message(401, "api key required");
+            }
         }
     }
 });

@@ -68,12 +68,14 @@ pub const SYSTEM_KEY: &str = "system_key";
 
 /// Names that clients can neither set nor remove, as labels or annotations.
 pub fn is_server_owned(name: &str) -> bool {
+    matches!(name, "system_key" | "system_id" | "organization_id") || is_display(name)
+}
+
+/// Names of display values. No stored label has one; lists for people add them.
+pub fn is_display(name: &str) -> bool {
     matches!(
         name,
-        "system_key"
-            | "system_id"
-            | "organization_id"
-            | "system_name"
+        "system_name"
             | "system_type"
             | "system_fqdn"
             | "system_ipv4"

@@ -32,12 +32,7 @@ pub enum RejectBody {
 
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match &self.body {
-            RejectBody::Empty => "no text",
-            RejectBody::Text(text) | RejectBody::Coded { message: text, .. } => text,
-            RejectBody::Envelope(text) => text,
-        };
-        write!(f, "refused with {}: {text}", self.status)
+        write!(f, "refused with {}: {}", self.status, self.text())
     }
 }
 
@@ -77,6 +72,15 @@ impl Reject {
     /// 422 `<path> in body is required`.
     pub(crate) fn required(path: &str) -> Reject {
         Reject::unprocessable(602, format!("{path} in body is required"))
+    }
+
+    /// What it says.
+    pub fn text(&self) -> &str {
+        match &self.body {
+            RejectBody::Empty => "no text",
+            RejectBody::Text(text) | RejectBody::Coded { message: text, .. } => text,
+            RejectBody::Envelope(text) => text,
+        }
     }
 
     /// The bytes of the body.

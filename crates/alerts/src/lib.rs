@@ -67,6 +67,8 @@ const FOR_PEOPLE: usize = 64;
 const SPARED: usize = 16;
 /// Statistics over the history that are computed concurrently.
 const STATISTICS: usize = 2;
+/// Whole lists for tools of people that are read concurrently.
+const WHOLE_LISTS: usize = 2;
 
 /// The alert router and what belongs to it. Cloning it is cheap.
 #[derive(Clone)]
@@ -108,6 +110,8 @@ pub struct Alerting {
     asked: Semaphore,
     /// The organizations whose statistics are being computed; each computation reads all rows of its scope.
     statistics: FairSemaphore,
+    /// The organizations whose people's tools are reading whole lists; each list may take tens of megabytes.
+    whole_lists: FairSemaphore,
     /// Limits of each system.
     pub throttle: RequestLimit,
     /// Sizes that can be judged without storage.
@@ -165,6 +169,7 @@ impl Alerting {
             for_people,
             asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
             statistics: FairSemaphore::new(STATISTICS),
+            whole_lists: FairSemaphore::new(WHOLE_LISTS),
             throttle: RequestLimit::new(clock.clone(), rate, burst, limits.in_flight_per_system),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),

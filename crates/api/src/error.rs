@@ -9,6 +9,7 @@ use crate::{
 };
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::{Error, FieldError};
+use bailiwick_identity::auth::is_fresh_sign_in_required;
 pub use bailiwick_web::whole_seconds;
 use bailiwick_web::{retry_after, status_and_text};
 use http::{HeaderValue, Method, StatusCode, header};
@@ -50,12 +51,23 @@ pub fn answer(error: &Error, route: &Route) -> Response {
     let mut response = render(status, message, &data);
     let headers = response.headers_mut();
     if status == StatusCode::UNAUTHORIZED {
-        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(route.credential.challenge()));
+        let challenge = match is_fresh_sign_in_required(error) {
+            true => step_up(&data),
+            false => HeaderValue::from_static(route.credential.challenge()),
+        };
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
     }
     if let Some(after) = retry_after(error) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }
     response
+}
+
+/// The challenge for a fresh sign-in (RFC 9470 §3).
+fn step_up(data: &Value) -> HeaderValue {
+    let challenge =
+        format!("Bearer error=\"insufficient_user_authentication\", max_age=\"{}\"", data["max_age"]);
+    HeaderValue::from_str(&challenge).unwrap_or(HeaderValue::from_static("Bearer"))
 }
 
 /// The router's own 404; no other answer uses this text (spec: authorization#order-of-checks).

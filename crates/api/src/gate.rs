@@ -94,7 +94,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
             parts.extensions.insert(system);
             return Ok(());
         }
-        Credential::User | Credential::Session | Credential::SessionOrKey => {}
+        Credential::User | Credential::Session | Credential::SessionOrKey | Credential::ApiKey => {}
     }
     let caller = match acting {
         // This route ends the impersonation, even if the other user has already ended it.
@@ -102,9 +102,8 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
         Some(acting) => acting.caller?,
         None => callers::authenticate_bearer(app, &bearer(parts)?).await?,
     };
-    check_kind(&caller, route)?;
     let id = object_id(parts).await;
-    check_gate(app, &caller, route, id.as_deref())?;
+    check_caller(app, &caller, route, id.as_deref())?;
     if route.not_self && id.and_then(|id| id.parse().ok()).is_some_and(|id| caller.is_self(id)) {
         return Err(Error::forbidden("cannot perform administrative actions on yourself"));
     }
@@ -124,6 +123,12 @@ fn check_version(headers: &HeaderMap) -> Result<()> {
     }
 }
 
+/// Checks the kind of credential, then the permission. `id`: the object of the path.
+pub(crate) fn check_caller(app: &App, caller: &Caller, route: &Route, id: Option<&str>) -> Result<()> {
+    check_kind(caller, route)?;
+    check_gate(app, caller, route, id)
+}
+
 /// Checks the kind of token (spec: authorization#credentials).
 fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
     let is_key = caller.is_api_key();
@@ -135,6 +140,7 @@ fn check_kind(caller: &Caller, route: &Route) -> Result<()> {
         // A key never has the permissions for a destroy or a password reset: the gate's own text (spec:
         // authorization#credentials).
         Credential::Session if is_key && route.gate != Gate::Open => Err(Error::insufficient_permissions()),
+        Credential::ApiKey if !is_key => Err(Error::unauthenticated("api key required")),
         Credential::User | Credential::Session if is_key => {
             Err(Error::forbidden("this endpoint cannot be accessed with an api key"))
         }

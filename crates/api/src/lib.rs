@@ -51,7 +51,7 @@ pub fn router(app: &App, pages: Pages) -> Router {
     let meters = app.metrics.http.worker(route_metrics::names(pages.routes));
     let api = management(app, &meters);
     // If people sign in elsewhere, the service is not a provider.
-    let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { Router::new() };
+    let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { oidc::issuer_router() };
     all = all.merge(pages.router.layer(middleware::from_fn(route_metrics::mark)));
     let reference = reference::router(app);
     // People expect the reference at the root, whatever the base paths are.

@@ -31,6 +31,8 @@ pub enum Credential {
     Session,
     /// `JK`: those and API keys.
     SessionOrKey,
+    /// A personal API key, as `Bearer` or as the password of `Basic`.
+    ApiKey,
     /// `B`: a system's key and secret.
     System,
     /// A system's key and secret, or its older pair; only where the settings accept older pairs (spec:
@@ -43,7 +45,13 @@ pub enum Credential {
 impl Credential {
     /// For `WWW-Authenticate`.
     pub const fn challenge(self) -> &'static str {
-        if self.is_of_system() { "Basic realm=\"System Authentication\"" } else { "Bearer" }
+        match self {
+            Credential::System | Credential::SystemOrLegacy | Credential::Legacy => {
+                "Basic realm=\"System Authentication\""
+            }
+            Credential::ApiKey => "Bearer, Basic realm=\"API key as the password\"",
+            _ => "Bearer",
+        }
     }
 
     /// Whether systems call with it.

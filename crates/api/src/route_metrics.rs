@@ -39,6 +39,7 @@ const PROVIDER: &[(&str, &[&str])] = &[
     ("/oidc/token/introspection", &["POST"]),
     ("/oidc/me", &["GET", "POST"]),
     ("/oidc/session/end", &["GET", "POST"]),
+    ("/oidc/backchannel-logout", &["POST"]),
 ];
 
 /// Every series there can be; `pages`: those of the pages for people.

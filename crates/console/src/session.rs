@@ -16,6 +16,7 @@ use axum::{
 use bailiwick_app::App;
 use bailiwick_domain::{Error, Result};
 use bailiwick_identity::{
+    auth::is_fresh_sign_in_required,
     console::{self, Visit},
     impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
 };
@@ -25,6 +26,7 @@ use bailiwick_web::{Cookie, cookie, read, set_cookie};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
+use url::{Url, form_urlencoded};
 
 /// Name of the session's cookie.
 const SESSION: &str = "bailiwick-console";
@@ -177,6 +179,7 @@ fn of_form(path: &str, content_type: Option<&str>, body: &[u8]) -> String {
 async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Response {
     let time = if request.method() == Method::POST { FORM_PAGE_TIME } else { PAGE_TIME };
     let only_reads = request.method() == Method::GET;
+    let before = page_before(request.headers());
     let made = next.run(request);
     let made = async {
         if only_reads { replica::read(app, with_shared_reads_once(made)).await } else { made.await }
@@ -187,9 +190,31 @@ async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Respon
         return failure::answer(&guest.look, &error);
     };
     match response.extensions_mut().remove::<Failure>() {
+        Some(failure) if is_fresh_sign_in_required(&failure.0) => sign_in_again(&guest.look, &before),
         Some(failure) => failure::answer(&guest.look, &failure.0),
         None => response,
     }
+}
+
+/// The page before a sensitive form: the person signs in again, and comes back to the page of the form.
+fn sign_in_again(look: &Look, before: &str) -> Response {
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("fresh", "1")
+        .append_pair("page", before)
+        .finish();
+    let said = json!({"kind": "fresh", "sign_in": format!("/console/sign-in?{query}")});
+    page::render(look, StatusCode::UNAUTHORIZED, "session/message.html", said)
+}
+
+/// The page that a form was sent from, if it is one of ours.
+pub(crate) fn page_before(headers: &HeaderMap) -> String {
+    let before = headers.get(header::REFERER).and_then(|before| before.to_str().ok());
+    let before = before.and_then(|before| Url::parse(before).ok());
+    let path = before.map(|url| match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    });
+    kept(path.as_deref().unwrap_or_default()).to_owned()
 }
 
 /// To the provider; a page that was asked for is kept, a form that was sent is not.

@@ -4,9 +4,10 @@
 use crate::{
     Identity, api_keys,
     auth::{
-        BearerRequest, Session, UserObject, authenticate_access_token, bearer_token, identity_of, is_api_key,
-        is_own, object_of, refuse_disabled, start, unreadable, user_object,
+        BearerRequest, Session, SignIn, UserObject, authenticate_access_token, bearer_token, identity_of,
+        is_api_key, is_own, object_of, refuse_disabled, start, unreadable, user_object,
     },
+    credentials::basic,
     oidc,
     relying_party::{self, TokenAudience},
 };
@@ -27,6 +28,29 @@ pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>
     authenticate_access_token(service, token).await
 }
 
+/// Authenticates a request of a tool, which carries a personal API key: as `Bearer`, or as the password of `Basic` with any
+/// user name.
+///
+/// # Errors
+/// 401 for every other credential; 429 beyond the rate of the key.
+pub async fn authenticate_key(service: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
+    let header = request.authorization;
+    let is_basic =
+        header.is_some_and(|h| h.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic ")));
+    let required = || Error::unauthenticated("api key required");
+    if !is_basic {
+        let token = bearer_token(header)?;
+        return match is_api_key(token) {
+            true => api_keys::authenticate(service, token, request).await,
+            false => Err(required()),
+        };
+    }
+    let malformed = |_| Error::unauthenticated("invalid authorization header format");
+    let basic = basic::parse(header).map_err(malformed)?;
+    let key = basic.password().filter(|password| is_api_key(password)).ok_or_else(required)?;
+    api_keys::authenticate(service, key, request).await
+}
+
 /// Exchange: an access token of the provider starts a chain (spec: authentication#exchange).
 ///
 /// # Errors
@@ -36,12 +60,13 @@ pub async fn exchange(service: &Identity, ctx: &RequestContext, provider_token: 
     let refused = || Error::unauthenticated("invalid access token");
     if let Some(external) = &service.external {
         let named = relying_party::user_of(service, external, provider_token).await.map_err(not_read)?;
-        let (user, _) = named.filter(|(_, party)| *party == TokenAudience::Own).ok_or_else(refused)?;
-        return start(service, ctx, user, None).await;
+        let (found, _) = named.filter(|(_, party)| *party == TokenAudience::Own).ok_or_else(refused)?;
+        return start(service, ctx, found.user, found.sign_in).await;
     }
     let subject = oidc::subject_of_access_token(service, provider_token).await.map_err(not_read)?;
     let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
-    start(service, ctx, subject.user_id, Some(subject.login_id)).await
+    let sign_in = SignIn { login: Some(subject.login_id), ..SignIn::default() };
+    start(service, ctx, subject.user_id, sign_in).await
 }
 
 fn invalid() -> Error {
@@ -72,7 +97,9 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
         Some(external) => {
             // A request without a session makes the service call the provider, so it is limited like the exchange.
             service.token_requests.check(request.client_ip)?;
-            relying_party::user_of(service, external, token).await.map(|named| named.map(|(user, _)| user))
+            relying_party::user_of(service, external, token)
+                .await
+                .map(|named| named.map(|(found, _)| found.user))
         }
         None => oidc::user_of_access_token(service, token).await,
     };

@@ -4,7 +4,7 @@
 
 use crate::{
     Identity,
-    auth::{Failures, GuessTarget, Reason, chain_of, revoke_user},
+    auth::{Failures, GuessTarget, Reason, chain_of, check_fresh_sign_in, revoke_user},
     logto_sync::passwords as there,
 };
 use argon2::{
@@ -296,7 +296,7 @@ pub fn check_mode(service: &Identity) -> Result<()> {
 /// of the user end.
 ///
 /// # Errors
-/// The fields in the order of the specification; 429 after too many wrong current passwords.
+/// 401 without a fresh sign-in; the fields in the order of the specification; 429 after too many wrong current passwords.
 pub async fn change_own(
     service: &Identity,
     caller: &Caller,
@@ -304,6 +304,7 @@ pub async fn change_own(
     body: impl FnOnce() -> Result<OwnChange>,
 ) -> Result<()> {
     let identity = caller.identity().ok_or_else(|| Error::unauthenticated("invalid token"))?;
+    check_fresh_sign_in(service, caller)?;
     check_mode(service)?;
     let user = identity.user_id;
     let place = place(service, user).await?;

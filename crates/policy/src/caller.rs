@@ -2,7 +2,7 @@
 
 use crate::{Effective, Permission, PermissionSet, Verb};
 use bailiwick_domain::{
-    ChainId, OrgType, SystemId, UserId,
+    ChainId, OrgType, SystemId, Ts, UserId,
     org::{Creator, OrgRef},
 };
 use std::sync::Arc;
@@ -67,6 +67,8 @@ pub struct UserCaller {
     pub chain: Option<ChainId>,
     /// Set while impersonating: the impersonator, for whom the target's rights are used.
     pub acting_for: Option<UserId>,
+    /// When the person, or the impersonator, proved who they are. None where nobody has signed in.
+    pub signed_in_at: Option<Ts>,
 }
 
 /// A system with its own credential.
@@ -103,7 +105,16 @@ pub enum Caller {
 impl Caller {
     /// An ordinary user token.
     pub fn user(identity: Arc<UserIdentity>, chain: Option<ChainId>) -> Caller {
-        Caller::User(UserCaller { identity, chain, acting_for: None })
+        Caller::User(UserCaller { identity, chain, acting_for: None, signed_in_at: None })
+    }
+
+    /// The same, of a person who proved at this time who they are.
+    #[must_use]
+    pub fn signed_in(mut self, at: Ts) -> Caller {
+        if let Caller::User(user) = &mut self {
+            user.signed_in_at = Some(at);
+        }
+        self
     }
 
     /// P(caller) of the credential used: masked for a key, the target's while impersonating.

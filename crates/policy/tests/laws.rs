@@ -302,7 +302,7 @@ proptest! {
         };
         let identity = world.there().identity(2, victim.effective.clone());
         let acting = Caller::User(UserCaller {
-            identity: identity.clone(), chain: None, acting_for: impersonator.user_id(),
+            identity: identity.clone(), chain: None, acting_for: impersonator.user_id(), signed_in_at: None,
         });
         prop_assert_eq!(granted.id(), user_id(2));
         prop_assert!(acting.permissions().is_subset(impersonator.permissions()));

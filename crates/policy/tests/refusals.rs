@@ -280,7 +280,12 @@ fn impersonation_order() {
     let hidden = UserTarget { consent: Consent::Absent, ..outranking };
     assert_eq!(text(ask(&boss, &hidden)), refused, "rank is not told without consent");
     let identity = nodes[1].identity(1, built_in(OrgType::Distributor, &["super"]));
-    let acting = Caller::User(UserCaller { identity, chain: None, acting_for: Some(common::user_id(9)) });
+    let acting = Caller::User(UserCaller {
+        identity,
+        chain: None,
+        acting_for: Some(common::user_id(9)),
+        signed_in_at: None,
+    });
     assert!(text(ask(&acting, &target(Consent::Everyone))).starts_with("cannot impersonate while already"));
     let me = UserTarget { id: common::user_id(1), ..target(Consent::Everyone) };
     assert!(

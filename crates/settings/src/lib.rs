@@ -128,6 +128,8 @@ pub struct Tokens {
     pub refresh: Duration,
     /// How long a rotated refresh token is still answered (spec: authentication#session-chains).
     pub reuse_grace: Duration,
+    /// How old the sign-in of a person may be for sensitive operations; zero = any (spec: authentication#fresh-sign-in).
+    pub fresh_sign_in: Duration,
 }
 
 /// Impersonation (spec: impersonation#requests-while-impersonating, authorization#impersonation).
@@ -361,6 +363,7 @@ impl Settings {
                 access: Duration::from_secs(30 * 60),
                 refresh: Duration::from_secs(168 * 3600),
                 reuse_grace: Duration::from_secs(30),
+                fresh_sign_in: Duration::from_secs(600),
             },
             identity: IdentityMode::Embedded,
             provider: Provider {

@@ -66,6 +66,11 @@ pub(crate) fn push_product_versions<'a>(
 ) {
     let possible = wanted.filter(|(p, v)| can_be_stored(v) && p.is_none_or(can_be_stored));
     let (pairs, bare): (Vec<_>, Vec<_>) = possible.partition(|(p, _)| p.is_some());
+    if !pairs.is_empty() {
+        // It follows from the rest, which no index serves.
+        q.push(&format!(" AND {version} IN ("));
+        q.list(pairs.iter().chain(&bare).map(|(_, v)| (*v).to_owned())).push(")");
+    }
     q.push(&format!(" AND ({version} IN ("));
     q.list(bare.into_iter().map(|(_, v)| v.to_owned())).push(")");
     if !pairs.is_empty() {

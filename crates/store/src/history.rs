@@ -13,6 +13,7 @@ pub mod figures;
 pub mod list;
 mod organizations_read;
 pub mod shown;
+pub mod silences;
 pub mod stats;
 
 pub use organizations_read::OrganizationsRead;

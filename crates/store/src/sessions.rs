@@ -24,6 +24,10 @@ pub struct Chain {
     pub login_id: Option<LoginId>,
     /// The exchange.
     pub created_at: Ts,
+    /// When the person last proved who they are.
+    pub signed_in_at: Ts,
+    /// The session at an external issuer that it came from.
+    pub issuer_session: Option<String>,
     /// `jti` of the current refresh token.
     pub refresh_id: Uuid,
     /// Its `iat`.
@@ -80,6 +84,8 @@ struct ChainRow {
     chain_user_id: Uuid,
     login_id: Option<Uuid>,
     chain_created_at: TsCodec,
+    signed_in_at: TsCodec,
+    issuer_session: Option<String>,
     refresh_id: Uuid,
     refresh_issued_at: TsCodec,
     expires_at: TsCodec,
@@ -94,6 +100,8 @@ impl From<ChainRow> for Chain {
             user_id: UserId(row.chain_user_id),
             login_id: row.login_id.map(LoginId),
             created_at: row.chain_created_at.0,
+            signed_in_at: row.signed_in_at.0,
+            issuer_session: row.issuer_session,
             refresh_id: row.refresh_id,
             refresh_issued_at: row.refresh_issued_at.0,
             expires_at: row.expires_at.0,
@@ -112,8 +120,9 @@ struct SessionRow {
 
 macro_rules! chain_columns {
     () => {
-        "c.id AS chain_id, c.user_id AS chain_user_id, c.login_id, c.created_at AS chain_created_at, c.refresh_id, \
-         c.refresh_issued_at, c.expires_at, c.revoked_at, c.revoked_reason"
+        "c.id AS chain_id, c.user_id AS chain_user_id, c.login_id, c.created_at AS chain_created_at, \
+         COALESCE(c.signed_in_at, c.created_at) AS signed_in_at, c.issuer_session, c.refresh_id, c.refresh_issued_at, \
+         c.expires_at, c.revoked_at, c.revoked_reason"
     };
 }
 
@@ -131,7 +140,8 @@ const LOCK: &str =
     concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ? [[FOR UPDATE||]]");
 
 const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
-     refresh_id, refresh_issued_at, expires_at, user_agent, client_ip) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     refresh_id, refresh_issued_at, expires_at, user_agent, client_ip, issuer_session, signed_in_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, COALESCE((SELECT authenticated_at FROM oidc_logins WHERE id = ?), ?))";
 
 const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
      last_used_at = ? WHERE id = ? AND refresh_id = ? AND revoked_at IS NULL";
@@ -207,7 +217,7 @@ pub async fn lock(tx: &mut Tx, id: ChainId) -> Result<Option<Chain>, StoreError>
     Ok(Q::new(LOCK).bind(id).optional::<ChainRow>(tx).await?.map(Chain::from))
 }
 
-/// Starts a chain.
+/// Starts a chain. Where it was exchanged from a browser login, that login knows when the person signed in.
 pub async fn insert(tx: &mut Tx, chain: &Chain, device: &Device) -> Result<(), StoreError> {
     Q::new(INSERT)
         .bind(chain.id)
@@ -220,6 +230,9 @@ pub async fn insert(tx: &mut Tx, chain: &Chain, device: &Device) -> Result<(), S
         .bind(chain.expires_at)
         .bind(device.user_agent.as_deref())
         .bind(device.client_ip.as_deref())
+        .bind(chain.issuer_session.as_deref())
+        .bind(chain.login_id)
+        .bind(chain.signed_in_at)
         .run(tx)
         .await
         .map(|_| ())
@@ -303,6 +316,35 @@ pub async fn revoke_of_user(
         None => Q::new(REVOKE_OF_USER).bind(at).bind(reason).bind(user).run(tx).await,
         Some(keep) => Q::new(REVOKE_OTHERS_OF_USER).bind(at).bind(reason).bind(user).bind(keep).run(tx).await,
     }
+}
+
+/// The most chains of one read of [`of_issuer_session`].
+pub const OF_ISSUER: usize = 1000;
+
+/// The live chains that were begun until `until` from a session at an external issuer, with their users, at most [`OF_ISSUER`].
+/// `user`: only theirs, and also chains whose session at the issuer is unknown. Without a session: all of the user.
+pub async fn of_issuer_session(
+    db: &Db,
+    user: Option<UserId>,
+    issuer_session: Option<&str>,
+    (until, now): (Ts, Ts),
+) -> Result<Vec<(UserId, ChainId)>, StoreError> {
+    let mut q = Q::new(
+        "SELECT user_id, id FROM session_chains WHERE revoked_at IS NULL AND created_at <= ? AND expires_at > ?",
+    );
+    q.arg(until).arg(now);
+    match (user, issuer_session) {
+        (None, None) => return Ok(Vec::new()),
+        (None, Some(session)) => q.push(" AND issuer_session = ?").arg(session),
+        (Some(user), None) => q.push(" AND user_id = ?").arg(user),
+        (Some(user), Some(session)) => {
+            q.push(" AND user_id = ?").arg(user);
+            q.push(" AND (issuer_session IS NULL OR issuer_session = ?)").arg(session)
+        }
+    };
+    q.push(&format!(" ORDER BY user_id, id LIMIT {OF_ISSUER}"));
+    let rows: Vec<(Uuid, Uuid)> = q.all(db).await?;
+    Ok(rows.into_iter().map(|(user, chain)| (UserId(user), ChainId(chain))).collect())
 }
 
 /// Ends the chains exchanged from a provider login.

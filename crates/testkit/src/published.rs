@@ -101,7 +101,8 @@ impl Published {
             row.iter().zip(parts).all(|(want, have)| want.as_deref().is_none_or(|want| want == *have))
         };
         // Below an alert router there are no management operations, whatever its name.
-        let last = parts.iter().position(|part| *part == "services").map_or(parts.len(), |at| at + 1);
+        let is_router = |part: &&str| ["services", "alertmanager"].contains(part);
+        let last = parts.iter().position(is_router).map_or(parts.len(), |at| at + 1);
         let from = 0..if is_providers { 0 } else { last };
         // If two operations match, the one with fewer parameters is meant.
         let best = |parts: &[&str]| {

@@ -1,6 +1,7 @@
 //! Signing in and out, and what a session survives.
 
 use super::{Browser, ORIGIN, set_cookie};
+use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Engine, Reply, Test, api_test, engine::OWNER_PASSWORD};
 use std::time::Duration;
 
@@ -41,7 +42,12 @@ fn to(reply: &Reply) -> String {
 async fn sign_in(t: &Test, jar: &mut Jar, page: &str) -> Reply {
     let away = jar.get(t, page).await.expect(303);
     let begun = jar.get(t, &to(&away)).await.expect(302);
-    let asked = jar.get(t, &to(&begun)).await.expect(303);
+    with_password(t, jar, &begun).await
+}
+
+/// From the provider's address to its form and back.
+async fn with_password(t: &Test, jar: &mut Jar, begun: &Reply) -> Reply {
+    let asked = jar.get(t, &to(begun)).await.expect(303);
     let form = jar.get(t, &to(&asked)).await.expect(200).text();
     let token =
         form.split("name=\"form_token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -51,6 +57,36 @@ async fn sign_in(t: &Test, jar: &mut Jar, page: &str) -> Reply {
     jar.take(&sent);
     jar.get(t, &to(&sent)).await
 }
+
+// See spec: authentication#fresh-sign-in.
+api_test!(a_sensitive_form_asks_for_another_sign_in_and_leads_back, |t| async move {
+    let mut jar = Jar::default();
+    sign_in(&t, &mut jar, "/console/account").await.expect(303);
+    let consent = async |jar: &Jar| {
+        let call = t
+            .post("/console/account/impersonation/consent")
+            .header("cookie", &jar.text())
+            .header("origin", ORIGIN);
+        let call = call.header("referer", &format!("{ORIGIN}/console/account/impersonation?x=1"));
+        call.form(&[("duration_hours", "1")]).send().await
+    };
+    t.advance(Duration::from_secs(660));
+    let page = consent(&jar).await.expect(401).text();
+    let again = page.split("href=\"/console/sign-in?").nth(1).unwrap().split('"').next().unwrap();
+    let again = format!("/console/sign-in?{}", again.replace("&amp;", "&").replace("&#x2f;", "/"));
+    assert!(
+        again.contains("fresh=1") && again.contains("page=%2Fconsole%2Faccount%2Fimpersonation%3Fx%3D1"),
+        "{again}"
+    );
+    let begun = jar.get(&t, &again).await.expect(302);
+    assert!(to(&begun).contains("max_age=60"), "{}", to(&begun));
+    // The provider knows the browser, and wants the password all the same.
+    let back = with_password(&t, &mut jar, &begun).await.expect(303);
+    assert_eq!(to(&back), "/console/account/impersonation?x=1");
+    consent(&jar).await.expect(303);
+    let text = "SELECT COUNT(*) FROM session_chains WHERE revoked_at IS NULL";
+    assert_eq!(Q::new(text).count(&t.app.db).await.unwrap(), 1, "the session before has ended");
+});
 
 api_test!(a_person_signs_in_sees_the_page_asked_for_and_signs_out, |t| async move {
     let mut jar = Jar::default();

@@ -2,6 +2,7 @@
 
 use super::{tree::Places, *};
 use bailiwick_events as events;
+use bailiwick_policy::KeyMode;
 use bailiwick_testkit::parts::recorder::{Answer, Recorder};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -42,6 +43,35 @@ async fn router(b: &mut Book<'_>, system: &Seeded) {
     b.ask(Who::Nobody, "isRouterReady", &format!("{ROUTER}/-/ready")).await;
     b.ask(Who::Nobody, "isRouterHealthy", &format!("{ROUTER}/-/healthy")).await;
     b.ask(system, "getRouterMetrics", &format!("{ROUTER}/metrics")).await;
+}
+
+/// What the tools of people do with an API key.
+async fn tools(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &Seeded) {
+    let (_, key) = b.test.api_key(owner.id, KeyMode::Write).await;
+    let ada = || Who::Basic("ada", &key);
+    let silence = json!({
+        "matchers": [
+            {"name": "system_key", "value": system.key, "isRegex": false, "isEqual": true},
+            {"name": "alertname", "value": "DiskSpaceLow", "isRegex": false, "isEqual": true},
+        ],
+        "startsAt": at(b, 0), "endsAt": at(b, 60), "createdBy": "Ada Neri", "comment": "looking at it",
+    });
+    for (word, root) in [
+        ("Organization", format!("/organizations/{}/alertmanager/api/v2", places.customer)),
+        ("Tree", format!("/organizations/{}/tree/alertmanager/api/v2", places.distributor)),
+    ] {
+        let filter = "?filter=alertname%3DDiskSpaceLow";
+        b.ask(ada(), &format!("list{word}Alerts"), &format!("{root}/alerts{filter}")).await;
+        b.ask(ada(), &format!("list{word}AlertGroups"), &format!("{root}/alerts/groups{filter}")).await;
+        let made =
+            b.say(ada(), &format!("set{word}Silence"), &format!("{root}/silences"), silence.clone()).await;
+        b.ask(ada(), &format!("list{word}Silences"), &format!("{root}/silences?expired=false")).await;
+        let one = format!("{root}/silence/{}", text(&made, "silenceID"));
+        b.ask(ada(), &format!("get{word}Silence"), &one).await;
+        b.ask(ada(), &format!("expire{word}Silence"), &one).await;
+        b.ask(ada(), &format!("get{word}RouterStatus"), &format!("{root}/status")).await;
+        b.ask(ada(), &format!("list{word}Receivers"), &format!("{root}/receivers")).await;
+    }
 }
 
 async fn configuration(b: &mut Book<'_>, owner: &Persona, places: &Places) {
@@ -178,6 +208,7 @@ pub async fn walk(b: &mut Book<'_>, owner: &Persona, places: &Places) {
     call.send().await.expect(200);
     configuration(b, owner, places).await;
     router(b, &system).await;
+    tools(b, owner, places, &system).await;
     handling(b, owner, places, &system).await;
     told(b, owner, &system).await;
     b.ask(owner, "search", "/search?q=milan&kinds=systems&limit=5").await;

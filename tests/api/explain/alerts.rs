@@ -5,13 +5,14 @@ use bailiwick_store::history::{
     OrganizationsRead,
     active::{ActiveFilter, ActiveOrder, ActiveQuery, by_ids},
     list::{self, HistoryFilter, HistoryOrder},
+    silences::{system_of_key, tenant_of_silence},
     stats,
 };
 
 /// Few alerts fire. They may be read and sorted as a whole.
 const FIRING: Bounds = Bounds { read: 2_000, sorted: 2_000 };
 
-const ROWS: [&str; 5] = [
+const ROWS: [&str; 6] = [
     "INSERT INTO alert_history (organization_id, p2, p3, system_key, alertname, severity, status, fingerprint, starts_at, \
      ends_at, labels, annotations, created_at) SELECT s.organization_id, o.p2, o.p3, s.system_key, 'A' || n, \
      CASE WHEN n % 3 = 0 THEN 'critical' ELSE 'warning' END, 'resolved', substr(md5(s.system_key || n), 1, 16), \
@@ -28,6 +29,10 @@ const ROWS: [&str; 5] = [
      JOIN organizations o ON o.id = s.organization_id WHERE id_number % 10 = 0",
     "INSERT INTO router_alerts (organization_id, fingerprint, system_key, ends_at, payload) SELECT organization_id, \
      fingerprint, system_key, 1775001600000000, '{}' FROM alert_history WHERE status = 'firing'",
+    // Few systems have silences, and half of these are over.
+    "INSERT INTO router_silences (organization_id, id, system_key, ends_at, payload) SELECT organization_id, \
+     gen_random_uuid(), system_key, 1772618400000000 + (id_number / 10 % 2 * 2 - 1) * id_number * 1000000, '{}' \
+     FROM (SELECT *, row_number() OVER (ORDER BY id) AS id_number FROM systems) s WHERE id_number % 10 = 0",
     "INSERT INTO alert_totals (organization_id, history) SELECT organization_id, count(*) FROM alert_history \
      WHERE status = 'resolved' GROUP BY 1",
     "INSERT INTO alert_history_days (organization_id, day, resolved) SELECT organization_id, 20513 + n, 1 \
@@ -81,8 +86,26 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
             stats::resolved_by_day(db, &within, 20_600).await.unwrap();
         }
         done.push((label, COMPUTED));
+        silence_of(db, who, &within, &mut done).await;
     }
     done
+}
+
+/// What tools ask about one silence (spec: alerts-of-organizations#silences).
+async fn silence_of(db: &Db, who: &str, within: &OrganizationsRead, done: &mut Vec<(String, Bounds)>) {
+    let is_owner = who == "owner";
+    let all = "SELECT r.id, r.system_key FROM router_silences r JOIN organizations o ON o.id = r.organization_id \
+               WHERE o.eff_deleted_at IS NULL LIMIT 1";
+    let (id, key): (Uuid, String) = Q::new(all).one(db).await.unwrap();
+    let label = format!("the organization of a silence and of a key for {who}");
+    mark(db, &label).await;
+    for _ in 0..REPEATS {
+        let tenant = tenant_of_silence(db, within, id).await.unwrap();
+        let system = system_of_key(db, within, &key).await.unwrap();
+        assert!(!is_owner || tenant.is_some(), "{label}");
+        assert!(tenant.is_some() || system.is_none(), "{label}");
+    }
+    done.push((label, INDEX_RANGE));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,7 +119,7 @@ async fn lists_of_alerts_read_an_index_range() {
     }
     tx.commit().await.unwrap();
     let mut tx = db.begin().await.unwrap();
-    for table in ["alert_history", "router_alerts", "alert_totals", "alert_history_days"] {
+    for table in ["alert_history", "router_alerts", "router_silences", "alert_totals", "alert_history_days"] {
         Q::new(&format!("ANALYZE {table}")).run(&mut tx).await.unwrap();
     }
     tx.commit().await.unwrap();

@@ -31,6 +31,7 @@ use std::{
 mod bearer;
 mod exchange;
 mod first_start;
+mod fresh_sign_in;
 mod own_password;
 mod own_sessions;
 mod sessions;

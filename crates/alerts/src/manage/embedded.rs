@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Alerts, config, embedded};
 use bailiwick_alerting::{
-    Labels, ListedSilence, Nanos, StoredAlert, StoredSilence,
+    Labels, ListedAlert, ListedSilence, Nanos, StoredAlert, StoredSilence,
     config::{BLACKHOLE, Tree},
     router::{self, ActiveSilence},
 };
@@ -17,15 +17,22 @@ use bailiwick_store::{
     StoreError,
     history::{
         OrganizationsRead,
-        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, JUDGED},
+        active::{self, ActiveFilter, ActiveOrder, ActiveQuery, ActiveRow, JUDGED},
         active_groups::{Group, GroupBy},
+        silences::{self as stored_silences, Ending},
     },
     router as rows,
 };
+use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
+use uuid::Uuid;
 
 /// Number of systems whose silences are read at once.
 const SYSTEMS: usize = 500;
+/// Number of alerts that are read at once.
+const ALERTS: usize = 500;
+/// The most bytes of records in one answer.
+const BYTES: usize = 64 * 1024 * 1024;
 
 /// The read of the alerts that the query selects, with the rows that silences suppress if it asks for them; none =
 /// nothing can match.
@@ -84,7 +91,25 @@ async fn page(
     (request, with_receivers): (PageRequest, bool),
 ) -> Result<Vec<ActiveAlert>> {
     let ids = cached_figures::page(service, asked, states, request).await?;
-    let rows = active::by_ids(&service.db, &ids).await?;
+    let (mut alerts, mut bytes) = (Vec::with_capacity(ids.len()), 0);
+    for ids in ids.chunks(ALERTS) {
+        let rows = active::by_ids(&service.db, ids).await?;
+        bytes += rows.iter().map(|row| row.payload.len()).sum::<usize>();
+        if bytes > BYTES {
+            return Err(Error::TooLarge { message: "too many alerts".into(), data: Value::Null });
+        }
+        alerts.extend(decorate(service, listed(service, asked, rows, with_receivers).await?).await?);
+    }
+    Ok(alerts)
+}
+
+/// The alerts of these rows as they are now.
+async fn listed(
+    service: &Alerts,
+    asked: &ActiveQuery,
+    rows: Vec<ActiveRow>,
+    with_receivers: bool,
+) -> Result<Vec<(OrgId, ListedAlert)>> {
     // Where silences have left out what they suppress, they change nothing that is left.
     let silences = match asked.is_suppressed {
         Some(false) => HashMap::new(),
@@ -111,7 +136,7 @@ async fn page(
         let listed = router::list_alerts([&stored], own, now, outage, receivers);
         alerts.extend(listed.into_iter().map(|alert| (key.0, alert)));
     }
-    decorate(service, alerts).await
+    Ok(alerts)
 }
 
 /// One active alert of a tenant.
@@ -191,12 +216,12 @@ pub(super) async fn suppressed_rows(service: &Alerts, query: &ActiveQuery) -> Re
     }
 }
 
-async fn suppressed_of(service: &Alerts, rows: Vec<(i64, uuid::Uuid, String, String)>) -> Result<Vec<i64>> {
+async fn suppressed_of(service: &Alerts, rows: Vec<(i64, Uuid, String, String)>) -> Result<Vec<i64>> {
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|(_, organization, key, _)| (OrgId(*organization), key.clone())).collect();
     let silences = silences_of(service, systems.into_iter().collect()).await?;
     let judge = move || {
-        let is_suppressed = |(_, organization, key, labels): &(i64, uuid::Uuid, String, String)| {
+        let is_suppressed = |(_, organization, key, labels): &(i64, Uuid, String, String)| {
             let own = silences.get(&(OrgId(*organization), key.clone()));
             let labels = embedded::read::<Labels>(labels).unwrap_or_default();
             own.is_some_and(|own| own.iter().any(|s| s.silences(&labels)))
@@ -245,27 +270,52 @@ pub(super) async fn silences_of_system(
     Ok(read.map(|s| s.listed(Nanos::from_ts(at))).collect())
 }
 
-/// The silences of the systems of these organizations; `system_keys`: only of these.
+/// The silences of the systems of these organizations; `system_keys`: only of these. `with_ended`: also those that are over,
+/// the last that ended, as far as there is room.
 pub(super) async fn silences(
     service: &Alerts,
     within: &OrganizationsRead,
     system_keys: Option<&[String]>,
+    with_ended: bool,
 ) -> Result<FoundSilences> {
-    let at = service.now();
+    let now = service.now();
+    let (mut silences, is_cut) = silences_ending(service, within, system_keys, Ending::After(now)).await?;
+    if with_ended && !is_cut {
+        silences.extend(silences_ending(service, within, system_keys, Ending::Until(now)).await?.0);
+        silences.truncate(SHOWN);
+    }
+    Ok(FoundSilences { silences, warnings: Vec::new(), is_cut })
+}
+
+/// The first silences, and whether there are more.
+async fn silences_ending(
+    service: &Alerts,
+    within: &OrganizationsRead,
+    system_keys: Option<&[String]>,
+    ending: Ending,
+) -> Result<(Vec<FoundSilence>, bool)> {
+    let now = Nanos::from_ts(service.now());
     let mut limit = SHOWN as u64 + 1;
     let rows = loop {
-        match active::silences(&service.db, within, system_keys, at, limit).await {
+        match stored_silences::silences(&service.db, within, system_keys, ending, limit).await {
             // Shorter pages, rather than an error because a few systems have written large silences.
             Err(StoreError::TooHeavy) if limit > 1 => limit = limit.div_ceil(4),
             rows => break rows?,
         }
     };
-    let is_cut = limit <= SHOWN as u64 && rows.len() as u64 == limit;
+    let is_cut = rows.len() as u64 == limit;
     let read = rows.into_iter().filter_map(|(organization_id, system_key, payload)| {
-        let silence = embedded::read::<StoredSilence>(&payload)?.listed(Nanos::from_ts(at));
+        let silence = embedded::read::<StoredSilence>(&payload)?.listed(now);
         Some(FoundSilence { organization_id, system_key, silence })
     });
-    let silences: Vec<FoundSilence> = read.collect();
-    let cut = is_cut.then(|| format!("only the first {} silences are shown", silences.len()));
-    Ok(FoundSilences { warnings: cut.into_iter().collect(), silences })
+    Ok((read.take(SHOWN).collect(), is_cut))
+}
+
+/// The organization of a silence, if it is one of these.
+pub(super) async fn tenant_of_silence(
+    service: &Alerts,
+    within: &OrganizationsRead,
+    id: Uuid,
+) -> Result<Option<OrgId>> {
+    Ok(stored_silences::tenant_of_silence(&service.db, within, id).await?)
 }

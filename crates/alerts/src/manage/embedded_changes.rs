@@ -2,9 +2,9 @@
 //! transaction.
 
 use super::{
-    silence_orders::{Change, NewSilence, Order, owner},
+    silence_orders::{Change, NO_SYSTEM, NewSilence, Order, owner},
     silence_records::{created, ended},
-    silences::{By, Found, gone, sender},
+    silences::{By, Found, sender},
     told,
 };
 use crate::{Alerts, embedded};
@@ -23,11 +23,38 @@ pub(super) async fn create(service: &Alerts, by: By<'_>, found: &Found, new: &Ne
     history::hold(&mut tx, [found.tenant]).await?;
     let (key, labels) = stored_alert(&mut tx, service, found, &new.fingerprint).await?;
     let order = Order::new(service, by.caller, new, &labels)?;
-    let who = sender(found.tenant, &key, &by.ctx.request_id);
-    let at = order.posted.starts_at;
-    let id = embedded::set_silence_in(&mut tx, service, &who, at, order.posted).await.map_err(told)?;
-    let alert = (found.tenant, new.fingerprint.clone());
-    created(tx, service, by, alert, (id, order.details)).await?;
+    let now = order.posted.starts_at;
+    set(tx, service, by, (found.tenant, &key, &new.fingerprint), (order, now)).await
+}
+
+/// Makes a silence that no alert was named for; returns its id.
+pub(super) async fn post(
+    service: &Alerts,
+    by: By<'_>,
+    (tenant, system_key): (OrgId, &str),
+    order: Order,
+) -> Result<Uuid> {
+    let mut tx = service.db.begin().await?;
+    history::hold(&mut tx, [tenant]).await?;
+    // It may have left since it was found.
+    if !active::has_system(&mut tx, tenant, system_key).await? {
+        return Err(Error::bad_request(NO_SYSTEM));
+    }
+    let now = Nanos::from_ts(service.now());
+    set(tx, service, by, (tenant, system_key, ""), (order, now)).await
+}
+
+/// Writes a new silence and its records, and commits. The fingerprint is that of the alert it was made for, if one was named.
+async fn set(
+    mut tx: Tx,
+    service: &Alerts,
+    by: By<'_>,
+    (tenant, system_key, fingerprint): (OrgId, &str, &str),
+    (order, now): (Order, Nanos),
+) -> Result<Uuid> {
+    let who = sender(tenant, system_key, &by.ctx.request_id);
+    let id = embedded::set_silence_in(&mut tx, service, &who, now, order.posted).await.map_err(order.told)?;
+    created(tx, service, by, (tenant, fingerprint.to_owned()), (id, order.details)).await?;
     Ok(id)
 }
 
@@ -75,7 +102,8 @@ pub(super) async fn change(
     let mut tx = service.db.begin().await?;
     history::hold(&mut tx, [tenant]).await?;
     let now = Nanos::from_ts(service.now());
-    let set = embedded::set_silence_in(&mut tx, service, &who, now, change.posted).await.map_err(gone)?;
+    let set =
+        embedded::set_silence_in(&mut tx, service, &who, now, change.posted).await.map_err(change.told)?;
     change.edit.recorded(tx, service, by, tenant, set).await
 }
 

@@ -27,6 +27,8 @@ pub struct FoundSilences {
     pub silences: Vec<FoundSilence>,
     /// Tenants that could not be asked, and silences that could not be shown.
     pub warnings: Vec<String>,
+    /// Whether there are more than these in force or to come.
+    pub is_cut: bool,
 }
 
 /// The silences of systems that the organizations have.

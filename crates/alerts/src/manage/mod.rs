@@ -29,6 +29,7 @@ mod silence_preview;
 mod silence_records;
 mod silences;
 mod stats;
+pub mod tools;
 mod totals;
 
 pub use active::{active, active_alert, active_of_system};
@@ -102,14 +103,18 @@ async fn within(service: &Alerts, caller: &Caller, named: &Named) -> Result<Orga
     }
     found.dedup();
     Ok(match found[..] {
-        // A single organization reads an index range like any other scope.
-        [(id, org_type)] => OrganizationsRead::all(match org_type {
-            _ if !named.with_descendants => Scope::Organization(id),
-            OrgType::Owner => scope,
-            OrgType::Customer => Scope::Organization(id),
-            OrgType::Distributor | OrgType::Reseller => Scope::Subtree { root: id, org_type },
-        }),
+        [(id, org_type)] => read_of(id, org_type, named.with_descendants, scope),
         _ => OrganizationsRead { scope, named: Some(found), with_descendants: named.with_descendants },
+    })
+}
+
+/// A single organization, which reads an index range like any other scope; `scope`: the caller's.
+fn read_of(id: OrgId, org_type: OrgType, with_descendants: bool, scope: Scope) -> OrganizationsRead {
+    OrganizationsRead::all(match org_type {
+        _ if !with_descendants => Scope::Organization(id),
+        OrgType::Owner => scope,
+        OrgType::Customer => Scope::Organization(id),
+        OrgType::Distributor | OrgType::Reseller => Scope::Subtree { root: id, org_type },
     })
 }
 

@@ -26,6 +26,7 @@ use bailiwick_store::{
 use futures_util::{StreamExt, stream};
 use std::{cmp::Ordering, future::Future, time::Duration};
 use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
 
 /// Tenants asked at the same time.
 const SIDE_BY_SIDE: usize = 50;
@@ -35,6 +36,8 @@ const IN_ALL: Duration = Duration::from_secs(10);
 const TENANTS: u64 = 20_000;
 /// Bytes of labels and annotations that one read may hold.
 const BYTES: usize = 64 * 1024 * 1024;
+/// The end of the warning about an answer that was too large, or about tenants that could not all be asked.
+pub(super) const TOO_MANY: &str = "too many to show";
 /// Number of warnings listed one by one; the others are only counted.
 const WARNINGS: usize = 20;
 
@@ -118,21 +121,21 @@ async fn alerts(
     within: &OrganizationsRead,
     filter: &ActiveFilter,
 ) -> Result<TenantAnswers<ListedAlert>> {
-    let tenants = active::tenants(&service.db, within, filter, TENANTS).await?;
+    let tenants = active::tenants(&service.db, within, filter, TENANTS + 1).await?;
     let key = only(filter.system_keys.as_deref());
     let weight = |a: &ListedAlert| a.labels.size() + a.annotations.size() + 256;
     ask(service, tenants, weight, "failed to fetch alerts", |tenant| alerts_of(service, client, tenant, key))
         .await
 }
 
-/// The silences of the systems of these organizations; `system_keys`: only of these.
+/// The silences of the systems of these organizations, those that are over too; `system_keys`: only of these.
 pub(super) async fn silences(
     service: &Alerts,
     client: &RouterClient,
     within: &OrganizationsRead,
     system_keys: Option<&[String]>,
 ) -> Result<FoundSilences> {
-    let tenants = active::tenants_with_systems(&service.db, within, system_keys, TENANTS).await?;
+    let tenants = active::tenants_with_systems(&service.db, within, system_keys, TENANTS + 1).await?;
     let key = only(system_keys);
     let weight = |s: &ListedSilence| s.comment.len() + s.annotations.size() + s.matchers.len() * 64 + 256;
     let TenantAnswers { found, warnings } =
@@ -140,7 +143,25 @@ pub(super) async fn silences(
             silences_of(service, client, tenant, key)
         })
         .await?;
-    Ok(FoundSilences { silences: of_their_systems(service, found, system_keys).await?, warnings })
+    let silences = of_their_systems(service, found, system_keys).await?;
+    Ok(FoundSilences { silences, warnings, is_cut: false })
+}
+
+/// The organization of a silence, if it is one of these. A router knows silences by tenant only, so each is asked.
+pub(super) async fn tenant_of_silence(
+    service: &Alerts,
+    client: &RouterClient,
+    within: &OrganizationsRead,
+    id: Uuid,
+) -> Result<Option<OrgId>> {
+    let found = silences(service, client, within, None).await?;
+    let tenant = found.silences.into_iter().find(|f| f.silence.id == id).map(|f| f.organization_id);
+    match found.warnings.first() {
+        Some(log) if tenant.is_none() => {
+            Err(Error::Upstream { message: "alerting backend is unavailable".into(), log: log.clone() })
+        }
+        _ => Ok(tenant),
+    }
 }
 
 /// The system that the filter names, if it names exactly one: the router can then leave out all others.
@@ -154,12 +175,14 @@ fn only(system_keys: Option<&[String]>) -> Option<&str> {
 /// Asks each tenant. A tenant that fails becomes a warning, unless all fail.
 async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     service: &Alerts,
-    tenants: Vec<OrgId>,
+    mut tenants: Vec<OrgId>,
     weight: impl Fn(&T) -> usize,
     failed: &'static str,
     each: impl Fn(OrgId) -> F,
 ) -> Result<TenantAnswers<T>> {
     let until = Instant::now() + IN_ALL;
+    let is_cut = tenants.len() as u64 > TENANTS;
+    tenants.truncate(usize::try_from(TENANTS).unwrap_or(usize::MAX));
     let asked = tenants.len();
     let answers = stream::iter(tenants).map(|tenant| {
         let answer = each(tenant);
@@ -182,7 +205,7 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
                     continue;
                 }
                 bytes = BYTES;
-                "too many to show"
+                TOO_MANY
             }
             Err(fault) => {
                 log = format!("tenant {tenant}: {fault}");
@@ -201,6 +224,9 @@ async fn ask<T, F: Future<Output = std::result::Result<Vec<T>, Fault>>>(
     if more > 0 {
         failures.push(format!("{more} more organizations could not be asked"));
     }
+    if is_cut {
+        failures.push(format!("more than {TENANTS} organizations: {TOO_MANY}"));
+    }
     Ok(TenantAnswers { found, warnings: failures })
 }
 
@@ -210,7 +236,7 @@ fn of_system(key: &str) -> String {
 }
 
 fn request_id(service: &Alerts) -> String {
-    service.fresh::<uuid::Uuid>().to_string()
+    service.fresh::<Uuid>().to_string()
 }
 
 /// Alerts of a tenant with a complete status; only those with the tenant's label. `system_key`: only that system's.

@@ -5,7 +5,7 @@ use super::{
     remote::alerts_of,
     silence_orders::{Change, NewSilence, Order, owner},
     silence_records::{created, ended},
-    silences::{By, Found, gone, sender},
+    silences::{By, Found, sender},
     told,
 };
 use crate::{Alerts, Fault, remote};
@@ -102,11 +102,24 @@ pub(super) async fn create(
     let order = Order::new(service, by.caller, new, &labels)?;
     let alert = (found.tenant, new.fingerprint.clone());
     let errand = Errand::new(service, client, by, (found.tenant, labels.value("system_key")), until);
-    errand.run(|errand| post(errand, order, alert)).await
+    errand.run(|errand| set(errand, order, alert)).await
 }
 
-async fn post(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uuid> {
-    let id = errand.set(&order.posted).await.map_err(told)?;
+/// Makes a silence that no alert was named for; returns its id.
+pub(super) async fn post(
+    service: &Alerts,
+    client: &RouterClient,
+    by: By<'_>,
+    (tenant, system_key): (OrgId, &str),
+    (order, until): (Order, Instant),
+) -> Result<Uuid> {
+    let errand = Errand::new(service, client, by, (tenant, system_key), until);
+    errand.run(move |errand| set(errand, order, (tenant, String::new()))).await
+}
+
+/// Makes a silence at the router, and its records.
+async fn set(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uuid> {
+    let id = errand.set(&order.posted).await.map_err(order.told)?;
     let recorded = async {
         let tx = errand.service.db.begin().await?;
         created(tx, &errand.service, errand.by(), alert, (id, order.details)).await
@@ -155,7 +168,7 @@ pub(super) async fn change(
     let errand = Errand::new(service, client, by, (tenant, system_key), until);
     errand
         .run(|errand| async move {
-            let set = errand.set(&change.posted).await.map_err(gone)?;
+            let set = errand.set(&change.posted).await.map_err(change.told)?;
             let tx = errand.service.db.begin().await?;
             change.edit.recorded(tx, &errand.service, errand.by(), errand.tenant, set).await
         })

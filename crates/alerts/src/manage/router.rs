@@ -7,7 +7,7 @@ use super::{
     embedded, embedded_changes,
     found_silences::FoundSilences,
     remote, remote_changes,
-    silence_orders::{Change, NewSilence},
+    silence_orders::{Change, NewSilence, Order},
     silences::{By, Found},
     stats::catalogue,
     told, within,
@@ -119,16 +119,31 @@ impl AlertRouter {
         }
     }
 
-    /// The silences of the systems of these organizations; `system_keys`: only of these.
+    /// The silences of the systems of these organizations; `system_keys`: only of these. Those that are over may be among
+    /// them, and are `with_ended`.
     pub(super) async fn silences_within(
         &self,
         service: &Alerts,
         within: &OrganizationsRead,
         system_keys: Option<&[String]>,
+        with_ended: bool,
     ) -> Result<FoundSilences> {
         match self {
-            AlertRouter::Embedded => embedded::silences(service, within, system_keys).await,
+            AlertRouter::Embedded => embedded::silences(service, within, system_keys, with_ended).await,
             AlertRouter::Remote(client) => remote::silences(service, client, within, system_keys).await,
+        }
+    }
+
+    /// The organization of a silence, if it is one of these.
+    pub(super) async fn tenant_of_silence(
+        &self,
+        service: &Alerts,
+        within: &OrganizationsRead,
+        id: Uuid,
+    ) -> Result<Option<OrgId>> {
+        match self {
+            AlertRouter::Embedded => embedded::tenant_of_silence(service, within, id).await,
+            AlertRouter::Remote(client) => remote::tenant_of_silence(service, client, within, id).await,
         }
     }
 
@@ -158,6 +173,24 @@ impl AlertRouter {
         match self {
             AlertRouter::Embedded => embedded_changes::create(service, by, found, new).await,
             AlertRouter::Remote(client) => remote_changes::create(service, client, by, found, new).await,
+        }
+    }
+
+    /// Makes a silence of a system that no alert was named for; returns its id. A remote router must have answered by
+    /// `until`.
+    pub(super) async fn post_silence(
+        &self,
+        service: &Alerts,
+        by: By<'_>,
+        place: (OrgId, &str),
+        order: Order,
+        until: Instant,
+    ) -> Result<Uuid> {
+        match self {
+            AlertRouter::Embedded => embedded_changes::post(service, by, place, order).await,
+            AlertRouter::Remote(client) => {
+                remote_changes::post(service, client, by, place, (order, until)).await
+            }
         }
     }
 

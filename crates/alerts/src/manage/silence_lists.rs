@@ -42,14 +42,15 @@ pub async fn silences(
     let within = within(service, caller, named).await?;
     list_filters::check_lengths([system_keys.as_ref().map(Vec::len)])?;
     let router = service.alerting().for_people();
-    let mut found = router.silences_within(service, &within, system_keys.as_deref()).await?;
+    let mut found = router.silences_within(service, &within, system_keys.as_deref(), false).await?;
     found.silences.retain(|f| {
         f.silence.status.state != SilenceState::Expired && is_owned(&f.silence.matchers, &f.system_key)
     });
     sort(&mut found.silences, |f| &f.silence);
-    if found.silences.len() > SHOWN {
-        found.silences.truncate(SHOWN);
-        found.warnings.push(format!("only the first {SHOWN} silences are shown"));
+    found.is_cut |= found.silences.len() > SHOWN;
+    found.silences.truncate(SHOWN);
+    if found.is_cut {
+        found.warnings.push(format!("only the first {} silences are shown", found.silences.len()));
     }
     Ok(found)
 }

@@ -4,15 +4,16 @@
 use super::{
     check_all, fingerprint,
     silence_records::{Edit, as_it_was},
-    silences::Found,
-    text,
+    silences::{Found, gone},
+    text, told,
 };
-use crate::Alerts;
+use crate::{Alerts, Fault};
 use bailiwick_alerting::{Labels, ListedSilence, Matcher, Nanos, PostedSilence};
 use bailiwick_domain::{Error, FieldError, ObjectKind, Result, Ts};
 use bailiwick_policy::Caller;
 use serde_json::{Value, json};
 use std::time::Duration;
+use uuid::Uuid;
 
 /// Minutes of a silence without an end.
 const MINUTES: i64 = 60;
@@ -82,6 +83,8 @@ fn comment(service: &Alerts, sent: &str) -> std::result::Result<(), FieldError> 
 pub(super) struct Order {
     pub(super) posted: PostedSilence,
     pub(super) details: Value,
+    /// The error for a fault of the router.
+    pub(super) told: fn(Fault) -> Error,
 }
 
 impl Order {
@@ -105,8 +108,32 @@ impl Order {
             comment: words,
             annotations: Labels::default(),
         };
-        Ok(Order { posted, details })
+        Ok(Order { posted, details, told })
     }
+
+    /// A silence as a tool has written it.
+    pub(super) fn of_tool(posted: PostedSilence) -> Order {
+        let details = details(&posted);
+        Order { posted, details, told: told_to_tool }
+    }
+}
+
+/// No system of this key is within reach, or no longer.
+pub(super) const NO_SYSTEM: &str = "matcher system_key does not match a system of this organization";
+
+/// A tool hears why the router refuses its silence, as systems do.
+fn told_to_tool(fault: Fault) -> Error {
+    match fault {
+        Fault::Rejected(reject) if (400..500).contains(&reject.status) && reject.status != 404 => {
+            Error::bad_request(reject.text().to_owned())
+        }
+        fault => gone(fault),
+    }
+}
+
+/// What the record of a silence shows.
+fn details(posted: &PostedSilence) -> Value {
+    json!({"comment": posted.comment, "end_at": posted.ends_at.to_ts().rfc3339(0)})
 }
 
 /// User name, else address, name, id, else the service.
@@ -139,6 +166,8 @@ pub(super) fn owner(found: &Found, labels: &Labels) -> Result<String> {
 pub(super) struct Change {
     pub(super) posted: PostedSilence,
     pub(super) edit: Edit,
+    /// The error for a fault of the router.
+    pub(super) told: fn(Fault) -> Error,
 }
 
 impl Change {
@@ -155,8 +184,7 @@ impl Change {
             return Err(Error::field("end_at", "must_be_after_start"));
         }
         let words = Some(words.trim()).filter(|c| !c.is_empty()).unwrap_or(&stored.comment).to_owned();
-        let details = json!({"comment": words, "end_at": ends_at.rfc3339(0)});
-        let edit = Edit { old: stored.id, before: as_it_was(&stored), details };
+        let before = (stored.id, as_it_was(&stored));
         let posted = PostedSilence {
             id: Some(stored.id),
             matchers: stored.matchers,
@@ -166,6 +194,16 @@ impl Change {
             comment: words,
             annotations: stored.annotations,
         };
-        Ok(Change { posted, edit })
+        Ok(Change::of(before, posted, gone))
+    }
+
+    /// A silence as a tool has written it, in place of the stored one.
+    pub(super) fn of_tool(posted: PostedSilence, stored: &ListedSilence) -> Change {
+        Change::of((stored.id, as_it_was(stored)), posted, told_to_tool)
+    }
+
+    fn of((old, before): (Uuid, Option<Value>), posted: PostedSilence, told: fn(Fault) -> Error) -> Change {
+        let edit = Edit { old, before, details: details(&posted) };
+        Change { posted, edit, told }
     }
 }

@@ -6,6 +6,7 @@
 //! kind, a line in [`router`], its address in `app::oidc::claims::discovery`.
 
 mod authorize;
+mod back_channel;
 mod consent;
 mod cookies;
 mod cors;
@@ -59,6 +60,13 @@ pub fn router() -> Router<App> {
         .route("/oidc/me", get(userinfo::userinfo).post(userinfo::userinfo))
         .route("/oidc/session/end", get(session_end::by_query).post(session_end::by_form))
         .merge(scripts)
+        .route_layer(middleware::from_fn(route_metrics::mark))
+}
+
+/// The routes of a service where people sign in elsewhere: what the issuer calls.
+pub fn issuer_router() -> Router<App> {
+    Router::new()
+        .route("/oidc/backchannel-logout", post(back_channel::logout))
         .route_layer(middleware::from_fn(route_metrics::mark))
 }
 

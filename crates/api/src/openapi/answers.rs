@@ -127,6 +127,13 @@ pub(super) fn of_router(route: &Route, answer: Option<Value>, responses: &mut Ma
             json!({"description": "No such silence, or not the system's own; no body."}),
         );
     }
+    if route.path.contains("{id}") {
+        let about = "No such organization within reach, or no such silence (no body).";
+        let mut missing = refusal(about, &Map::new());
+        let schema = json!({"anyOf": [{"$ref": "#/components/schemas/Error"}, {"type": "string"}]});
+        missing["content"]["application/json"]["schema"] = schema;
+        responses.insert("404".to_owned(), missing);
+    }
     let coded = json!({
         "type": "object", "required": ["code", "message"],
         "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},

@@ -8,7 +8,11 @@ use bailiwick_policy::RebrandingChange;
 const fn is_of_a_person(credential: Credential) -> bool {
     matches!(
         credential,
-        Credential::Provider | Credential::User | Credential::Session | Credential::SessionOrKey
+        Credential::Provider
+            | Credential::User
+            | Credential::Session
+            | Credential::SessionOrKey
+            | Credential::ApiKey
     )
 }
 
@@ -46,6 +50,7 @@ pub(super) fn description(route: &Route) -> String {
         Credential::User => "A user's session token; no API key, and not while impersonating.",
         Credential::Session => "A user's session token, also while impersonating; no API key.",
         Credential::SessionOrKey => "A user's session token or personal API key.",
+        Credential::ApiKey => "A personal API key, as `Bearer` or as the password of `Basic`.",
         Credential::System => "A system: `system_key` and secret.",
         Credential::SystemOrLegacy => "A system, also with its older pair of id and secret.",
         Credential::Legacy => "An appliance with its older pair of id and secret.",
@@ -77,6 +82,7 @@ pub(super) fn tag(route: &Route) -> String {
     let first = route.path.trim_start_matches('/').split('/').next().unwrap_or_default();
     match first {
         "{service}" => "alert router".to_owned(),
+        "organizations" if route.is_proxied() => "alert router".to_owned(),
         "proxy" => "older appliances".to_owned(),
         "systems" if route.credential.is_of_system() || route.credential == Credential::Public => {
             "appliances".to_owned()
@@ -92,7 +98,7 @@ pub(super) fn tag(route: &Route) -> String {
 pub(super) fn about_tag(tag: &str) -> &'static str {
     match tag {
         "alert router" => {
-            "What Alertmanager tools and appliances ask: alerts and silences of the own system."
+            "What Alertmanager tools and appliances ask: alerts and silences of the own system, or of an organization."
         }
         "alerts" => {
             "Alerts of all systems within reach, their history and figures, silences, and who is told of alerts."

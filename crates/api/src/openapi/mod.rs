@@ -82,6 +82,7 @@ pub fn document() -> Value {
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "Session token of POST /auth/exchange."},
                 "system": {"type": "http", "scheme": "basic", "description": "system_key and system_secret."},
+                "apiKey": {"type": "http", "scheme": "basic", "description": "Any user name, and a personal API key as the password."},
                 "historyWebhook": {"type": "http", "scheme": "bearer", "description": "The setting alerting.history_webhook.secret."}
             }
         }
@@ -166,6 +167,7 @@ fn security(credential: Credential) -> Value {
     match credential {
         Credential::Public => json!([]),
         Credential::HistoryWebhook => json!([{"historyWebhook": []}]),
+        Credential::ApiKey => json!([{"bearer": []}, {"apiKey": []}]),
         credential if credential.is_of_system() => json!([{"system": []}]),
         _ => json!([{"bearer": []}]),
     }

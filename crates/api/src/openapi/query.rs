@@ -89,10 +89,14 @@ fn keys(operation: &str) -> Vec<&'static str> {
         "search" => &[&["q!", "kinds*", "limit"]],
         "getSystemFilters" | "getUserFilters" | "getApplicationFilters" => &[&["q", "limit"]],
         "listAudit" => &[&["object_id", "actor_id", "action", "from_date", "to_date", "cursor", "page_size"]],
-        "listOwnAlerts" => &[MATCHING, &["unprocessed"]],
-        "listOwnAlertGroups" => &[MATCHING, &["muted"]],
-        "listOwnSilences" => &[&["filter*", "active", "expired", "pending"]],
-        "listReceivers" => &[&["receiver_matchers*"]],
+        "listOwnAlerts" | "listOrganizationAlerts" | "listTreeAlerts" => &[MATCHING, &["unprocessed"]],
+        "listOwnAlertGroups" | "listOrganizationAlertGroups" | "listTreeAlertGroups" => {
+            &[MATCHING, &["muted"]]
+        }
+        "listOwnSilences" | "listOrganizationSilences" | "listTreeSilences" => {
+            &[&["filter*", "active", "expired", "pending"]]
+        }
+        "listReceivers" | "listOrganizationReceivers" | "listTreeReceivers" => &[&["receiver_matchers*"]],
         _ => &[],
     };
     groups.concat()

@@ -121,6 +121,24 @@ fn line_of_alerts(operation: &str) -> &'static str {
         "listOwnAlertGroups" => "List the system's alerts by group",
         "getRouterStatus" => "State of the alert router, without its configuration",
         "listReceivers" => "List the receivers of the alert router",
+        "listOrganizationAlerts" => "List an organization's alerts, for Alertmanager tools",
+        "listTreeAlerts" => "List alerts of an organization and all below it, for Alertmanager tools",
+        "listOrganizationAlertGroups" => "List an organization's alerts by group",
+        "listTreeAlertGroups" => "List alerts of an organization and all below it by group",
+        "listOrganizationSilences" => "List an organization's silences, for Alertmanager tools",
+        "listTreeSilences" => "List silences of an organization and all below it",
+        "setOrganizationSilence" => "Create or change a silence of a system of an organization",
+        "setTreeSilence" => "Create or change a silence of a system below an organization",
+        "getOrganizationSilence" => "Show a silence of an organization",
+        "getTreeSilence" => "Show a silence of an organization or one below it",
+        "expireOrganizationSilence" => "End a silence of an organization",
+        "expireTreeSilence" => "End a silence of an organization or one below it",
+        "getOrganizationRouterStatus" | "getTreeRouterStatus" => {
+            "State of the alert router, as Alertmanager tools ask for it"
+        }
+        "listOrganizationReceivers" | "listTreeReceivers" => {
+            "List the receivers of the alert router, as tools ask for them"
+        }
         "isRouterReady" => "Whether the alert router is ready",
         "isRouterHealthy" => "Whether the alert router is healthy",
         "getRouterMetrics" => "Metrics of the alert router",

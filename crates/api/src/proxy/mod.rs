@@ -1,5 +1,5 @@
-//! The alert interface for systems: the protocol of Alertmanager's tools, below `services/{backend}/{alert_router}`
-//! (spec: alerts#system-interface).
+//! The alert interface: the protocol of Alertmanager's tools, for systems below `services/{backend}/{alert_router}` (spec:
+//! alerts#system-interface), and for people below an organization (`organization`).
 //!
 //! It comes before all other routes ([`Front`]), because its paths, methods and error bodies have rules of their own. A
 //! request is authenticated, counted, routed, read, and answered by one use case of `app::alerting`; nothing of it is
@@ -7,9 +7,14 @@
 
 mod answer;
 mod intake;
+mod organization;
 mod target;
 
-use crate::{extract::authorization, route_metrics};
+use crate::{
+    extract::authorization,
+    route::{Credential, Route},
+    route_metrics,
+};
 use answer::{Answer, finished, of_error, of_fault};
 use axum::{Router, extract::Request, response::Response};
 use bailiwick_alerting::{
@@ -27,6 +32,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{Method, request::Parts};
 use std::{
+    collections::HashMap,
     convert::Infallible,
     future::Future,
     panic::AssertUnwindSafe,
@@ -48,6 +54,10 @@ pub struct Proxy {
     metrics: Bytes,
     worker: Arc<WorkerMetrics>,
     places: route_metrics::RouteSeries,
+    /// The rows for people, by operation.
+    for_people: HashMap<String, Route>,
+    /// By which a caller is refused before the path is looked at.
+    any_for_people: Route,
 }
 
 impl Proxy {
@@ -55,16 +65,18 @@ impl Proxy {
     fn new(app: &App, worker: Arc<WorkerMetrics>) -> Arc<Proxy> {
         let settings = &app.settings.alerting;
         let version = &settings.reported_version;
+        let rows: Vec<Route> = crate::routes::table().into_iter().filter(Route::is_proxied).collect();
+        let for_people = rows.iter().filter(|row| row.credential == Credential::ApiKey);
         Arc::new(Proxy {
             router: app.alerting().router_for_worker(),
             mounts: Mounts::new(&app.settings),
             status: status_document(version, Nanos::from_ts(app.started_at)).into(),
             metrics: metrics_document(version).into(),
             app: app.clone(),
-            places: route_metrics::RouteSeries::of(
-                crate::routes::table().iter().filter(|row| row.is_proxied()),
-                &worker,
-            ),
+            places: route_metrics::RouteSeries::of(rows.iter(), &worker),
+            any_for_people: crate::routes::get("/organizations/{id}/alertmanager", "")
+                .credential(Credential::ApiKey),
+            for_people: for_people.map(|row| (row.operation.clone(), row.clone())).collect(),
             worker,
         })
     }
@@ -133,6 +145,7 @@ impl Proxy {
                 answer::probe(request.method(), is_ready)
             }
             Target::Alias if request.method() != Method::POST => crate::error::no_route(),
+            Target::Organization(place, path) => self.for_person((place, path), request, context).await,
             Target::Metrics | Target::V1 | Target::V2(_) | Target::Alias => {
                 self.for_system(target, request, context).await
             }

@@ -13,6 +13,8 @@ pub(super) struct Mounts {
     router: String,
     /// `{base}/proxy/alerts` for every base path, if older pairs are accepted.
     aliases: Vec<String>,
+    /// `{base}/organizations/` for every base path.
+    organizations: Vec<String>,
 }
 
 /// The target of a path below `services/`.
@@ -30,8 +32,19 @@ pub(super) enum Target {
     Alias,
     /// The path after `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
     V2(String),
+    /// The alerts of an organization, and the path as in `V2`; none below `/api/v1`.
+    Organization(Place, Option<String>),
     /// Nothing.
     Unknown,
+}
+
+/// Whose alerts a path names (spec: alerts-of-organizations#paths).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The id of the organization, as sent.
+    pub(super) organization: String,
+    /// `tree`: also everything below it.
+    pub(super) with_descendants: bool,
 }
 
 impl Mounts {
@@ -49,14 +62,18 @@ impl Mounts {
             prefixes,
             router: format!("{}/{}/", alerting.backend_segment, alerting.router_segment),
             aliases: aliases.map(|base| format!("{base}/proxy/alerts")).collect(),
+            organizations: settings.base_paths.iter().map(|base| format!("{base}/organizations/")).collect(),
         }
     }
 
-    /// `None` when the path is neither below `services/` nor an alias.
+    /// `None` when the path is neither below `services/` nor an alias nor the alerts of an organization.
     pub(super) fn target(&self, path: &str) -> Option<Target> {
         if let Some(rest) = self.aliases.iter().find_map(|alias| path.strip_prefix(alias.as_str())) {
             let rest = rest.strip_suffix('/').unwrap_or(rest);
             return matches!(rest, "" | "/api/v2/alerts").then_some(Target::Alias);
+        }
+        if let Some(rest) = self.organizations.iter().find_map(|base| path.strip_prefix(base.as_str())) {
+            return of_organization(rest);
         }
         let below = self.prefixes.iter().find_map(|prefix| path.strip_prefix(prefix.as_str()))?;
         let Some(inner) = below.strip_prefix(self.router.as_str()) else { return Some(Target::Unknown) };
@@ -66,10 +83,53 @@ impl Mounts {
             "-/healthy" => Target::Healthy,
             "metrics" => Target::Metrics,
             _ => match (below_version(inner, "api/v2"), below_version(inner, "api/v1")) {
-                (Some(rest), _) => Target::V2(percent_decode_str(rest).decode_utf8_lossy().into_owned()),
+                (Some(rest), _) => Target::V2(decoded(rest)),
                 (None, Some(_)) => Target::V1,
                 (None, None) => Target::Unknown,
             },
+        })
+    }
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// `{id}/alertmanager/…` and `{id}/tree/alertmanager/…`.
+fn of_organization(path: &str) -> Option<Target> {
+    let (id, rest) = path.split_once('/')?;
+    let below = rest.strip_prefix("tree/");
+    let inner = below.unwrap_or(rest).strip_prefix("alertmanager/")?;
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let place = Place { organization: decoded(id), with_descendants: below.is_some() };
+    match (below_version(inner, "api/v2"), below_version(inner, "api/v1")) {
+        (Some(rest), _) => Some(Target::Organization(place, Some(decoded(rest)))),
+        (None, Some(_)) => Some(Target::Organization(place, None)),
+        (None, None) => None,
+    }
+}
+
+impl Place {
+    /// The operation id of its row.
+    pub(super) const fn operation(&self, operation: &V2<'_>) -> Option<&'static str> {
+        Some(match (operation, self.with_descendants) {
+            (V2::PushAlerts, _) => return None,
+            (V2::ListAlerts, false) => "listOrganizationAlerts",
+            (V2::ListAlerts, true) => "listTreeAlerts",
+            (V2::ListGroups, false) => "listOrganizationAlertGroups",
+            (V2::ListGroups, true) => "listTreeAlertGroups",
+            (V2::ListSilences, false) => "listOrganizationSilences",
+            (V2::ListSilences, true) => "listTreeSilences",
+            (V2::SetSilence, false) => "setOrganizationSilence",
+            (V2::SetSilence, true) => "setTreeSilence",
+            (V2::GetSilence(_), false) => "getOrganizationSilence",
+            (V2::GetSilence(_), true) => "getTreeSilence",
+            (V2::ExpireSilence(_), false) => "expireOrganizationSilence",
+            (V2::ExpireSilence(_), true) => "expireTreeSilence",
+            (V2::Status, false) => "getOrganizationRouterStatus",
+            (V2::Status, true) => "getTreeRouterStatus",
+            (V2::Receivers, false) => "listOrganizationReceivers",
+            (V2::Receivers, true) => "listTreeReceivers",
         })
     }
 }
@@ -82,7 +142,10 @@ impl Target {
             Target::Healthy => Some("isRouterHealthy"),
             Target::Metrics => Some("getRouterMetrics"),
             Target::Alias => Some("pushAlertsAlias"),
-            Target::V1 | Target::Unknown => None,
+            Target::Organization(place, Some(path)) => {
+                organization_route(path, method).ok().and_then(|operation| place.operation(&operation))
+            }
+            Target::V1 | Target::Organization(_, None) | Target::Unknown => None,
             Target::V2(path) => v2_route(path, method).ok().map(|operation| match operation {
                 V2::ListAlerts => "listOwnAlerts",
                 V2::PushAlerts => "pushAlerts",
@@ -148,6 +211,16 @@ pub(super) fn v2_route<'p>(path: &'p str, method: &Method) -> Result<V2<'p>, NoR
                 _ => Err(NoRoute::Method("DELETE,GET")),
             }
         }
+    }
+}
+
+/// The same below an organization: nothing can be pushed there, and a silence has the one spelling that tools use.
+pub(super) fn organization_route<'p>(path: &'p str, method: &Method) -> Result<V2<'p>, NoRoute> {
+    match v2_route(path, method) {
+        Ok(V2::PushAlerts) => Err(NoRoute::Method("GET")),
+        Err(NoRoute::Method(_)) if path == "/alerts" => Err(NoRoute::Method("GET")),
+        _ if path.starts_with("/silences/") => Err(NoRoute::Path),
+        route => route,
     }
 }
 
@@ -252,5 +325,33 @@ mod tests {
         ] {
             assert_eq!(v2_route(path, &method), expected, "{method} {path}");
         }
+    }
+
+    #[test]
+    fn organizations_have_what_tools_ask() {
+        let m = mounts();
+        let place = |with_descendants| Place { organization: "x-1".to_owned(), with_descendants };
+        for (path, expected) in [
+            ("/organizations/x-1/alertmanager/api/v2/alerts/", Some((false, Some("/alerts")))),
+            ("/api/organizations/x%2D1/tree/alertmanager/api/v2/silence/7", Some((true, Some("/silence/7")))),
+            ("/organizations/x-1/alertmanager/api/v2", Some((false, Some("")))),
+            ("/organizations/x-1/alertmanager/api/v1/alerts", Some((false, None))),
+            ("/organizations/x-1/alertmanager/api/v20", None),
+            ("/organizations/x-1/tree/api/v2/alerts", None),
+            ("/organizations/x-1", None),
+            ("/organizations", None),
+        ] {
+            let expected = expected.map(|(tree, rest)| {
+                Target::Organization(place(tree), rest.map(|rest: &str| rest.to_owned()))
+            });
+            assert_eq!(m.target(path), expected, "{path}");
+        }
+        let route = |method: Method, path| organization_route(path, &method);
+        assert_eq!(route(Method::GET, "/alerts"), Ok(V2::ListAlerts));
+        assert_eq!(route(Method::POST, "/alerts"), Err(NoRoute::Method("GET")));
+        assert_eq!(route(Method::PUT, "/alerts"), Err(NoRoute::Method("GET")));
+        assert_eq!(route(Method::PUT, "/silences"), Err(NoRoute::Method("POST,GET")));
+        assert_eq!(route(Method::DELETE, "/silence/7"), Ok(V2::ExpireSilence("7")));
+        assert_eq!(route(Method::GET, "/silences/7"), Err(NoRoute::Path));
     }
 }

@@ -11,6 +11,7 @@ mod events;
 mod impersonation;
 mod imports;
 mod inventory;
+mod organization_alerts;
 mod organizations;
 mod overview;
 mod rebranding;
@@ -34,6 +35,7 @@ pub fn table() -> Vec<Route> {
         systems::rows(),
         inventory::rows(),
         system_side::rows(),
+        organization_alerts::rows(),
         applications::rows(),
         impersonation::rows(),
         rebranding::rows(),

@@ -5,7 +5,7 @@ use crate::{
     form::Form,
     look::{LANGUAGE, Look, THEME, THEMES},
     page,
-    session::{self, Guest, kept},
+    session::{self, Guest, kept, page_before},
 };
 use axum::{
     Extension,
@@ -37,7 +37,8 @@ pub(crate) async fn sign_in(
         return message(&look, StatusCode::OK, "no_client");
     }
     let wanted = kept(params.one("page").unwrap_or_default());
-    match console::begin(&app, &return_address(&app, &headers), wanted).await {
+    let is_fresh = params.one("fresh").is_some();
+    match console::begin(&app, &return_address(&app, &headers), wanted, is_fresh).await {
         Ok(entry) => {
             let mut response = found(&entry.address);
             session::set_entry(&app, response.headers_mut(), Some(&entry.cookie));
@@ -79,7 +80,9 @@ pub(crate) async fn signed_in(
     }
     let answer = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
     let entry = session::entry_cookie(&app, &headers);
-    let mut response = match console::complete(&app, &context, entry.as_deref(), &answer).await {
+    let before = session::session_cookie(&app, &headers);
+    let cookies = (entry.as_deref(), before.as_deref());
+    let mut response = match console::complete(&app, &context, cookies, &answer).await {
         Ok(entered) => {
             let mut response = page::see_other(kept(&entered.page));
             session::set_session(&app, response.headers_mut(), &entered.cookie);
@@ -120,17 +123,6 @@ pub(crate) async fn preferences(State(app): State<App>, headers: HeaderMap, form
         session::set_preference(&app, response.headers_mut(), LANGUAGE, language.code());
     }
     response
-}
-
-/// The page that a form was sent from, if it is one of ours.
-fn page_before(headers: &HeaderMap) -> String {
-    let before = headers.get(header::REFERER).and_then(|before| before.to_str().ok());
-    let before = before.and_then(|before| Url::parse(before).ok());
-    let path = before.map(|url| match url.query() {
-        Some(query) => format!("{}?{query}", url.path()),
-        None => url.path().to_owned(),
-    });
-    kept(path.as_deref().unwrap_or_default()).to_owned()
 }
 
 /// `POST /console/acting/go-on`: with the rights of the other person.

@@ -5,7 +5,7 @@ use crate::Directory;
 use bailiwick_domain::{AuditAction, Error, Happening, OrgId, OrgType, Result};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::{
-    auth::{Destroyed, end_impersonations_of_destroyed},
+    auth::{Destroyed, check_fresh_sign_in, end_impersonations_of_destroyed},
     logto_sync,
 };
 use bailiwick_platform::{
@@ -30,6 +30,7 @@ pub async fn destroy(
     id: Option<OrgId>,
 ) -> Result<()> {
     let seen = authorize_change(&service.db, service, caller, ctx, Action::Destroy, (family, id)).await?.id();
+    check_fresh_sign_in(service, caller)?;
     retry_on_conflict("a destruction", || attempt(service, caller, ctx, family, seen)).await?;
     service.objects.wake();
     logto_sync::wake(service);

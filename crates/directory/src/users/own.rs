@@ -14,7 +14,7 @@ use bailiwick_events::{
     EventDraft,
     mail::{self, ChangedBy},
 };
-use bailiwick_identity::logto_sync;
+use bailiwick_identity::{auth::check_fresh_sign_in, logto_sync};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
@@ -33,7 +33,8 @@ pub struct OwnInfo {
     pub phone: Option<String>,
 }
 
-/// Changes the caller's own name, address or phone; returns the names of the sent fields, as the answer lists them.
+/// Changes the caller's own name, address or phone; returns the names of the sent fields, as the answer lists them. Another
+/// address wants a fresh sign-in.
 pub async fn change_own_info(
     service: &Directory,
     caller: &Caller,
@@ -45,6 +46,9 @@ pub async fn change_own_info(
     let body = body()?;
     let updated = updated_fields(&body)?;
     let present = users::get(&service.db, id).await?.ok_or_else(gone)?.user;
+    if body.email.as_ref().is_some_and(|email| *email != present.email) {
+        check_fresh_sign_in(service, caller)?;
+    }
     let accepted = accept(service, id, sent(&body, &present)).await?;
     let mut tx = service.db.begin().await?;
     let held = users::lock(&mut tx, id).await?.ok_or_else(gone)?;

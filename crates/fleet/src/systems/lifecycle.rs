@@ -7,7 +7,7 @@ use bailiwick_domain::{
     AuditAction, Error, Happening, ObjectKind, Result, System, SystemId, Ts, validate::SystemSecret,
 };
 use bailiwick_events::EventDraft;
-use bailiwick_identity::credentials::hash_secret;
+use bailiwick_identity::{auth::check_fresh_sign_in, credentials::hash_secret};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
 use bailiwick_store::{
@@ -99,6 +99,7 @@ pub async fn regenerate_secret(
     force: impl FnOnce() -> Result<bool>,
 ) -> Result<Created> {
     let mut step = AllowedChange::begin(service, caller, ctx, Action::RegenerateSecret, id).await?;
+    check_fresh_sign_in(service, caller)?;
     if !force()? && step.before.registered_at.is_some() {
         return Err(Error::conflict("system is already registered"));
     }

@@ -6,7 +6,7 @@ mod authenticate;
 pub use authenticate::ApiKeys;
 pub(crate) use authenticate::authenticate;
 
-use crate::{Identity, credentials::hash_secret, passwords};
+use crate::{Identity, auth::check_fresh_sign_in, credentials::hash_secret, passwords};
 use bailiwick_domain::{
     ApiKeyId, AuditAction, Error, ObjectKind, OrgType, Page, PageRequest, Result, Ts, UserId,
     validate::{self, ApiKeyToken, Fields},
@@ -67,8 +67,8 @@ fn identity(caller: &Caller) -> Result<&UserIdentity> {
 /// Creates a key of the caller; the token is shown only this once.
 ///
 /// # Errors
-/// 403 without a password of the service, 409 beyond five usable keys, the fields, a wrong password; 429 after too many
-/// wrong passwords.
+/// 401 without a fresh sign-in, 403 without a password of the service, 409 beyond five usable keys, the fields, a wrong
+/// password; 429 after too many wrong passwords.
 pub async fn create(
     service: &Identity,
     caller: &Caller,
@@ -76,6 +76,7 @@ pub async fn create(
     body: impl FnOnce() -> Result<Wanted>,
 ) -> Result<(ApiKey, String)> {
     let owner = identity(caller)?;
+    check_fresh_sign_in(service, caller)?;
     let user = owner.user_id;
     let place = passwords::place(service, user).await?;
     let place = place.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;

@@ -86,7 +86,7 @@ pub(crate) async fn authenticate_access_token(service: &Identity, token: &str) -
     if let Some(reason) = &bearer.revoked {
         return Err(Error::unauthenticated_because("token has been revoked", reason));
     }
-    Ok(Caller::user(bearer.identity.clone(), Some(presented.chain)))
+    Ok(Caller::user(bearer.identity.clone(), Some(presented.chain)).signed_in(bearer.signed_in_at))
 }
 
 /// Whether the token names one of our keys: such a token is never sent to the provider.

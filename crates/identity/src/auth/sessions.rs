@@ -53,18 +53,31 @@ fn device_of(ctx: &RequestContext) -> Device {
 }
 
 /// A chain that starts now; its times are in whole seconds, as its tokens state them.
-fn fresh_chain(service: &Identity, user: UserId, login: Option<LoginId>, now: Ts, life: Duration) -> Chain {
+fn fresh_chain(service: &Identity, user: UserId, sign_in: SignIn, now: Ts, life: Duration) -> Chain {
     let issued = Ts::from_secs(now.secs());
     Chain {
         id: service.fresh(),
         user_id: user,
-        login_id: login,
+        login_id: sign_in.login,
         created_at: now,
+        signed_in_at: sign_in.at.map_or(now, |at| at.min(now)),
+        issuer_session: sign_in.issuer_session,
         refresh_id: service.fresh(),
         refresh_issued_at: issued,
         expires_at: issued.plus(life),
         revoked: None,
     }
+}
+
+/// How the person of a new chain has signed in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SignIn {
+    /// The browser login at the embedded provider.
+    pub(crate) login: Option<LoginId>,
+    /// When, as an external issuer says; one that says nothing has just been asked.
+    pub(crate) at: Option<Ts>,
+    /// The session at an external issuer.
+    pub(crate) issuer_session: Option<String>,
 }
 
 /// Starts a chain for a user that a provider has named. The user, and the login it came from, are locked while the
@@ -73,7 +86,7 @@ pub(crate) async fn start(
     service: &Identity,
     ctx: &RequestContext,
     user: UserId,
-    login: Option<LoginId>,
+    sign_in: SignIn,
 ) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     let now = service.now();
@@ -85,12 +98,12 @@ pub(crate) async fn start(
     if let Some(reason) = user.standing.suspension() {
         return Err(suspended(reason));
     }
-    if let Some(login) = login
+    if let Some(login) = sign_in.login
         && !logins::hold(&mut tx, login).await.map_err(unreadable)?
     {
         return Err(refused());
     }
-    let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
+    let chain = fresh_chain(service, user.id, sign_in, now, service.settings.tokens.refresh);
     let identity = identity_of(&service.catalogue, user);
     let session = session(service, &identity, &chain, now)?;
     sessions::insert(&mut tx, &chain, &device_of(ctx)).await.map_err(unreadable)?;
@@ -100,17 +113,16 @@ pub(crate) async fn start(
 }
 
 /// Starts a new chain for an impersonator who ends the impersonation. The user's row is locked and the user may act.
-/// `login`: the login of the user's earlier chains, locked as well. This is not a sign-in, so no sign-in time is
-/// stored.
+/// `sign_in`: that of the chain they come back to, with its login locked as well; this is no sign-in.
 pub(crate) async fn resume(
     service: &Identity,
     tx: &mut Tx,
     ctx: &RequestContext,
     user: Identified,
-    login: Option<LoginId>,
+    sign_in: SignIn,
     now: Ts,
 ) -> Result<Session> {
-    let chain = fresh_chain(service, user.id, login, now, service.settings.tokens.refresh);
+    let chain = fresh_chain(service, user.id, sign_in, now, service.settings.tokens.refresh);
     sessions::insert(tx, &chain, &device_of(ctx)).await.map_err(unreadable)?;
     session(service, &identity_of(&service.catalogue, user), &chain, now)
 }
@@ -217,7 +229,7 @@ pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
     let mut tx = service.db.begin().await?;
     let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     super::bearer::refuse_disabled(user.standing)?;
-    let chain = fresh_chain(service, user.id, None, now, service.settings.tokens.access);
+    let chain = fresh_chain(service, user.id, SignIn::default(), now, service.settings.tokens.access);
     sessions::insert(&mut tx, &chain, &Device::default()).await?;
     let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
     tx.commit().await?;

@@ -3,7 +3,7 @@
 //! from a read that began after it arrived, so each process refuses at once what any process has revoked.
 
 use super::{bearer::unreadable, user_object::identity_of};
-use bailiwick_domain::{ChainId, Result};
+use bailiwick_domain::{ChainId, Result, Ts};
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_policy::{Catalogue, UserIdentity};
 use bailiwick_store::{Db, StoreError, identities::Standing, sessions};
@@ -23,6 +23,8 @@ pub(crate) struct Bearer {
     pub(crate) identity: Arc<UserIdentity>,
     /// Whether the user may sign in.
     pub(crate) standing: Standing,
+    /// When the person last proved who they are.
+    pub(crate) signed_in_at: Ts,
     /// The reason once the chain is revoked.
     pub(crate) revoked: Option<String>,
 }
@@ -83,7 +85,15 @@ async fn read(
         .map(|(chain, user)| {
             let standing = user.standing;
             let identity = Arc::new(identity_of(&catalogue, user));
-            (chain.id, Arc::new(Bearer { identity, standing, revoked: chain.revoked }))
+            (
+                chain.id,
+                Arc::new(Bearer {
+                    identity,
+                    standing,
+                    signed_in_at: chain.signed_in_at,
+                    revoked: chain.revoked,
+                }),
+            )
         })
         .collect();
     Ok(group.iter().map(|chain| found.get(chain).cloned()).collect())

@@ -4,10 +4,10 @@
 //! The state between the two travels with the browser, sealed: the browser can neither read nor make one. Nothing is
 //! written before the person has signed in.
 
-use super::sign_in;
+use super::{digest_of, sign_in};
 use crate::{
     Identity,
-    auth::{self, Session, unreadable},
+    auth::{self, Reason, Session, revoke_chain, unreadable},
     callers,
     oidc::{
         Refusal,
@@ -18,8 +18,12 @@ use crate::{
     relying_party,
 };
 use aws_lc_rs::{constant_time, digest};
-use bailiwick_domain::{Error, Result, Ts};
+use bailiwick_domain::{ChainId, Error, Result, Ts};
 use bailiwick_platform::{RequestContext, keys::fresh_secret};
+use bailiwick_store::{
+    console_sessions::{self, ConsoleSession},
+    identities, sessions,
+};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -81,6 +85,9 @@ struct Waiting {
     redirect_uri: String,
     page: String,
     expires_at: i64,
+    /// The provider was asked for a fresh sign-in.
+    #[serde(default)]
+    is_fresh: bool,
 }
 
 /// Whether people can sign in to the console: at an external issuer it needs a client of its own there.
@@ -88,11 +95,15 @@ pub fn is_available(service: &Identity) -> bool {
     service.settings.identity.is_embedded() || service.settings.console.client_id.is_some()
 }
 
-/// Begins an entry. `redirect_uri`: where the browser comes back to; `page`: what it wanted to see.
+/// How old a sign-in may be at the provider that is asked for a fresh one: nobody enters their password twice in a minute.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// Begins an entry. `redirect_uri`: where the browser comes back to; `page`: what it wanted to see. `is_fresh`: for a page that
+/// wants a fresh sign-in (spec: authentication#fresh-sign-in).
 ///
 /// # Errors
 /// 502, 503 and 504 for an external issuer.
-pub async fn begin(service: &Identity, redirect_uri: &str, page: &str) -> Result<Entry> {
+pub async fn begin(service: &Identity, redirect_uri: &str, page: &str, is_fresh: bool) -> Result<Entry> {
     let fresh = || fresh_secret(&*service.entropy);
     let waiting = Waiting {
         state: fresh(),
@@ -101,6 +112,7 @@ pub async fn begin(service: &Identity, redirect_uri: &str, page: &str) -> Result
         redirect_uri: redirect_uri.to_owned(),
         page: if page.len() <= MAX_PAGE_BYTES { page.to_owned() } else { String::new() },
         expires_at: service.now().plus(ENTRY_LIFE).secs(),
+        is_fresh,
     };
     let (endpoint, client_id) = match &service.external {
         None => (format!("{}/auth", service.settings.provider_issuer()), clients::CONSOLE_ID),
@@ -111,7 +123,12 @@ pub async fn begin(service: &Identity, redirect_uri: &str, page: &str) -> Result
         }
     };
     let challenge = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, waiting.verifier.as_bytes()));
-    let query = form_urlencoded::Serializer::new(String::new())
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    if is_fresh {
+        let longest = service.settings.tokens.fresh_sign_in.min(FRESH);
+        query.append_pair("max_age", &longest.as_secs().to_string());
+    }
+    let query = query
         .append_pair("response_type", "code")
         .append_pair("client_id", client_id)
         .append_pair("redirect_uri", redirect_uri)
@@ -128,14 +145,14 @@ pub async fn begin(service: &Identity, redirect_uri: &str, page: &str) -> Result
 }
 
 /// Completes an entry: `cookie` is what [`begin`] gave, `answer` the query that the provider has sent the browser back
-/// with.
+/// with. `before`: the cookie of a session of this browser, which ends if it is the same person's.
 ///
 /// # Errors
 /// Why there is no session.
 pub async fn complete(
     service: &Identity,
     ctx: &RequestContext,
-    cookie: Option<&str>,
+    (cookie, before): (Option<&str>, Option<&str>),
     answer: &Parameters,
 ) -> Result<Entered, Refused> {
     let one = |name| answer.one(name).ok().flatten();
@@ -157,15 +174,40 @@ pub async fn complete(
                 verifier: &waiting.verifier,
                 nonce: &waiting.nonce,
             };
-            let user =
+            let found =
                 relying_party::redeem(service, external, &redemption).await?.ok_or(Refused::NotAdmitted)?;
-            auth::start(service, ctx, user, None).await?
+            let mut sign_in = found.sign_in;
+            if waiting.is_fresh {
+                // It must say when that was (OpenID Connect Core §3.1.2.1): an issuer that does not has not heard the question.
+                sign_in.at.get_or_insert(Ts(0));
+            }
+            auth::start(service, ctx, found.user, sign_in).await?
         }
     };
+    let before = before.and_then(digest_of);
+    let earlier = match &before {
+        Some(hash) => earlier(service, &session, hash).await?,
+        None => None,
+    };
     let mut tx = service.db.begin().await.map_err(unreadable)?;
+    if let Some((chain, hash)) = earlier.zip(before) {
+        // Locks in the order user, chain, as everywhere.
+        identities::get_steady(&mut tx, session.user.id).await.map_err(unreadable)?;
+        sessions::lock(&mut tx, chain).await.map_err(unreadable)?;
+        revoke_chain(&mut tx, service.now(), chain, Reason::Logout).await.map_err(unreadable)?;
+        console_sessions::remove(&mut tx, &hash).await.map_err(unreadable)?;
+    }
     let cookie = sign_in(service, &mut tx, session.chain).await?;
     tx.commit().await.map_err(unreadable)?;
     Ok(Entered { cookie, page: waiting.page })
+}
+
+/// The chain of an earlier session of the same person, so that signing in again leaves no session behind. While they
+/// impersonate somebody it stays: that is its own way back.
+async fn earlier(service: &Identity, session: &Session, hash: &[u8]) -> Result<Option<ChainId>> {
+    let old = console_sessions::get(&service.db, hash, service.now()).await.map_err(unreadable)?;
+    let is_replaced = |old: &ConsoleSession| old.user == session.user.id && !old.impersonates;
+    Ok(old.filter(is_replaced).map(|old| old.chain).filter(|chain| *chain != session.chain))
 }
 
 fn waiting(service: &Identity, cookie: &str, now: Ts) -> Option<Waiting> {

@@ -75,7 +75,7 @@ async fn look(service: &Identity, cookie: &str, renews: bool) -> Result<Option<V
     if bearer.revoked.is_some() || refuse_disabled(bearer.standing).is_err() {
         return Ok(None);
     }
-    let own = Caller::user(bearer.identity.clone(), Some(session.chain));
+    let own = Caller::user(bearer.identity.clone(), Some(session.chain)).signed_in(bearer.signed_in_at);
     let acting = match session.impersonation {
         Some(id) => Some(acting(service, &own, id).await?),
         None => None,

@@ -4,7 +4,7 @@ use bailiwick_domain::{Error, Result};
 use base64::{Engine, engine::general_purpose::STANDARD};
 
 /// Key and password as presented.
-pub(super) struct Basic {
+pub(crate) struct Basic {
     /// The text before the first colon. Bytes that are not text cannot be a key.
     pub key: String,
     password: Vec<u8>,
@@ -17,7 +17,7 @@ impl Basic {
     }
 }
 
-pub(super) fn parse(authorization: Option<&str>) -> Result<Basic> {
+pub(crate) fn parse(authorization: Option<&str>) -> Result<Basic> {
     let header = authorization.ok_or_else(|| Error::unauthenticated("authentication required"))?;
     let encoded = header
         .split_at_checked(6)

@@ -7,7 +7,7 @@
 //! share one read. Rows are read in groups too, so a move that concerns all does not cost one query per request.
 
 mod argon2_secrets;
-mod basic;
+pub(crate) mod basic;
 mod cached_credential;
 mod guess_limit;
 mod import;

@@ -1,6 +1,9 @@
 //! Consent by which a user lets others impersonate them for a while (spec: impersonation#requests-while-impersonating).
 
-use crate::{Identity, auth::invalid};
+use crate::{
+    Identity,
+    auth::{check_fresh_sign_in, invalid},
+};
 use bailiwick_domain::{AuditAction, Error, Happening, Result, Ts, UserId};
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{
@@ -37,6 +40,7 @@ pub async fn give_consent(
     body: impl FnOnce() -> Result<Option<i64>>,
 ) -> Result<Consent> {
     let user = caller.user_id().ok_or_else(invalid)?;
+    check_fresh_sign_in(service, caller)?;
     let hours = body()?.unwrap_or(0);
     if !HOURS.contains(&hours) {
         return Err(Error::field_value("duration_hours", "out_of_range", hours.to_string()));

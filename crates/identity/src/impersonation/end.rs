@@ -4,9 +4,9 @@
 use super::validity::live_of;
 use crate::{
     Identity,
-    auth::{self, invalid, resume, unreadable},
+    auth::{self, SignIn, invalid, resume, unreadable},
 };
-use bailiwick_domain::{AuditAction, ChainId, Error, ImpersonationId, LoginId, Result, UserId};
+use bailiwick_domain::{AuditAction, ChainId, Error, ImpersonationId, LoginId, Result, Ts, UserId};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
@@ -64,7 +64,7 @@ async fn leave(
     let chain = hold_chains(&mut tx, bound.chain_id, calling).await?;
     let held = sessions::hold(&mut tx, session).await.map_err(unreadable)?.ok_or_else(invalid)?;
     let is_left = match held.end.as_ref().map(|end| end.cause) {
-        _ if chain.is_some_and(|chain| chain.revoked.is_some()) || held.expires_at <= now => false,
+        _ if chain.as_ref().is_some_and(|chain| chain.revoked.is_some()) || held.expires_at <= now => false,
         None => {
             let ended = sessions::end(&mut tx, Which::One(session), now, Cause::Exit, None).await;
             ended.map_err(unreadable)? > 0
@@ -77,7 +77,12 @@ async fn leave(
     if !is_left {
         return Ok(None);
     }
-    let back = resume(service, &mut tx, ctx, own, login, now).await?;
+    // A chain that is gone proves no sign-in.
+    let sign_in = match chain {
+        Some(chain) => SignIn { login, at: Some(chain.signed_in_at), issuer_session: chain.issuer_session },
+        None => SignIn { login, at: Some(Ts(0)), issuer_session: None },
+    };
+    let back = resume(service, &mut tx, ctx, own, sign_in, now).await?;
     let target = users::get(&mut tx, held.impersonated.id).await.map_err(unreadable)?;
     let organization = target.map(|target| target.user.organization.id);
     audit::record_impersonation(&mut tx, now, ctx, (&held, organization), AuditAction::ImpersonationEnd)

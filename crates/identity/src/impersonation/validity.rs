@@ -202,6 +202,7 @@ async fn acting_in(service: &Identity, seen: Seen, is_expired: bool, now: Ts) ->
                 identity: pair.impersonated,
                 chain: None,
                 acting_for: Some(pair.impersonator.user_id),
+                signed_in_at: seen.signed_in_at,
             });
             return Ok(Acting { session, caller: Ok(caller), exit: Ok(()), is_recorded: true });
         }

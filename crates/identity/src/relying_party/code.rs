@@ -2,12 +2,12 @@
 //! says so (OpenID Connect Core §3.1.3).
 
 use super::{
-    RelyingParty, Seen, account_links, address_said, is_in_time,
-    issuer_cache::Freshness,
-    jwt::{self, Claims, Shape, Signed},
+    Found, RelyingParty, Seen, account_links, address_said, is_in_time,
+    jwt::{self, Claims, Shape},
+    sign_in, signed_by,
 };
 use crate::{Identity, upstream};
-use bailiwick_domain::{Result, UserId};
+use bailiwick_domain::Result;
 use bailiwick_outbound::issuer::{Code, IssuerAnswer, IssuerError, Redeemed};
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub(crate) async fn redeem(
     service: &Identity,
     external: &RelyingParty,
     redemption: &Redemption<'_>,
-) -> Result<Option<UserId>> {
+) -> Result<Option<Found>> {
     let judged = async {
         let description = external.memory.description(service).await.map_err(upstream)?;
         let Some(endpoint) = &description.token_endpoint else {
@@ -42,7 +42,8 @@ pub(crate) async fn redeem(
         let IssuerAnswer::Good(Redeemed { access_token, id_token }) = told else { return Ok(None) };
         let Some(id_token) = id_token else { return Ok(None) };
         let Some(seen) = verified(service, external, &id_token, redemption).await? else { return Ok(None) };
-        account_links::find(service, external, &access_token, &seen).await
+        let user = account_links::find(service, external, &access_token, &seen).await?;
+        Ok(user.map(|user| Found { user, sign_in: seen.sign_in.clone() }))
     };
     let patience = external.settings.patience;
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
@@ -56,15 +57,9 @@ async fn verified(
     asked: &Redemption<'_>,
 ) -> Result<Option<Seen>> {
     let Shape::Jwt(jwt) = jwt::read(token) else { return Ok(None) };
-    let mut known = external.memory.keys(service, Freshness::Keys).await.map_err(upstream)?;
-    let mut signed = known.keys.judge(&jwt);
-    if signed == Signed::UnknownKey {
-        known = external.memory.keys(service, Freshness::OtherThan(&known.keys)).await.map_err(upstream)?;
-        signed = known.keys.judge(&jwt);
-    }
+    let issuer = signed_by(service, external, &jwt).await?;
     let claims = jwt.claims;
-    let is_good = signed == Signed::Good
-        && claims.iss.as_ref() == Some(&known.description.issuer)
+    let is_good = issuer.is_some_and(|issuer| claims.iss.as_deref() == Some(issuer.as_str()))
         && is_for(&claims, asked.client_id)
         && claims.exp.is_some()
         && is_in_time(service.now(), claims.exp, claims.nbf)
@@ -73,6 +68,7 @@ async fn verified(
         subject,
         client_id: Some(asked.client_id.to_owned()),
         email: address_said(claims.email, claims.email_verified.as_ref()),
+        sign_in: sign_in(claims.auth_time.as_ref(), claims.sid.as_ref()),
     }))
 }
 

@@ -205,6 +205,8 @@ pub(super) struct Claims {
     pub(super) aud: Option<Value>,
     pub(super) exp: Option<f64>,
     pub(super) nbf: Option<f64>,
+    /// When the person signed in at the issuer (RFC 9068 §2.2.1, OpenID Connect Core §2).
+    pub(super) auth_time: Option<Value>,
     pub(super) azp: Option<String>,
     pub(super) client_id: Option<String>,
     pub(super) email: Option<String>,
@@ -223,7 +225,11 @@ pub(super) struct Claims {
     at_hash: Option<IgnoredAny>,
     c_hash: Option<IgnoredAny>,
     /// Only logout and event tokens have it.
-    events: Option<IgnoredAny>,
+    pub(super) events: Option<Value>,
+    /// When it was made.
+    pub(super) iat: Option<Value>,
+    /// The session at the issuer.
+    pub(super) sid: Option<Value>,
 }
 
 impl Claims {
@@ -273,8 +279,25 @@ struct Header {
     crit: Option<IgnoredAny>,
 }
 
+/// What the header may call a token that a client shows.
+const SHOWN: [&str; 4] = ["jwt", "application/jwt", "at+jwt", "application/at+jwt"];
+/// What it may call a logout token (OpenID Connect Back-Channel Logout 1.0 §2.4).
+const LOGOUT: [&str; 4] = ["jwt", "application/jwt", "logout+jwt", "application/logout+jwt"];
+
+/// Parses a logout token.
+pub(super) fn read_logout(token: &str) -> Option<Box<Jwt<'_>>> {
+    match parse(token, &LOGOUT) {
+        Shape::Jwt(jwt) => Some(jwt),
+        Shape::Opaque | Shape::Unusable => None,
+    }
+}
+
 /// Parses a token. Every text with JSON objects in the places of header and claims is a JWT, signed or not.
 pub(super) fn read(token: &str) -> Shape<'_> {
+    parse(token, &SHOWN)
+}
+
+fn parse<'t>(token: &'t str, types: &[&str]) -> Shape<'t> {
     let mut parts = token.split('.');
     let (Some(head), Some(body), Some(signature), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
@@ -292,10 +315,8 @@ pub(super) fn read(token: &str) -> Shape<'_> {
         let header: Header = serde_json::from_slice(&head_text).ok()?;
         let claims: Claims = serde_json::from_slice(&body_text).ok()?;
         let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-        let kind = header.typ.as_deref().is_none_or(|typ| {
-            let known = ["jwt", "application/jwt", "at+jwt", "application/at+jwt"];
-            known.iter().any(|known| typ.eq_ignore_ascii_case(known))
-        });
+        let kind =
+            header.typ.as_deref().is_none_or(|typ| types.iter().any(|known| typ.eq_ignore_ascii_case(known)));
         let is_typed_access = header.typ.as_deref().is_some_and(|typ| {
             ["at+jwt", "application/at+jwt"].iter().any(|known| typ.eq_ignore_ascii_case(known))
         });

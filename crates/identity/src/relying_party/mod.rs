@@ -8,8 +8,13 @@ mod account_links;
 mod code;
 mod issuer_cache;
 mod jwt;
+mod logout;
 
-use crate::{Identity, auth, logto_sync, upstream};
+use crate::{
+    Identity,
+    auth::{self, SignIn},
+    logto_sync, upstream,
+};
 use bailiwick_domain::{Error, Result, Ts, UserId};
 use bailiwick_outbound::issuer::{
     Credentials, Discovery, Introspected, IssuerAnswer, IssuerClient, IssuerError, Userinfo, is_yes,
@@ -21,6 +26,7 @@ use serde_json::Value;
 
 pub use account_links::unlink;
 pub(crate) use code::{Redemption, redeem};
+pub use logout::end_sessions;
 
 /// How far the clocks of issuer and service may differ (spec: authentication#identity-modes), in seconds.
 const LEEWAY: f64 = 60.0;
@@ -75,6 +81,33 @@ struct Seen {
     client_id: Option<String>,
     /// The issuer's statement about the address, if there is one.
     email: Said,
+    /// What the token says of the sign-in there.
+    sign_in: SignIn,
+}
+
+/// The user of a token.
+pub(crate) struct Found {
+    pub(crate) user: UserId,
+    /// What the issuer says of their sign-in.
+    pub(crate) sign_in: SignIn,
+}
+
+/// The sign-in of which a token tells. A time that cannot be read is none that is fresh.
+fn sign_in(auth_time: Option<&Value>, sid: Option<&Value>) -> SignIn {
+    let at = auth_time.filter(|time| !time.is_null()).map(|time| seconds(time).unwrap_or(Ts(0)));
+    SignIn { at, issuer_session: text(sid), ..SignIn::default() }
+}
+
+/// A NumericDate (RFC 7519 §2).
+fn seconds(value: &Value) -> Option<Ts> {
+    let seconds = value.as_f64().filter(|seconds| (0.0..=1e11).contains(seconds))?;
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    Some(Ts::from_secs(seconds as i64))
+}
+
+/// A name that can be one of an issuer's.
+fn text(value: Option<&Value>) -> Option<String> {
+    value.and_then(Value::as_str).filter(|text| is_subject(text)).map(str::to_owned)
 }
 
 /// The issuer's statement about the address: none; no verified address; or the verified address.
@@ -151,7 +184,7 @@ pub(crate) async fn user_of(
     service: &Identity,
     external: &RelyingParty,
     token: &str,
-) -> Result<Option<(UserId, TokenAudience)>> {
+) -> Result<Option<(Found, TokenAudience)>> {
     let judged = async {
         let Some(seen) = identify(service, external, token).await? else { return Ok(None) };
         let Some(party) = party(service, &external.settings, seen.client_id.as_deref()).await else {
@@ -160,7 +193,7 @@ pub(crate) async fn user_of(
             return Ok(None);
         };
         let user = account_links::find(service, external, token, &seen).await?;
-        Ok(user.map(|user| (user, party)))
+        Ok(user.map(|user| (Found { user, sign_in: seen.sign_in.clone() }, party)))
     };
     let patience = external.settings.patience;
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))
@@ -225,21 +258,26 @@ fn is_subject(text: &str) -> bool {
     (1..=SUBJECT_BYTES).contains(&text.len()) && !text.contains('\0')
 }
 
-/// A JWT, verified here.
-async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> Result<Option<Seen>> {
+/// The issuer, if it has signed the token.
+async fn signed_by(service: &Identity, external: &RelyingParty, jwt: &Jwt<'_>) -> Result<Option<String>> {
     let mut known = external.memory.keys(service, Freshness::Keys).await.map_err(upstream)?;
-    let mut signed = known.keys.judge(&jwt);
+    let mut signed = known.keys.judge(jwt);
     if signed == Signed::UnknownKey {
         known = external.memory.keys(service, Freshness::OtherThan(&known.keys)).await.map_err(upstream)?;
-        signed = known.keys.judge(&jwt);
+        signed = known.keys.judge(jwt);
     }
+    Ok((signed == Signed::Good).then(|| known.description.issuer.clone()))
+}
+
+/// A JWT, verified here.
+async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> Result<Option<Seen>> {
+    let is_signed_by = signed_by(service, external, &jwt).await?;
     let (claims, is_typed) = (jwt.claims, jwt.is_typed_access);
     let settings = &external.settings;
     // Without a client, nothing else distinguishes it from a token that was meant for another client only.
     let names_client = claims.client_id.is_some() || claims.azp.is_some();
     let is_for_somebody = names_client || is_typed || !settings.audiences.is_empty();
-    let good = signed == Signed::Good
-        && claims.iss.as_ref() == Some(&known.description.issuer)
+    let good = is_signed_by.is_some_and(|issuer| claims.iss.as_deref() == Some(issuer.as_str()))
         && claims.is_bearer_access()
         && is_for_somebody
         && claims.exp.is_some()
@@ -251,7 +289,8 @@ async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> 
 fn seen(claims: Claims) -> Option<Seen> {
     let client_id = one_client(claims.client_id, claims.azp).ok()?;
     let email = address_said(claims.email, claims.email_verified.as_ref());
-    Some(Seen { subject: claims.sub?, client_id, email })
+    let sign_in = sign_in(claims.auth_time.as_ref(), claims.sid.as_ref());
+    Some(Seen { subject: claims.sub?, client_id, email, sign_in })
 }
 
 /// Two different names for one client.
@@ -312,14 +351,16 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
     let Some(said) = said else {
         let Some(person) = userinfo(external, &description, token).await? else { return Ok(None) };
         let email = Some(verified_address(&person));
-        return Ok(Some(Seen { subject: person.sub, client_id: None, email }));
+        return Ok(Some(Seen { subject: person.sub, client_id: None, email, sign_in: SignIn::default() }));
     };
     // A refresh token is active too: without a token type, only userinfo decides, because it takes access tokens only.
     let is_access = kinds(&said).next().is_some();
     let Ok(client_id) = one_client(said.client_id, said.azp) else { return Ok(None) };
     let email = address_said(said.email, said.email_verified.as_ref());
     match said.sub {
-        Some(subject) if is_access => Ok(Some(Seen { subject, client_id, email })),
+        Some(subject) if is_access => {
+            Ok(Some(Seen { subject, client_id, email, sign_in: SignIn::default() }))
+        }
         subject => {
             let person = userinfo(external, &description, token).await?;
             let person = person.filter(|person| subject.is_none_or(|subject| subject == person.sub));
@@ -327,6 +368,7 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
                 email: email.or_else(|| Some(verified_address(&person))),
                 subject: person.sub,
                 client_id,
+                sign_in: SignIn::default(),
             }))
         }
     }

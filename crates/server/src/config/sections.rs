@@ -189,6 +189,8 @@ section! {
     access_lifetime: Duration => tokens.access, older "JWT_EXPIRATION";
     /// Life of a refresh token.
     refresh_lifetime: Duration => tokens.refresh, older "JWT_REFRESH_EXPIRATION";
+    /// Age of the sign-in that sensitive operations accept; `0s` = any, for clients that cannot ask people to sign in again.
+    fresh_sign_in: Duration => tokens.fresh_sign_in;
     /// `iss` of the tokens. When unset, the host name of `http.public_url`.
     issuer: Option<String>;
     /// `aud` of the tokens. When unset, `<public_url>/api`.

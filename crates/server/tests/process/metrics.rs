@@ -85,6 +85,9 @@ async fn traffic(serving: &Serving) {
 async fn prometheus_reads_what_is_told(database: Option<String>) {
     let dir = tempfile::tempdir().expect("a directory");
     let address = format!("127.0.0.1:{}", ports::spare().expect("a port"));
+    // Alloy collects it as the guide says, from the address of the example in docs/observability.md.
+    let guide = include_str!("../../../../docs/tools.md");
+    assert!(guide.contains(r#"{"__address__" = "127.0.0.1:9464", "__metrics_path__" = "/metrics"}"#));
     let mut settings =
         vec![("BAILIWICK_METRICS__LISTEN", address.as_str()), ("BAILIWICK_METRICS__TOKEN", TOKEN)];
     // No collector is there. The test compares the page's figures of traces, too.

@@ -381,31 +381,6 @@ pub async fn tenants_with_systems(
     Ok(rows.into_iter().map(|(id,)| OrgId(id)).collect())
 }
 
-/// Records of silences in force or to come, with their organization and system; at most `limit`, the first to end
-/// first. `system_keys`: only of these.
-pub async fn silences(
-    db: &Db,
-    within: &OrganizationsRead,
-    system_keys: Option<&[String]>,
-    now: Ts,
-    limit: u64,
-) -> Result<Vec<(OrgId, String, String)>, StoreError> {
-    let mut q = Q::new(
-        "SELECT r.organization_id, r.system_key, r.payload FROM router_silences r \
-         JOIN organizations o ON o.id = r.organization_id \
-         JOIN systems s ON s.system_key = r.system_key AND s.organization_id = r.organization_id \
-         AND s.deleted_at IS NULL WHERE r.ends_at > ?",
-    );
-    q.arg(now.0);
-    within.push(&mut q, "o", "id");
-    if let Some(keys) = system_keys {
-        push_in(&mut q, "r.system_key", keys);
-    }
-    q.push(" ORDER BY r.ends_at, r.id LIMIT ?").arg(limit);
-    let rows = q.all_within(db, BYTES, |row: &(Uuid, String, String)| row.1.len() + row.2.len()).await?;
-    Ok(rows.into_iter().map(|(organization, key, payload)| (OrgId(organization), key, payload)).collect())
-}
-
 /// Records of the silences in force or to come of these systems, few enough for one statement.
 ///
 /// # Errors

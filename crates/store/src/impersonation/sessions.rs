@@ -89,7 +89,8 @@ macro_rules! look {
             "SELECT ",
             session_columns!(),
             ", k.id AS present_consent_id, k.expires_at AS consent_expires_at, \
-             c.revoked_at AS chain_revoked_at, u.p2, u.p3, ",
+             c.revoked_at AS chain_revoked_at, COALESCE(c.signed_in_at, c.created_at) AS chain_signed_in_at, \
+             u.p2, u.p3, ",
             user_columns!(),
             " FROM impersonation_sessions s \
              LEFT JOIN impersonation_consents k ON k.user_id = s.impersonated_user_id \
@@ -160,6 +161,8 @@ pub struct Seen {
     pub consent: Option<(Uuid, Ts)>,
     /// Whether the chain it is bound to was revoked.
     pub is_chain_revoked: bool,
+    /// When the impersonator of that chain last proved who they are.
+    pub signed_in_at: Option<Ts>,
     /// The impersonator; none = destroyed.
     pub impersonator: Option<Person>,
     /// The impersonated user; none = destroyed.
@@ -173,6 +176,7 @@ struct SeenRow {
     present_consent_id: Option<Uuid>,
     consent_expires_at: Option<TsCodec>,
     chain_revoked_at: Option<TsCodec>,
+    chain_signed_in_at: Option<TsCodec>,
     p2: Uuid,
     p3: Uuid,
     #[sqlx(flatten)]
@@ -192,6 +196,7 @@ fn seen(rows: Vec<SeenRow>) -> Result<Vec<Seen>, StoreError> {
                 session: row.session.into_session()?,
                 consent: row.present_consent_id.zip(row.consent_expires_at.map(Ts::from)),
                 is_chain_revoked: row.chain_revoked_at.is_some(),
+                signed_in_at: row.chain_signed_in_at.map(Ts::from),
                 impersonator: None,
                 impersonated: None,
             },

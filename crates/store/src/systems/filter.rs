@@ -140,9 +140,10 @@ pub(super) const fn heard(status: StatusFilter) -> &'static str {
     match status {
         StatusFilter::Is(SystemStatus::Active) => "a.last_heartbeat > ?",
         StatusFilter::Is(SystemStatus::Inactive) => "a.last_heartbeat <= ?",
+        // In this form PostgreSQL looks up the activity of the few systems that are left, not of all.
         _ => {
-            "s.first_heartbeat_at IS NULL \
-             AND (SELECT h.last_heartbeat FROM system_activity h WHERE h.system_id = s.id) IS NULL"
+            "s.first_heartbeat_at IS NULL AND COALESCE((SELECT false FROM system_activity h \
+             WHERE h.system_id = s.id AND h.last_heartbeat IS NOT NULL), true)"
         }
     }
 }

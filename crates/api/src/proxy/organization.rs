@@ -1,0 +1,128 @@
+//! The alert interface of an organization, for the tools of people (spec: alerts-of-organizations). It answers like that of
+//! systems; the caller is a person with an API key, and the alerts are those of all systems of the organization.
+
+use super::{
+    Proxy,
+    answer::{self, Answer, of_fault},
+    intake, json,
+    target::{NoRoute, Place, V2, organization_route},
+};
+use crate::{error, extract::authorization, gate, route::Route};
+use axum::{body::Body, extract::Request, response::Response};
+use bailiwick_alerting::{
+    AlertsQuery, Reject, SilencesQuery,
+    listing::{NEUTRAL_RECEIVER, group_alerts, render},
+    query::receivers_query,
+    silence::{created, path_id},
+    status::receivers_document,
+};
+use bailiwick_alerts::{
+    Fault,
+    manage::{
+        By,
+        tools::{self, Reach},
+    },
+};
+use bailiwick_app::App;
+use bailiwick_identity::{auth::BearerRequest, callers};
+use bailiwick_platform::{RequestContext, replica};
+use http::{Method, request::Parts};
+
+impl Proxy {
+    /// Identifies the person, checks their permission, then finds the organization.
+    pub(super) async fn for_person(
+        &self,
+        (place, path): (Place, Option<String>),
+        request: Request,
+        context: &RequestContext,
+    ) -> Response {
+        let (parts, body) = request.into_parts();
+        let request = BearerRequest {
+            authorization: authorization(&parts.headers),
+            client_ip: context.client_ip,
+            method: parts.method.as_str(),
+            path: parts.uri.path(),
+        };
+        let caller = match callers::authenticate_key(&self.app, &request).await {
+            Ok(caller) => caller,
+            Err(failure) => return error::answer(&failure, &self.any_for_people),
+        };
+        let Some(path) = path else { return answer::gone() };
+        let operation = match organization_route(&path, &parts.method) {
+            Ok(operation) => operation,
+            Err(NoRoute::Path) => return answer::path_not_found(&path),
+            Err(NoRoute::Method(allowed)) => return answer::method_not_allowed(&parts.method, allowed),
+        };
+        let Some(row) = self.row(&place, &operation) else { return answer::path_not_found(&path) };
+        if let Err(failure) = gate::check_caller(&self.app, &caller, row, Some(&place.organization)) {
+            return error::answer(&failure, row);
+        }
+        let by = By { caller: &caller, ctx: context };
+        let only_reads = parts.method == Method::GET;
+        let made = async {
+            let reach = tools::reach(&self.app, &caller, &place.organization, place.with_descendants).await;
+            let reach = match reach {
+                Ok(reach) => reach,
+                Err(failure) => return error::answer(&failure, row),
+            };
+            match self.serve_person(by, &reach, operation, (&parts, body)).await {
+                Ok(answer) => answer.into_response(),
+                Err(fault) => of_fault(fault),
+            }
+        };
+        let made = async { if only_reads { replica::read(&self.app, made).await } else { made.await } };
+        let in_time = tokio::time::timeout(row.answers_within, made).await;
+        in_time.unwrap_or_else(|_| of_fault(Fault::TimedOut))
+    }
+
+    fn row(&self, place: &Place, operation: &V2<'_>) -> Option<&Route> {
+        self.for_people.get(place.operation(operation)?)
+    }
+
+    async fn serve_person(
+        &self,
+        by: By<'_>,
+        reach: &Reach,
+        operation: V2<'_>,
+        (parts, body): (&Parts, Body),
+    ) -> Result<Answer, Fault> {
+        let app: &App = &self.app;
+        let limits = &app.alerting().limits;
+        let query = parts.uri.query().unwrap_or_default();
+        intake::check_accept(&parts.headers)?;
+        let _permit = match operation {
+            V2::ListAlerts | V2::ListGroups | V2::ListSilences => Some(tools::permit(app, reach).await?),
+            _ => None,
+        };
+        match operation {
+            // No row has it.
+            V2::PushAlerts => Err(Fault::Internal("alerts are not pushed to an organization".into())),
+            V2::ListAlerts => {
+                json(render(&tools::alerts(app, reach, &AlertsQuery::parse(query, limits)?).await?))
+            }
+            V2::ListGroups => {
+                let alerts = tools::alerts(app, reach, &AlertsQuery::parse(query, limits)?).await?;
+                json(render(&group_alerts(alerts)))
+            }
+            V2::ListSilences => {
+                json(render(&tools::silences(app, reach, &SilencesQuery::parse(query, limits)?).await?))
+            }
+            V2::SetSilence => {
+                let body = self.read("silence", parts, body).await?;
+                Ok(Answer::Json(created(tools::set_silence(app, by, reach, &body).await?)))
+            }
+            V2::GetSilence(id) => match tools::silence(app, by, reach, path_id(id)?).await? {
+                Some(silence) => json(render(&silence)),
+                None => Err(Reject::EMPTY_NOT_FOUND.into()),
+            },
+            V2::ExpireSilence(id) => match tools::expire_silence(app, by, reach, path_id(id)?).await? {
+                true => Ok(Answer::Empty),
+                false => Err(Reject::EMPTY_NOT_FOUND.into()),
+            },
+            V2::Status => Ok(Answer::Document(self.status.clone())),
+            V2::Receivers => {
+                Ok(Answer::Json(receivers_document(receivers_query(query, NEUTRAL_RECEIVER, limits)?)))
+            }
+        }
+    }
+}
