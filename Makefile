@@ -6,8 +6,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade fuzz bench bench-fleet \
-	fmt lint generate examples need-build need-test format-check deny direction tests
+.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers fuzz bench \
+	bench-fleet fmt lint generate examples need-build need-test format-check deny direction tests
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
@@ -81,6 +81,11 @@ test-chaos: need-build ## kills, crashes, freezes, wrong clocks, a full disk and
 test-upgrade: need-build ## replaces the processes of the version before by the present build, one after the other, under the load of a fleet
 	scripts/need.sh postgresql nginx-light curl jq
 	CARGO='$(CARGO)' tests/upgrade/run.sh
+
+# tests/issuers/run.sh names the variables. Keycloak is fetched once, 180 MB from Maven Central, so it is not part of `make test`.
+test-issuers: need-build ## signs people in at a real Keycloak: links, claims, refresh, revocation, new keys, an outage
+	scripts/need.sh default-jre-headless curl jq openssl procps python3 unzip
+	CARGO='$(CARGO)' tests/issuers/run.sh
 
 fuzz: need-build ## search for inputs that break parsing, ten minutes a target; needs a nightly compiler and cargo-fuzz
 	scripts/fuzz.sh

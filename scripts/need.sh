@@ -14,12 +14,14 @@ is_present() {
     prometheus-alertmanager) { has prometheus-alertmanager || has alertmanager; } && has amtool ;;
     chromium) has chromium || has chromium-browser ;;
     chromium-driver) has chromedriver ;;
+    default-jre-headless) has java ;;
     nginx-light) has nginx ;;
     nodejs) has node ;;
     python3-aiosmtpd)
         /usr/bin/python3 -c 'import aiosmtpd.smtp' 2>/dev/null || python3 -c 'import aiosmtpd.smtp' 2>/dev/null
         ;;
     poppler-utils) has pdftotext ;;
+    procps) has pgrep ;;
     victoria-metrics) has vmalert ;;
     *) has "$1" ;;
     esac
