@@ -358,7 +358,7 @@ async fn hostile(t: &Test, requests: u64) {
     let tool = Tool::of(t, &admin, KeyMode::Write, "x").await;
     let own = [tree.distributor, tree.reseller, tree.customer].map(|id| id.to_string());
     // Often an address of their own, with something foreign in the request.
-    let mut places = own.repeat(4);
+    let mut places: Vec<String> = std::iter::repeat_n(own, 4).flatten().collect();
     places.extend(secrets.iter().cloned());
     places.extend([
         tree.owner.to_string(),
