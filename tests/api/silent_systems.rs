@@ -169,6 +169,7 @@ api_test!(an_alert_is_resolved_in_its_tenant_whatever_becomes_of_the_system, |t|
     act(&t, &owner, "PATCH", &format!("/systems/{}/reactivate", systems[0].id)).await;
     assert_eq!(check(&t).await, (3, 0));
     assert_eq!(active(tree.customer).await, 3);
+    let owner = t.owner().await;
     act(&t, &owner, "DELETE", &format!("/resellers/{}/destroy", tree.reseller)).await;
     assert_eq!(check(&t).await, (0, 3));
     let left: (i64,) =

@@ -259,6 +259,7 @@ api_test!(what_waits_is_withheld_from_who_can_read_it_no_more, |s| settings(s), 
         let q = Q::new(&format!("SELECT CAST(COUNT(*) AS BIGINT) FROM {table}"));
         q.count(&t.app.db).await.unwrap()
     };
+    let owner = t.owner().await;
     act(&t, &owner, "DELETE", &format!("/customers/{}/destroy", tree.customer), Value::Null).await;
     assert_eq!((count("event_subscriptions").await, count("event_deliveries").await), (0, 0));
 });
