@@ -17,12 +17,6 @@ table=$work/table.md
 pids=()
 trap 'finish' EXIT
 
-finish() {
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    wait 2>/dev/null || true
-    rm -rf "$work"
-}
-
 source benches/load/parts.sh
 source benches/load/sessions.sh
 source benches/load/people.sh

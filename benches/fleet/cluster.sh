@@ -7,16 +7,6 @@ organizations=${BENCH_ORGANIZATIONS:-$((systems / 50 > 20000 ? 20000 : systems /
 listens=()
 servers=()
 
-# Ends everything: what was started last ends first, so the services before their database.
-finish() {
-    local at
-    for ((at = ${#pids[@]} - 1; at >= 0; at--)); do
-        kill "${pids[at]}" 2>/dev/null || true
-        wait "${pids[at]}" 2>/dev/null || true
-    done
-    rm -rf "$work"
-}
-
 # Sets program and generator, and builds them unless both are given.
 build_programs() {
     local release=${CARGO_TARGET_DIR:-target}/release

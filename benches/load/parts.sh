@@ -1,5 +1,15 @@
 # Pieces of run.sh: the service under load, its systems, nginx, wrk. Sourced; uses $work, $program, $seconds, $pids.
 
+# Ends everything: what was started last ends first, so the services before their database.
+finish() {
+    local at
+    for ((at = ${#pids[@]} - 1; at >= 0; at--)); do
+        kill "${pids[at]}" 2>/dev/null || true
+        wait "${pids[at]}" 2>/dev/null || true
+    done
+    rm -rf "$work"
+}
+
 port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 # A throw-away PostgreSQL with its durability on; sets postgres_url, pg_port and postgres, its command.

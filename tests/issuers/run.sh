@@ -15,15 +15,6 @@ cd "$(dirname "$0")/../.."
 
 work=$(mktemp -d)
 pids=()
-# Ends everything, what was started last first.
-finish() {
-    local at
-    for ((at = ${#pids[@]} - 1; at >= 0; at--)); do
-        kill "${pids[at]}" 2>/dev/null || true
-        wait "${pids[at]}" 2>/dev/null || true
-    done
-    rm -rf "$work"
-}
 trap 'finish' EXIT
 source benches/load/parts.sh
 

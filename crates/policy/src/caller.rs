@@ -67,7 +67,7 @@ pub struct UserCaller {
     pub chain: Option<ChainId>,
     /// Set while impersonating: the impersonator, for whom the target's rights are used.
     pub acting_for: Option<UserId>,
-    /// When the person, or the impersonator, proved who they are. None where nobody has signed in.
+    /// When the user signed in; while impersonating, when the impersonator did. None for callers without a sign-in.
     pub signed_in_at: Option<Ts>,
 }
 

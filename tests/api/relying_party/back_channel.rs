@@ -1,4 +1,5 @@
-//! The issuer says who has signed out there (OpenID Connect Back-Channel Logout 1.0; spec: authentication#back-channel-logout).
+//! Logout tokens of an issuer end the sessions that they name (OpenID Connect Back-Channel Logout 1.0; spec:
+//! authentication#back-channel-logout).
 
 use super::{
     attacks::{Forge, KEY_ID},
@@ -70,7 +71,7 @@ async fn the_sessions_end(engine: Engine) {
     let later = session(&forge, &t, Some("c")).await;
     send(&t, &by_person).await.expect(200);
     assert!(lives(&t, &later).await);
-    // Of somebody without sessions here nothing ends.
+    // A token about a person without sessions here ends nothing.
     let mut of_nobody = claims(&forge, &t);
     (of_nobody["sub"], of_nobody["sid"]) = (json!("nobody"), json!("c"));
     send(&t, &forge.sign(&Forge::header(), &of_nobody)).await.expect(200);
@@ -141,7 +142,7 @@ async fn only_logout_tokens(engine: Engine) {
     assert!(lives(&t, &live).await);
 }
 
-// Without an issuer there is nobody who could send one.
+// In mode `embedded` there is no issuer, so the address does not exist.
 bailiwick_testkit::api_test!(the_embedded_provider_takes_none, |t| async move {
     send(&t, "x.y.z").await.expect_message(404, "api not found");
 });

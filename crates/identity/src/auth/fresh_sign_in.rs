@@ -1,4 +1,4 @@
-//! Sensitive operations want a person who has proved a short time ago who they are (spec: authentication#fresh-sign-in).
+//! Sensitive operations need a recent sign-in (spec: authentication#fresh-sign-in).
 
 use crate::Identity;
 use bailiwick_domain::{Error, Result};

@@ -95,7 +95,7 @@ pub fn is_available(service: &Identity) -> bool {
     service.settings.identity.is_embedded() || service.settings.console.client_id.is_some()
 }
 
-/// How old a sign-in may be at the provider that is asked for a fresh one: nobody enters their password twice in a minute.
+/// `max_age` of a request for a fresh sign-in. The provider does not ask again for a password that it got within this time.
 const FRESH: Duration = Duration::from_secs(60);
 
 /// Begins an entry. `redirect_uri`: where the browser comes back to; `page`: what it wanted to see. `is_fresh`: for a page that
@@ -202,8 +202,8 @@ pub async fn complete(
     Ok(Entered { cookie, page: waiting.page })
 }
 
-/// The chain of an earlier session of the same person, so that signing in again leaves no session behind. While they
-/// impersonate somebody it stays: that is its own way back.
+/// The chain of an earlier session of the same person, so that signing in again leaves no session behind. A session
+/// that impersonates somebody stays, because it leads back from the impersonation.
 async fn earlier(service: &Identity, session: &Session, hash: &[u8]) -> Result<Option<ChainId>> {
     let old = console_sessions::get(&service.db, hash, service.now()).await.map_err(unreadable)?;
     let is_replaced = |old: &ConsoleSession| old.user == session.user.id && !old.impersonates;
