@@ -32,6 +32,10 @@ pub enum ObjectKind {
     Event,
     /// A subscription to events.
     EventSubscription,
+    /// A passkey of a user.
+    Passkey,
+    /// An authenticator application of a user.
+    SecondFactor,
     /// A picture of a user.
     Avatar,
     /// A backup of a system.
@@ -65,6 +69,8 @@ impl ObjectKind {
             ObjectKind::ApiKey => "api key",
             ObjectKind::Event => "event",
             ObjectKind::EventSubscription => "event subscription",
+            ObjectKind::Passkey => "passkey",
+            ObjectKind::SecondFactor => "second factor",
             ObjectKind::Avatar => "avatar",
             ObjectKind::Backup => "backup",
             ObjectKind::Rebranding => "rebranding",

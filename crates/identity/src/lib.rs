@@ -9,6 +9,7 @@ pub mod auth;
 pub mod callers;
 pub mod console;
 pub mod credentials;
+pub mod factors;
 pub mod impersonation;
 pub mod logto_sync;
 pub mod oidc;

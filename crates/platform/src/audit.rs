@@ -95,6 +95,21 @@ pub async fn record_own(
     organization: OrgId,
     action: AuditAction,
 ) -> Result<()> {
+    record_own_with(tx, now, ctx, (user, organization), action, None).await
+}
+
+/// The same with what is to be told about it.
+///
+/// # Errors
+/// The database's.
+pub async fn record_own_with(
+    tx: &mut Tx,
+    now: Ts,
+    ctx: &RequestContext,
+    (user, organization): (UserId, OrgId),
+    action: AuditAction,
+    after: Option<Value>,
+) -> Result<()> {
     let entry = audit::Entry {
         at: now,
         actor_user_id: Some(user),
@@ -104,7 +119,7 @@ pub async fn record_own(
         object_type: "user",
         object_id: Some(user.0),
         before: None,
-        after: None,
+        after,
         request_id: Some(&ctx.request_id),
     };
     Ok(audit::record(tx, entry).await?)

@@ -23,6 +23,7 @@ mod rebranding;
 mod refusal;
 mod role;
 mod scope;
+mod second_factor;
 mod subscription;
 mod system;
 mod user;
@@ -44,6 +45,7 @@ pub use role::{
     BUILT_IN_JSON, Catalogue, CatalogueDocument, OrgRole, OrgRoleDocument, UserRole, UserRoleDocument,
 };
 pub use scope::{Path, Scope, hierarchy, list_scope, scope_for};
+pub use second_factor::{may_relax, second_factor};
 pub use subscription::SubscriptionTarget;
 pub use system::{SystemHome, SystemTarget, attribute_system};
 pub use user::{Consent, UserHome, UserTarget, outside_owner_organization, own_account};

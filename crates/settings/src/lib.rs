@@ -9,6 +9,7 @@ mod assets;
 mod events;
 mod identity;
 mod rebranding;
+mod second_factor;
 
 use bailiwick_alerting::router::SHORT_OUTAGE;
 use bailiwick_inventory::Rules;
@@ -28,6 +29,7 @@ pub use bailiwick_outbound::mail::{Security, Server as Mail};
 pub use events::Events;
 pub use identity::{IdentityMode, Issuer, Logto};
 pub use rebranding::Rebranding;
+pub use second_factor::{SecondFactor, SecondFactorMode};
 
 /// The source that the program was built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +165,8 @@ pub struct Provider {
     pub code: Duration,
     /// How long a generated password can be used for a first sign-in.
     pub generated_password: Duration,
+    /// Which users need more than a password.
+    pub second_factor: SecondFactor,
     /// Registered clients; the default one is always there.
     pub clients: Vec<Client>,
     /// Exact redirect URIs of the default client besides those of `public_url` and `app_url`.
@@ -372,6 +376,7 @@ impl Settings {
                 refresh: Duration::from_secs(14 * 86_400),
                 code: Duration::from_secs(60),
                 generated_password: Duration::from_secs(7 * 86_400),
+                second_factor: SecondFactor::default(),
                 clients: Vec::new(),
                 redirect_uris: Vec::new(),
                 post_logout_redirect_uris: Vec::new(),

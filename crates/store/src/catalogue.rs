@@ -3,10 +3,10 @@
 
 use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
-    backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, heartbeats, history,
-    identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto, migrate,
-    oidc, organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems, sql,
-    stats, systems, transfer, users,
+    backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, factors, heartbeats,
+    history, identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto,
+    migrate, oidc, organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems,
+    sql, stats, systems, transfer, users,
 };
 
 const MODULES: &[&[(&str, &str)]] = &[
@@ -35,6 +35,8 @@ const MODULES: &[&[(&str, &str)]] = &[
     events::read::STATEMENTS,
     events::subscriptions::STATEMENTS,
     heartbeats::STATEMENTS,
+    factors::STATEMENTS,
+    factors::passkeys::STATEMENTS,
     history::active::STATEMENTS,
     history::active_counts::STATEMENTS,
     history::expiry::STATEMENTS,

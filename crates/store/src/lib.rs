@@ -31,6 +31,7 @@ mod engine;
 pub mod epoch;
 pub mod error;
 pub mod events;
+pub mod factors;
 mod filters;
 pub mod heartbeats;
 pub mod history;

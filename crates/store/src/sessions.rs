@@ -9,7 +9,7 @@ use crate::{
     time::TsCodec,
     tree::subtree_column,
 };
-use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, Ts, UserId};
+use bailiwick_domain::{ChainId, LoginId, OrgId, OrgType, SignInMethods, Ts, UserId};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -62,6 +62,8 @@ pub struct OpenChain {
     pub expires_at: Ts,
     /// What it was begun with.
     pub device: Device,
+    /// How the person has signed in, if at the embedded provider.
+    pub methods: Option<SignInMethods>,
     /// Whether a browser of the console goes on with it.
     pub is_console: bool,
 }
@@ -75,6 +77,7 @@ struct OpenChainRow {
     expires_at: TsCodec,
     user_agent: Option<String>,
     client_ip: Option<String>,
+    methods: Option<String>,
     console_browsers: i64,
 }
 
@@ -140,8 +143,9 @@ const LOCK: &str =
     concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ? [[FOR UPDATE||]]");
 
 const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
-     refresh_id, refresh_issued_at, expires_at, user_agent, client_ip, issuer_session, signed_in_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, COALESCE((SELECT authenticated_at FROM oidc_logins WHERE id = ?), ?))";
+     refresh_id, refresh_issued_at, expires_at, user_agent, client_ip, issuer_session, signed_in_at, methods) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, COALESCE((SELECT authenticated_at FROM oidc_logins WHERE id = ?), ?), \
+     (SELECT methods FROM oidc_logins WHERE id = ?))";
 
 const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
      last_used_at = ? WHERE id = ? AND refresh_id = ? AND revoked_at IS NULL";
@@ -155,7 +159,7 @@ const ROTATED_AT: &str = "SELECT rotated_at FROM session_rotations WHERE refresh
 
 const LOGIN_OF: &str = "SELECT login_id FROM session_chains WHERE id = ?";
 
-const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at, user_agent, client_ip, \
+const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at, user_agent, client_ip, methods, \
      (SELECT CAST(COUNT(*) AS BIGINT) FROM console_sessions s WHERE s.chain_id = session_chains.id) AS console_browsers \
      FROM session_chains WHERE user_id = ? AND revoked_at IS NULL AND expires_at > ? \
      ORDER BY created_at DESC, id DESC LIMIT 500";
@@ -233,6 +237,7 @@ pub async fn insert(tx: &mut Tx, chain: &Chain, device: &Device) -> Result<(), S
         .bind(chain.issuer_session.as_deref())
         .bind(chain.login_id)
         .bind(chain.signed_in_at)
+        .bind(chain.login_id)
         .run(tx)
         .await
         .map(|_| ())
@@ -294,6 +299,7 @@ pub async fn open_of_user(
         last_used_at: row.last_used_at.0,
         expires_at: row.expires_at.0,
         device: Device { user_agent: row.user_agent, client_ip: row.client_ip },
+        methods: row.methods.as_deref().map(SignInMethods::parse),
         is_console: row.console_browsers > 0,
     };
     Ok(rows.into_iter().map(open).collect())

@@ -63,6 +63,8 @@ const fn not_found_text(kind: ObjectKind) -> &'static str {
         ObjectKind::ApiKey => "api key not found",
         ObjectKind::Event => "event not found",
         ObjectKind::EventSubscription => "event subscription not found",
+        ObjectKind::Passkey => "passkey not found",
+        ObjectKind::SecondFactor => "second factor not found",
         ObjectKind::Avatar => "avatar not found",
         ObjectKind::Backup => "backup not found",
         ObjectKind::Rebranding => "rebranding not enabled",

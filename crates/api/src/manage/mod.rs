@@ -23,6 +23,7 @@ pub mod own_sessions;
 pub mod rebranding;
 pub mod roles;
 pub mod search;
+pub mod second_factors;
 pub mod session;
 pub mod systems;
 pub mod users;

@@ -49,16 +49,20 @@ pub async fn authorize(
 /// Where a scripted sign-in leads on.
 pub async fn resume(
     Service(identity): Service<Identity>,
+    Ctx(context): Ctx,
     PathId(id): PathId<Uuid>,
     headers: HeaderMap,
 ) -> Response {
     let language = pages::language_of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
-    match sign_in::resume(&identity, id, &cookies::read(&identity, &headers)).await {
+    match sign_in::resume(&identity, &context, id, &cookies::read(&identity, &headers)).await {
         Ok(done) => signed_in(&identity, language, &done),
-        Err(Denied::NotIdentified | Denied::MustReplacePassword) => {
-            see_other(language, &sign_in_page(&identity, id))
-        }
+        Err(
+            Denied::NotIdentified
+            | Denied::MustReplacePassword
+            | Denied::MustProveFactor
+            | Denied::MustAddFactor,
+        ) => see_other(language, &sign_in_page(&identity, id)),
         Err(Denied::Fault(error)) => pages::fault(language, &error),
         Err(_) => pages::notice(language, Notice::Expired, None),
     }

@@ -14,10 +14,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bailiwick_domain::Error;
+use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
     oidc::{
-        Refusal, consent,
+        Refusal, consent, second_step,
         sign_in::{self, Denied, Identifier},
     },
 };
@@ -44,6 +45,11 @@ const MAX_BODY_BYTES: usize = 16 * 1024;
 #[derive(Deserialize)]
 struct Start {
     event: String,
+}
+
+#[derive(Deserialize)]
+struct Code {
+    code: String,
 }
 
 #[derive(Deserialize)]
@@ -83,6 +89,18 @@ pub async fn identify(
     };
     let browser = cookies::read(&identity, &headers);
     empty_or(sign_in::identify(&identity, &context, &browser, &who, &given.password).await)
+}
+
+/// `POST /api/interaction/second-factor`: a code of the application or a recovery code.
+pub async fn second_factor(Service(identity): Service<Identity>, headers: HeaderMap, body: Body) -> Response {
+    let given: Code = match json(body).await {
+        Ok(given) => given,
+        Err(response) => return response,
+    };
+    let browser = cookies::read(&identity, &headers);
+    let outcome = second_step::prove_by_script(&identity, &browser, &given.code).await;
+    mail::wake(&identity);
+    empty_or(outcome)
 }
 
 /// `POST /api/interaction/submit`; a body is ignored.
@@ -150,6 +168,22 @@ fn deny(denied: Denied) -> Response {
             unprocessable,
             "password.change_required",
             "the generated password must be replaced on the sign-in page first",
+        ),
+        Denied::WrongFactor => {
+            refuse(unprocessable, "second_factor.invalid_code", "the code is wrong or was used before")
+        }
+        Denied::CodesExhausted => refuse(
+            unprocessable,
+            "second_factor.exhausted",
+            "too many wrong codes in a row: a recovery code or a passkey is needed",
+        ),
+        Denied::MustProveFactor => {
+            refuse(unprocessable, "second_factor.required", "a code of the second factor must be sent first")
+        }
+        Denied::MustAddFactor => refuse(
+            unprocessable,
+            "second_factor.enrolment_required",
+            "a second factor must be added on the sign-in page first",
         ),
         Denied::WeakPassword(code) => refuse(unprocessable, "password.rejected", code),
         Denied::Fault(error) => fault(error),

@@ -38,6 +38,7 @@ pub fn router() -> Router<App> {
     let scripts = Router::new()
         .route("/api/interaction", put(interaction::restart))
         .route("/api/interaction/identifiers", patch(interaction::identify))
+        .route("/api/interaction/second-factor", post(interaction::second_factor))
         .route("/api/interaction/submit", post(interaction::submit))
         .route("/api/interaction/consent", post(interaction::consent))
         .route_layer(middleware::from_fn(interaction::programs_only));
@@ -46,6 +47,7 @@ pub fn router() -> Router<App> {
         .route("/oidc/login", get(login::show).post(login::sign_out))
         .route("/oidc/.well-known/openid-configuration", get(discovery))
         .route("/oidc/jwks", get(jwks))
+        .route("/oidc/passkey.js", get(pages::script))
         .route("/oidc/auth", get(authorize::authorize))
         .route("/oidc/auth/{id}", get(authorize::resume))
         .route("/oidc/sign-in/{id}", get(sign_in::show).post(sign_in::submit))

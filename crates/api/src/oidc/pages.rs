@@ -5,11 +5,16 @@
 
 use axum::response::{Html, IntoResponse, Response};
 use bailiwick_domain::Error;
-use bailiwick_identity::oidc::{
-    consent::{Allowed, Page as ConsentPage},
-    login::Person,
+use bailiwick_identity::{
+    factors::Offer,
+    oidc::{
+        consent::{Allowed, Page as ConsentPage},
+        login::Person,
+        sign_in::Asks,
+    },
 };
 pub use bailiwick_web::{Language, language_of};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderValue, StatusCode, header};
 use minijinja::{Environment, value::Serde};
 use serde_json::{Value, json};
@@ -28,9 +33,12 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     all
 });
 
-const SOURCES: [(&str, &str); 8] = [
+const SOURCES: [(&str, &str); 11] = [
     ("layout.html", include_str!("../../templates/layout.html")),
     ("sign_in.html", include_str!("../../templates/sign_in.html")),
+    ("second_factor.html", include_str!("../../templates/second_factor.html")),
+    ("add_factor.html", include_str!("../../templates/add_factor.html")),
+    ("recovery_codes.html", include_str!("../../templates/recovery_codes.html")),
     ("new_password.html", include_str!("../../templates/new_password.html")),
     ("forgotten.html", include_str!("../../templates/forgotten.html")),
     ("confirm_address.html", include_str!("../../templates/confirm_address.html")),
@@ -80,8 +88,8 @@ impl Notice {
 pub struct FormPage<'a> {
     /// 200, or the status of the problem.
     pub status: StatusCode,
-    /// Name and password, or a new password.
-    pub replaces_password: bool,
+    /// What it asks for.
+    pub asks: &'a Asks,
     /// Key of the text that describes the problem.
     pub problem: Option<&'a str>,
     /// Key of a further text after it.
@@ -141,8 +149,26 @@ pub fn recovery(language: Language, page: &RecoveryPage<'_>) -> Response {
 
 /// Renders a form.
 pub fn form(language: Language, page: &FormPage<'_>) -> Response {
-    let template = if page.replaces_password { "new_password.html" } else { "sign_in.html" };
+    let (template, asked) = match page.asks {
+        Asks::Password(passkey) => ("sign_in.html", json!({"passkey": passkey_of(passkey)})),
+        Asks::NewPassword => ("new_password.html", Value::Null),
+        Asks::Factor(proof) => {
+            ("second_factor.html", json!({"passkey": passkey_of(&proof.passkey), "has_totp": proof.has_totp}))
+        }
+        Asks::NewFactor(addition) => {
+            let totp = &addition.totp;
+            let asked = json!({
+                "passkey": passkey_of(&addition.passkey),
+                "secret": totp.secret,
+                "uri": totp.uri,
+                "qr_code": format!("data:image/svg+xml;base64,{}", STANDARD.encode(&totp.qr_code)),
+                "totp_state": totp.state,
+            });
+            ("add_factor.html", asked)
+        }
+    };
     let values = json!({
+        "asked": asked,
         "problem": text_of(language, page.problem),
         "detail": text_of(language, page.detail),
         "name": page.name,
@@ -150,6 +176,28 @@ pub fn form(language: Language, page: &FormPage<'_>) -> Response {
         "has_recovery": page.has_recovery,
     });
     render(language, page.status, template, values, page.form_target)
+}
+
+/// A passkey's offer for a template.
+fn passkey_of(offer: &Option<Offer>) -> Value {
+    offer
+        .as_ref()
+        .map_or(Value::Null, |offer| json!({"options": offer.options.to_string(), "state": offer.state}))
+}
+
+/// Renders new recovery codes, which are shown only now, and the way on.
+pub fn recovery_codes(language: Language, codes: &[String], address: &str) -> Response {
+    let values = json!({"codes": codes, "way_on": address});
+    render(language, StatusCode::OK, "recovery_codes.html", values, None)
+}
+
+/// `GET /oidc/passkey.js`: lets a browser make and use passkeys in forms that carry an offer.
+pub async fn script() -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
+    ];
+    (headers, include_str!("../../templates/passkey.js")).into_response()
 }
 
 /// Renders the page that asks for consent to an application's scopes.
@@ -261,7 +309,7 @@ fn render(
 fn content_policy(form_target: Option<&str>) -> String {
     let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
     format!(
-        "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'{target}; \
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'{target}; \
          base-uri 'none'; frame-ancestors 'none'"
     )
 }
@@ -300,7 +348,7 @@ mod tests {
     fn what_a_user_typed_is_text_and_nothing_else() {
         let page = FormPage {
             status: StatusCode::OK,
-            replaces_password: false,
+            asks: &Asks::Password(None),
             problem: Some("wrong_credentials"),
             detail: None,
             name: Some("\"><script>alert(1)</script>"),

@@ -1,4 +1,4 @@
-//! The sign-in page and its two forms.
+//! The sign-in page and its forms.
 
 use super::{
     authorize::{see_other, sign_in_page, signed_in},
@@ -11,9 +11,13 @@ use crate::{
     extract::{Ctx, PathId, Service},
 };
 use axum::response::Response;
+use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
-    oidc::sign_in::{self, Denied, Identifier, Page, Progress},
+    oidc::{
+        second_step::{self, Given, New},
+        sign_in::{self, Denied, Identifier, Page, Progress},
+    },
 };
 use bailiwick_platform::RequestContext;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -42,9 +46,12 @@ pub async fn submit(
     form: PageForm,
 ) -> Response {
     let Some(id) = form.waiting(&identity, id) else { return form.expired() };
+    if form.sent("form") == "add_factor" {
+        return add_factor(&identity, &context, id, &form).await;
+    }
     match run(&identity, &context, id, &form).await {
         Ok(Progress::Done(done)) => signed_in(&identity, form.language, &done),
-        Ok(Progress::ReplacePassword { browser }) => {
+        Ok(Progress::NextPage { browser }) => {
             let mut response = see_other(form.language, &sign_in_page(&identity, id));
             cookies::set_browser(&identity, response.headers_mut(), &browser);
             response
@@ -53,7 +60,7 @@ pub async fn submit(
     }
 }
 
-/// Its fields say which of the two forms it is.
+/// Its fields say which of the forms it is.
 async fn run(
     identity: &Identity,
     context: &RequestContext,
@@ -67,8 +74,39 @@ async fn run(
             .await
             .map(Progress::Done);
     }
+    match form.sent("form") {
+        "factor" => return second_step::prove_factor(identity, context, id, browser, proof(form)).await,
+        "passkey" => {
+            let (answer, state) = (form.sent("credential"), form.sent("state"));
+            return second_step::by_passkey(identity, context, id, browser, answer, state).await;
+        }
+        _ => {}
+    }
     let who = Identifier::guess(form.sent("name"));
     sign_in::sign_in(identity, context, id, browser, &who, form.sent("password")).await
+}
+
+/// A passkey where the browser has used one, else a code.
+fn proof(form: &PageForm) -> Given<'_> {
+    match form.sent("credential") {
+        "" => Given::Code(form.sent("code")),
+        answer => Given::Passkey { answer, state: form.sent("state") },
+    }
+}
+
+/// Adds a second factor, and shows the recovery codes before the sign-in goes on.
+async fn add_factor(identity: &Identity, context: &RequestContext, id: Uuid, form: &PageForm) -> Response {
+    let new = match form.sent("credential") {
+        "" => New::Totp { state: form.sent("totp_state"), code: form.sent("code") },
+        answer => New::Passkey { state: form.sent("state"), answer },
+    };
+    match second_step::add_factor(identity, context, id, &form.browser, new).await {
+        Ok(added) => {
+            mail::wake(identity);
+            pages::recovery_codes(form.language, &added.recovery_codes, &added.address)
+        }
+        Err(denied) => deny(identity, id, form, denied).await,
+    }
 }
 
 async fn deny(identity: &Identity, id: Uuid, form: &PageForm, denied: Denied) -> Response {
@@ -79,11 +117,18 @@ async fn deny(identity: &Identity, id: Uuid, form: &PageForm, denied: Denied) ->
             (StatusCode::UNPROCESSABLE_ENTITY, "wrong_credentials", Some("account_suspended"))
         }
         Denied::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", None),
+        Denied::WrongFactor if form.sent("credential").is_empty() => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "wrong_code", None)
+        }
+        Denied::WrongFactor => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_passkey", None),
+        Denied::CodesExhausted => (StatusCode::UNPROCESSABLE_ENTITY, "codes_exhausted", None),
         Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code, None),
         Denied::Fault(error) => return pages::fault(language, error),
-        Denied::Gone | Denied::NotIdentified | Denied::MustReplacePassword => {
-            return form.expired();
-        }
+        Denied::Gone
+        | Denied::NotIdentified
+        | Denied::MustReplacePassword
+        | Denied::MustProveFactor
+        | Denied::MustAddFactor => return form.expired(),
     };
     let page = match sign_in::page(identity, id, &form.browser).await {
         Ok(Some(page)) => page,
@@ -109,7 +154,7 @@ fn render(language: Language, page: &Page, problem: Option<Problem<'_>>) -> Resp
     let hint = page.login_hint.as_deref();
     let rendered = FormPage {
         status: problem.as_ref().map_or(StatusCode::OK, |p| p.status),
-        replaces_password: page.replaces_password,
+        asks: &page.asks,
         problem: problem.as_ref().map(|p| p.problem),
         detail: problem.as_ref().and_then(|p| p.detail),
         name: problem.as_ref().map(|p| p.name).or(hint),

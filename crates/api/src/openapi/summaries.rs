@@ -139,6 +139,18 @@ fn line_of_alerts(operation: &str) -> &'static str {
         "listOrganizationReceivers" | "listTreeReceivers" => {
             "List the receivers of the alert router, as tools ask for them"
         }
+        "listSecondFactors" => "Show one's own second factors",
+        "offerPasskey" => "What a browser needs to make a passkey",
+        "addPasskey" => "Add a passkey to one's own account",
+        "renamePasskey" => "Rename one's own passkey",
+        "removePasskey" => "Remove one's own passkey",
+        "offerAuthenticator" => "A secret for an authenticator application",
+        "addAuthenticator" => "Add an authenticator application to one's own account",
+        "removeAuthenticator" => "Remove one's own authenticator application",
+        "createRecoveryCodes" => "Replace one's own recovery codes",
+        "resetSecondFactors" => "Remove the second factors that a user has lost",
+        "getSecondFactorRequirement" => "Whether an organization requires a second factor",
+        "setSecondFactorRequirement" => "Require a second factor of an organization and all below it",
         "isRouterReady" => "Whether the alert router is ready",
         "isRouterHealthy" => "Whether the alert router is healthy",
         "getRouterMetrics" => "Metrics of the alert router",

@@ -15,6 +15,7 @@ mod organization_alerts;
 mod organizations;
 mod overview;
 mod rebranding;
+mod second_factors;
 mod session;
 mod system_side;
 mod systems;
@@ -30,6 +31,7 @@ const EXPORT: &[&str] = &["text/csv", "application/pdf"];
 pub fn table() -> Vec<Route> {
     [
         session::rows(),
+        second_factors::rows(),
         organizations::rows(),
         users::rows(),
         systems::rows(),

@@ -1,6 +1,6 @@
 //! The caller's own sessions (spec: account#sessions).
 
-use bailiwick_domain::Ts;
+use bailiwick_domain::{SignInMethod, Ts};
 use bailiwick_identity::auth::OwnSession;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -27,6 +27,8 @@ pub struct OwnSessionOutput {
     /// The address it began from.
     #[schema(required = true)]
     pub client_ip: Option<String>,
+    /// How the person has signed in at the embedded provider: `password`, `passkey`, `totp`, `recovery_code`; empty elsewhere.
+    pub methods: Vec<&'static str>,
     /// Whether this request belongs to it.
     pub is_present: bool,
 }
@@ -41,6 +43,7 @@ impl From<OwnSession> for OwnSessionOutput {
             expires_at: chain.expires_at,
             user_agent: chain.device.user_agent,
             client_ip: chain.device.client_ip,
+            methods: chain.methods.unwrap_or_default().iter().map(SignInMethod::as_str).collect(),
             is_present,
         }
     }

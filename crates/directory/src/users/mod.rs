@@ -10,6 +10,7 @@ mod lifecycle;
 mod list;
 mod own;
 mod password;
+mod second_factors;
 mod stats;
 mod update;
 
@@ -20,6 +21,7 @@ pub(crate) use list::prepare;
 pub use list::{FoundUser, ListQuery, ORDERS, STATES, list, page, search, walk};
 pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
+pub use second_factors::reset_second_factors;
 pub use stats::{Choices, choices, growth, totals, trend};
 pub use update::update;
 

@@ -45,6 +45,12 @@ pub enum Kind {
     PasswordLink,
     /// The address of an account was changed.
     AddressChanged,
+    /// A second factor was added.
+    SecondFactorAdded,
+    /// A recovery code was used.
+    RecoveryCodeUsed,
+    /// All second factors were removed.
+    SecondFactorsReset,
     /// The link that confirms a changed address.
     AddressLink,
 }
@@ -57,6 +63,9 @@ impl Kind {
             Kind::WelcomeAtProvider => "welcome_at_provider",
             Kind::PasswordLink => "password_link",
             Kind::AddressChanged => "address_changed",
+            Kind::SecondFactorAdded => "second_factor_added",
+            Kind::RecoveryCodeUsed => "recovery_code_used",
+            Kind::SecondFactorsReset => "second_factors_reset",
             Kind::AddressLink => "address_link",
         }
     }
@@ -154,12 +163,15 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
     use super::*;
 
-    const KINDS: [Kind; 6] = [
+    const KINDS: [Kind; 9] = [
         Kind::Welcome,
         Kind::WelcomeElsewhere,
         Kind::WelcomeAtProvider,
         Kind::PasswordLink,
         Kind::AddressChanged,
+        Kind::SecondFactorAdded,
+        Kind::RecoveryCodeUsed,
+        Kind::SecondFactorsReset,
         Kind::AddressLink,
     ];
 

@@ -110,8 +110,22 @@ enum Task {
     PasswordLink { user: UserId, to: String, sealed: String },
     /// The address was changed; the mail goes to `to`.
     AddressChanged { user: UserId, to: String, old: String, new: String },
+    /// The user's second factors have changed.
+    SecondFactors { user: UserId, change: FactorChange },
     /// The link that confirms the new address.
     AddressLink { user: UserId, old: String, new: String, sealed: String },
+}
+
+/// What has changed of a user's second factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FactorChange {
+    /// The user, or someone in their place, has added one.
+    Added,
+    /// A recovery code was used to sign in.
+    RecoveryCodeUsed,
+    /// An administrator or operator has removed all.
+    Reset,
 }
 
 impl Task {
@@ -163,6 +177,20 @@ pub async fn welcome_at_provider(service: &Events, tx: &mut Tx, user: UserId, pa
         return Ok(());
     }
     enqueue(service, tx, &Task::WelcomeAtProvider { user, sealed: seal(service, password)? }).await
+}
+
+/// The mail about changed second factors, to the user.
+pub async fn second_factors_changed(
+    service: &Events,
+    tx: &mut Tx,
+    user: UserId,
+    change: FactorChange,
+) -> Result<()> {
+    if !is_on(service) {
+        tracing::info!(user_id = %user, "mail is not configured: nobody is told of the changed second factors");
+        return Ok(());
+    }
+    enqueue(service, tx, &Task::SecondFactors { user, change }).await
 }
 
 /// The user who changed an address.

@@ -3,7 +3,7 @@
 //! message id.
 
 use super::{
-    KIND, Task, enqueue, forgotten_link,
+    FactorChange, KIND, Task, enqueue, forgotten_link,
     letter::{self, Kind},
     open, seal,
 };
@@ -219,6 +219,7 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
         | Task::WelcomeAtProvider { user, .. }
         | Task::PasswordLink { user, .. }
         | Task::AddressChanged { user, .. }
+        | Task::SecondFactors { user, .. }
         | Task::AddressLink { user, .. } => *user,
         Task::Forgotten { .. } => return Ok(Err("nothing to send")),
     };
@@ -306,6 +307,14 @@ async fn say(
             set("old", old.clone());
             set("new", new.clone());
             Said { kind: Kind::AddressChanged, to: to.clone(), link: None }
+        }
+        Task::SecondFactors { change, .. } => {
+            let kind = match change {
+                FactorChange::Added => Kind::SecondFactorAdded,
+                FactorChange::RecoveryCodeUsed => Kind::RecoveryCodeUsed,
+                FactorChange::Reset => Kind::SecondFactorsReset,
+            };
+            Said { kind, to: user.email.clone(), link: None }
         }
         Task::AddressLink { old, new, sealed, .. } => {
             let token = open(service, sealed)?;

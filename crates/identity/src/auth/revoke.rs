@@ -16,6 +16,8 @@ pub enum Reason {
     Logout,
     /// Password changed or reset.
     PasswordChanged,
+    /// An administrator has removed the user's second factors.
+    SecondFactorsReset,
     /// A refresh token came again after its grace.
     RefreshReuse,
     /// The user or an organization above the user was deleted.
@@ -31,6 +33,7 @@ impl Reason {
         match self {
             Reason::Logout => "user logout",
             Reason::PasswordChanged => "password changed",
+            Reason::SecondFactorsReset => "second factors reset",
             Reason::RefreshReuse => "refresh token reuse detected",
             Reason::Deleted => super::bearer::DELETED,
             Reason::Suspended => "user suspended",
@@ -43,7 +46,9 @@ impl Reason {
             Reason::Deleted => Some(super::bearer::DELETED),
             Reason::Suspended if by_organization => Some("organization suspended"),
             Reason::Suspended => Some("user suspended by administrator"),
-            Reason::Logout | Reason::PasswordChanged | Reason::RefreshReuse => None,
+            Reason::Logout | Reason::PasswordChanged | Reason::SecondFactorsReset | Reason::RefreshReuse => {
+                None
+            }
         }
     }
 }

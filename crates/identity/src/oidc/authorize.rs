@@ -1,8 +1,8 @@
 //! Authorization requests: what they may request, and the response (spec: openid-provider#endpoints, steps 2 and 4).
 
 use super::{Code, INTERACTION, Refused, clients, consent};
-use crate::Identity;
-use bailiwick_domain::{Error, Result, Ts, UserId};
+use crate::{Identity, factors};
+use bailiwick_domain::{Error, Result, SignInMethods, Ts, UserId};
 use bailiwick_platform::keys::{fresh_secret, token_digest};
 use bailiwick_store::{
     Tx,
@@ -275,7 +275,8 @@ fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
     Ok(Wish { no_page: has("none"), sign_in, max_age })
 }
 
-/// The login of this browser and its user, unless the login has ended or the user may not sign in.
+/// The login of this browser and its user, unless the login has ended, the user may not sign in, or they need a second factor
+/// now that the login lacks.
 pub(super) async fn live_login(
     service: &Identity,
     browser: &Browser,
@@ -286,7 +287,9 @@ pub(super) async fn live_login(
         return Ok(None);
     };
     let user = identities::get(&service.db, login.user_id).await?;
-    Ok(user.filter(|user| user.standing.is_enabled()).map(|user| (login, user)))
+    let Some(user) = user.filter(|user| user.standing.is_enabled()) else { return Ok(None) };
+    let is_enough = factors::is_enough(service, &user, &login, now).await?;
+    Ok(is_enough.then_some((login, user)))
 }
 
 /// Whether a cookie can be one of ours.
@@ -312,6 +315,8 @@ pub(super) async fn store(
         request: serde_json::to_value(request).map_err(Error::internal)?,
         user_id: None,
         must_replace_password: false,
+        step: None,
+        methods: SignInMethods::default(),
         created_at: now,
         expires_at: now.plus(INTERACTION),
     };
@@ -341,6 +346,7 @@ pub(super) async fn grant(
         nonce: request.nonce.clone(),
         resource: request.resource.clone(),
         auth_at: login.authenticated_at,
+        methods: login.methods,
         code: grants::Code {
             redirect_uri: request.redirect_uri.clone(),
             challenge: request.code_challenge.clone(),

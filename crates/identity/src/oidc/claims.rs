@@ -20,13 +20,14 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 
 /// Names of the claims, for discovery.
-pub const CLAIMS: [&str; 16] = [
+pub const CLAIMS: [&str; 17] = [
     "iss",
     "sub",
     "aud",
     "exp",
     "iat",
     "auth_time",
+    "amr",
     "nonce",
     "at_hash",
     "sid",
@@ -93,6 +94,7 @@ pub(super) fn id_token(
     insert("iat", json!(now.secs()));
     insert("exp", json!(now.secs().saturating_add(life)));
     insert("auth_time", json!(grant.auth_at.secs()));
+    insert("amr", json!(grant.methods.amr()));
     insert("at_hash", json!(at_hash(access_token)));
     insert("sid", json!(grant.login_id));
     if let Some(nonce) = &grant.nonce {

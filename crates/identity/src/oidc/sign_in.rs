@@ -1,20 +1,26 @@
 //! Signing in: from a stored request to its response (spec: openid-provider#endpoints, steps 3 and 4, and the scripted
 //! sign-in).
 //!
-//! A page posts the password and gets the response at once. A script makes three calls: [`identify`], [`submit`], and
-//! then the address of [`resume`].
+//! A page posts the password and gets the response at once, unless a step follows: a second factor ([`second_step`]) or a new
+//! password. A script makes three calls: [`identify`], [`submit`], and then the address of [`resume`].
+//!
+//! [`second_step`]: super::second_step
 
 use super::{
     INTERACTION,
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
     consent, login,
+    second_step::{self, Addition, Proof},
 };
 use crate::{
     Identity,
     auth::{GuessTarget, revoke_login_chains},
+    factors::{self, Offer},
     passwords::{self, Origin},
 };
-use bailiwick_domain::{AuditAction, Error, LoginId, Result, Ts, UserId, fold::fold, validate};
+use bailiwick_domain::{
+    AuditAction, Error, LoginId, Result, SignInMethod, SignInMethods, Ts, UserId, fold::fold, validate,
+};
 use bailiwick_platform::{
     RequestContext, audit,
     keys::{fresh_secret, token_digest},
@@ -23,12 +29,13 @@ use bailiwick_store::{
     Tx,
     identities::{self, Identified, PasswordRecord},
     oidc::{
-        interactions::{self, Interaction},
+        interactions::{self, Interaction, Step},
         logins::{self, Login},
     },
     recovery,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::json;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -79,6 +86,14 @@ pub enum Denied {
     WeakPassword(&'static str),
     /// A generated password must be replaced first, which a script cannot do.
     MustReplacePassword,
+    /// The code or passkey is wrong, or was used before.
+    WrongFactor,
+    /// Too many wrong codes in a row: only another factor helps.
+    CodesExhausted,
+    /// A second factor must be proved first.
+    MustProveFactor,
+    /// A second factor must be added first, which a script cannot do.
+    MustAddFactor,
     /// No password was entered yet.
     NotIdentified,
     /// A fault of ours.
@@ -105,8 +120,9 @@ impl From<bailiwick_store::StoreError> for Denied {
 pub enum Progress {
     /// Signed in: where to go, and the cookie of the login.
     Done(SignedIn),
-    /// The password must be replaced first. The browser gets a new cookie, so a holder of the old one cannot continue.
-    ReplacePassword {
+    /// Something must be done first: [`page`] says what. The browser gets a new cookie, so a holder of the old one cannot
+    /// continue.
+    NextPage {
         /// The browser's cookie from now on.
         browser: String,
     },
@@ -121,11 +137,24 @@ pub struct SignedIn {
     pub login: Option<String>,
 }
 
+/// What a page asks for.
+#[derive(Clone, Debug)]
+pub enum Asks {
+    /// Name and password, or a passkey where browsers offer them.
+    Password(Option<Offer>),
+    /// A second factor.
+    Factor(Proof),
+    /// A second factor to be added.
+    NewFactor(Addition),
+    /// A password in place of the generated one.
+    NewPassword,
+}
+
 /// The contents of the page of a stored request.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The password is right but must be replaced.
-    pub replaces_password: bool,
+    /// What the page asks for.
+    pub asks: Asks,
     /// The user that probably signs in.
     pub login_hint: Option<String>,
     /// For `form-action`.
@@ -140,8 +169,20 @@ pub struct Page {
 pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
     let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
     let request = request_of(&interaction)?;
+    let asks = match (interaction.user_id, interaction.step) {
+        (Some(user), Some(Step::Prove)) => {
+            Asks::Factor(second_step::proof(service, &interaction, user).await?)
+        }
+        (Some(user), Some(Step::Add)) => match second_step::addition(service, &interaction, user).await? {
+            Some(addition) => Asks::NewFactor(addition),
+            None => return Ok(None),
+        },
+        _ if interaction.must_replace_password => Asks::NewPassword,
+        _ if factors::is_on(service) => Asks::Password(factors::passkeys::offer_to_prove(service, id)?),
+        _ => Asks::Password(None),
+    };
     Ok(Some(Page {
-        replaces_password: interaction.must_replace_password,
+        asks,
         form_target: request.as_ref().and_then(|request| authorize::form_target(&request.redirect_uri)),
         login_hint: request.and_then(|request| request.login_hint),
         form_token: form_token(service, cookie, id),
@@ -180,19 +221,19 @@ pub async fn sign_in(
 ) -> Result<Progress, Denied> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     let known = check(service, context, who, password).await?;
-    if known.must_replace_password {
+    let mut tx = service.db.begin().await?;
+    let user = known.hold(&mut tx).await?;
+    let step = factors::need(service, &mut tx, &user, service.now()).await?;
+    if step.is_some() || known.must_replace_password {
         let fresh = fresh_secret(&*service.entropy);
-        let mut tx = service.db.begin().await?;
-        known.hold(&mut tx).await?;
-        if !interactions::identify(&mut tx, &interaction, known.user, true, &token_digest(&fresh)).await? {
+        if !interactions::identify(&mut tx, &interaction, known.at(step), &token_digest(&fresh)).await? {
             return Err(Denied::Gone);
         }
         tx.commit().await?;
-        return Ok(Progress::ReplacePassword { browser: fresh });
+        return Ok(Progress::NextPage { browser: fresh });
     }
-    let mut tx = service.db.begin().await?;
-    known.hold(&mut tx).await?;
-    let done = complete(service, &mut tx, &interaction, known.user, browser).await?;
+    let proven = Proven { user, methods: SignInMethods::of(SignInMethod::Password) };
+    let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(Progress::Done(done))
 }
@@ -209,6 +250,7 @@ pub async fn replace_password(
     let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     let user =
         interaction.user_id.filter(|_| interaction.must_replace_password).ok_or(Denied::NotIdentified)?;
+    check_step(&interaction)?;
     let old = identities::password(&service.db, user).await?.ok_or(Denied::Gone)?;
     if new != again {
         return Err(Denied::WeakPassword("mismatch"));
@@ -237,7 +279,8 @@ pub async fn replace_password(
     passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
     let action = AuditAction::UserReplaceGeneratedPassword;
     audit::record_own(&mut tx, now, context, person.id, person.organization.id, action).await?;
-    let done = answer(service, &mut tx, &interaction, user, browser).await?;
+    let proven = Proven { user: person, methods: proven_by(&interaction) };
+    let done = answer(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(done)
 }
@@ -262,9 +305,10 @@ pub async fn identify(
     let interaction = latest(service, browser).await?;
     let known = check(service, context, who, password).await?;
     let mut tx = service.db.begin().await?;
-    known.hold(&mut tx).await?;
+    let user = known.hold(&mut tx).await?;
+    let step = factors::need(service, &mut tx, &user, service.now()).await?;
     let same = interaction.browser_hash.clone();
-    if !interactions::identify(&mut tx, &interaction, known.user, known.must_replace_password, &same).await? {
+    if !interactions::identify(&mut tx, &interaction, known.at(step), &same).await? {
         return Err(Denied::Gone);
     }
     tx.commit().await?;
@@ -276,26 +320,34 @@ pub async fn submit(service: &Identity, browser: &Browser) -> Result<String, Den
     let interaction = latest(service, browser).await?;
     match interaction.user_id {
         None => Err(Denied::NotIdentified),
+        Some(_) if interaction.step.is_some() => check_step(&interaction).map(|()| String::new()),
         Some(_) if interaction.must_replace_password => Err(Denied::MustReplacePassword),
         Some(_) => Ok(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)),
     }
 }
 
 /// The address a script was sent to.
-pub async fn resume(service: &Identity, id: Uuid, browser: &Browser) -> Result<SignedIn, Denied> {
+pub async fn resume(
+    service: &Identity,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+) -> Result<SignedIn, Denied> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     // A consent question, unless a user has signed in since.
     if let Some(address) = consent::resume(service, &interaction, browser).await? {
         return Ok(SignedIn { address, login: None });
     }
     let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
+    check_step(&interaction)?;
     if interaction.must_replace_password {
         return Err(Denied::MustReplacePassword);
     }
     let mut tx = service.db.begin().await?;
     // Locks in the order user, stored request, login, like every transaction that ends the user's sessions.
-    identities::get_steady(&mut tx, user).await?;
-    let done = complete(service, &mut tx, &interaction, user, browser).await?;
+    let user = identities::get_steady(&mut tx, user).await?.ok_or(Denied::Gone)?;
+    let proven = Proven { user, methods: proven_by(&interaction) };
+    let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(done)
 }
@@ -321,6 +373,27 @@ pub(super) fn request_of(interaction: &Interaction) -> Result<Option<Authorizati
     serde_json::from_value(interaction.request.clone()).map_err(Error::internal)
 }
 
+/// Refuses to go on before the step that the request waits for.
+fn check_step(interaction: &Interaction) -> Result<(), Denied> {
+    match interaction.step {
+        None => Ok(()),
+        Some(Step::Prove) => Err(Denied::MustProveFactor),
+        Some(Step::Add) => Err(Denied::MustAddFactor),
+    }
+}
+
+/// What the user of a request has proved. A program of the version before has noted nothing: it knows passwords only.
+fn proven_by(interaction: &Interaction) -> SignInMethods {
+    let methods = interaction.methods;
+    if methods == SignInMethods::default() { SignInMethods::of(SignInMethod::Password) } else { methods }
+}
+
+/// A user who may sign in, and what they have proved.
+pub(super) struct Proven {
+    pub(super) user: Identified,
+    pub(super) methods: SignInMethods,
+}
+
 /// A user whose password was right.
 struct Known {
     user: UserId,
@@ -330,14 +403,19 @@ struct Known {
 
 impl Known {
     /// Locks the user until the transaction ends, if their state is unchanged since the password was checked.
-    async fn hold(&self, tx: &mut Tx) -> Result<(), Denied> {
+    async fn hold(&self, tx: &mut Tx) -> Result<Identified, Denied> {
         let user = identities::get_steady(tx, self.user).await?;
         let record = identities::password(tx, self.user).await?;
         let is_same = record.is_some_and(|record| record.hash == self.hash);
-        if is_same && user.is_some_and(|user| user.standing.is_enabled()) {
-            Ok(())
-        } else {
-            Err(Denied::WrongCredentials)
+        user.filter(|user| is_same && user.standing.is_enabled()).ok_or(Denied::WrongCredentials)
+    }
+
+    fn at(&self, step: Option<Step>) -> interactions::Identity {
+        interactions::Identity {
+            user: self.user,
+            must_replace_password: self.must_replace_password,
+            step,
+            methods: SignInMethods::of(SignInMethod::Password),
         }
     }
 }
@@ -388,27 +466,33 @@ pub(super) async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), D
 }
 
 /// Ends the stored request with a login and, for a client, a code.
-async fn complete(
+pub(super) async fn complete(
     service: &Identity,
+    context: &RequestContext,
     tx: &mut Tx,
     interaction: &Interaction,
-    user: UserId,
+    proven: Proven,
     browser: &Browser,
 ) -> Result<SignedIn, Denied> {
     take(tx, interaction).await?;
-    answer(service, tx, interaction, user, browser).await
+    answer(service, context, tx, interaction, proven, browser).await
 }
 
 async fn answer(
     service: &Identity,
+    context: &RequestContext,
     tx: &mut Tx,
     interaction: &Interaction,
-    user: UserId,
+    proven: Proven,
     browser: &Browser,
 ) -> Result<SignedIn, Denied> {
     let now = service.now();
     let request = request_of(interaction)?;
-    let (login, cookie) = log_in(service, tx, user, browser, now).await?;
+    let (login, cookie) = log_in(service, tx, &proven, browser, now).await?;
+    let methods: Vec<&str> = proven.methods.iter().map(SignInMethod::as_str).collect();
+    let (id, organization) = (proven.user.id, proven.user.organization.id);
+    let after = Some(json!({"methods": methods}));
+    audit::record_own_with(tx, now, context, (id, organization), AuditAction::UserSignIn, after).await?;
     let address = match request {
         Some(request) => match consent::settle(service, tx, &request, &login, now).await? {
             consent::SignInEnd::Redirect(address) => address,
@@ -419,6 +503,8 @@ async fn answer(
                         .map_err(Error::internal)?,
                     user_id: None,
                     must_replace_password: false,
+                    step: None,
+                    methods: SignInMethods::default(),
                     created_at: now,
                     expires_at: now.plus(INTERACTION),
                     ..interaction.clone()
@@ -439,10 +525,11 @@ async fn answer(
 async fn log_in(
     service: &Identity,
     tx: &mut Tx,
-    user: UserId,
+    proven: &Proven,
     browser: &Browser,
     now: Ts,
 ) -> Result<(Login, String), Denied> {
+    let (user, methods) = (proven.user.id, proven.methods);
     let cookie = fresh_secret(&*service.entropy);
     let expires_at = now.plus(service.settings.provider.login);
     let known = browser.login.as_deref().filter(|cookie| is_cookie(cookie));
@@ -452,7 +539,7 @@ async fn log_in(
     };
     match present {
         Some(mine) if mine.user_id == user => {
-            let login = Login { authenticated_at: now, expires_at, ..mine };
+            let login = Login { authenticated_at: now, methods, expires_at, ..mine };
             if logins::renew(tx, &login, &token_digest(&cookie)).await? {
                 return Ok((login, cookie));
             }
@@ -463,7 +550,8 @@ async fn log_in(
         }
         None => {}
     }
-    let login = Login { id: LoginId(service.fresh()), user_id: user, authenticated_at: now, expires_at };
+    let login =
+        Login { id: LoginId(service.fresh()), user_id: user, authenticated_at: now, methods, expires_at };
     logins::insert(tx, &login, &token_digest(&cookie)).await?;
     Ok((login, cookie))
 }

@@ -38,6 +38,9 @@ pub fn run(command: Command, config: Config) -> ExitCode {
             with_app(&config, |app| async move { keys::reseal(&app).await })
         }
         Command::Keys(KeysCommand::Adopt) => with_runtime(keys::adopt(&config)),
+        Command::User(UserCommand::ResetSecondFactor(args)) => {
+            with_app(&config, |app| async move { owner::reset_second_factor(&app, &args).await })
+        }
         Command::User(UserCommand::Unlink(args)) => {
             with_app(&config, |app| async move { owner::unlink(&app, &args).await })
         }

@@ -9,7 +9,7 @@ use bailiwick_alerts::config as alert_config;
 use bailiwick_app::{App, database::Db};
 use bailiwick_domain::Clock;
 use bailiwick_events::subscriptions;
-use bailiwick_identity::{logto_sync, oidc::keys};
+use bailiwick_identity::{factors, logto_sync, oidc::keys};
 use bailiwick_platform::secrets::{self, Purpose, SecretFingerprints, SecretRefused};
 use std::fs;
 
@@ -112,11 +112,13 @@ pub async fn rotate(app: &App) -> Result<(), String> {
     Ok(())
 }
 
-/// Seals all stored secrets again: those of alert layers and event subscriptions, and the signing key.
+/// Seals all stored secrets again: those of alert layers, event subscriptions and authenticator applications, and the signing
+/// key.
 pub async fn reseal(app: &App) -> Result<(), String> {
     nobody_seals_otherwise(app).await?;
     let done = alert_config::reseal_all(app).await.map_err(|e| e.to_string())?;
     let lost_subscriptions = subscriptions::reseal_all(app).await.map_err(|e| e.to_string())?;
+    let lost_applications = factors::reseal_all(app).await.map_err(|e| e.to_string())?;
     // A user whose sealed password does not open gets another one, so that is not an error.
     logto_sync::reseal_all(app).await.map_err(|e| e.to_string())?;
     keys::rotate_signing_key(app).await.map_err(|e| e.to_string())?;
@@ -127,6 +129,12 @@ pub async fn reseal(app: &App) -> Result<(), String> {
         return Err(format!(
             "{lost_subscriptions} event subscription(s) have secrets that no configured secret opens (the log names them); \
              they stay as they are and deliver nothing"
+        ));
+    }
+    if lost_applications > 0 {
+        return Err(format!(
+            "the authenticator applications of {lost_applications} user(s) have secrets that no configured secret opens; these \
+             users need `bailiwick user reset-second-factor`"
         ));
     }
     match done.lost {

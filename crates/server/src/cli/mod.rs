@@ -173,6 +173,15 @@ pub enum UserCommand {
     CreateOwner(CreateOwnerArgs),
     /// Forget which account of the identity provider a user has, so that the next one with his verified address is his
     Unlink(UnlinkArgs),
+    /// Remove the passkeys, the authenticator application and the recovery codes of a user who has lost them; ends their sessions
+    ResetSecondFactor(ResetSecondFactorArgs),
+}
+
+/// `bailiwick user reset-second-factor`
+#[derive(Debug, Args)]
+pub struct ResetSecondFactorArgs {
+    /// E-mail address or id of the user
+    pub user: String,
 }
 
 /// `bailiwick user unlink`

@@ -1,10 +1,10 @@
 //! `bailiwick user …`
 
-use super::{CreateOwnerArgs, UnlinkArgs, first_start, messages, print};
+use super::{CreateOwnerArgs, ResetSecondFactorArgs, UnlinkArgs, first_start, messages, print};
 use bailiwick_app::{App, bootstrap};
 use bailiwick_domain::validate;
-use bailiwick_identity::relying_party;
-use bailiwick_platform::Secret;
+use bailiwick_identity::{factors, relying_party};
+use bailiwick_platform::{Secret, audit};
 use std::fs;
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
@@ -37,6 +37,14 @@ pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
         text.push_str(&format!("password (shown only now): {password}\n"));
     }
     print(&text);
+    Ok(())
+}
+
+/// Removes everything that the user has beside their password.
+pub async fn reset_second_factor(app: &App, args: &ResetSecondFactorArgs) -> Result<(), String> {
+    let user = audit::actor(app, &args.user).await.map_err(|e| e.to_string())?;
+    factors::reset::reset_by_operator(app, user).await.map_err(|e| e.to_string())?;
+    print(&format!("{} signs in with the password alone until they add a second factor\n", args.user));
     Ok(())
 }
 

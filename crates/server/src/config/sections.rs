@@ -5,15 +5,15 @@ use super::{
     alerting::{AllowedHost, TimeZone},
     assets::KeyPrefix,
     section::section,
-    value::Size,
+    value::{AnyDuration, Size},
     value_types::{
         BasePath, ClientUri, DatabaseUrl, HttpUrl, LogFilter, LogFormat, Origin, Ratio, Secret, Word,
     },
 };
-use bailiwick_domain::rebranding::Product;
+use bailiwick_domain::{OrgType, rebranding::Product};
 use bailiwick_settings::{
     CatalogueEntry, IdentityMode, ImageHome, ImpersonationScope, Issuer, Network, Router, RouterKind,
-    Security, Settings,
+    SecondFactorMode, Security, Settings,
 };
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -101,6 +101,16 @@ section! {
     mode: IdentityMode => identity;
     /// How long a generated password can be used for a first sign-in.
     generated_password_lifetime: Duration => provider.generated_password;
+    /// Passkeys and codes beside the password, at the embedded provider: `off`, `optional` (everyone may add one; it is
+    /// required where the next two settings or an organization require it) or `required` of everyone.
+    second_factor: SecondFactorMode => provider.second_factor.mode;
+    /// Levels of organizations whose users need a second factor: `owner`, `distributor`, `reseller`, `customer`.
+    second_factor_levels: Vec<OrgType> => provider.second_factor.levels;
+    /// Roles whose holders need one, by their keys.
+    second_factor_roles: Vec<String> => provider.second_factor.roles;
+    /// How long someone who needs one may still sign in without it, from their first sign-in after it was required; `0s` = not
+    /// at all: the sign-in page adds one.
+    second_factor_grace: AnyDuration => provider.second_factor.grace;
     /// Redirect addresses of the default client `bailiwick`, compared character by character. `<public_url>/login-redirect`
     /// and `<app_url>/login-redirect` are always accepted.
     redirect_uris: Vec<ClientUri> => provider.redirect_uris;
@@ -190,7 +200,7 @@ section! {
     /// Life of a refresh token.
     refresh_lifetime: Duration => tokens.refresh, older "JWT_REFRESH_EXPIRATION";
     /// Age of the sign-in that sensitive operations accept; `0s` = any, for clients that cannot ask people to sign in again.
-    fresh_sign_in: Duration => tokens.fresh_sign_in;
+    fresh_sign_in: AnyDuration => tokens.fresh_sign_in;
     /// `iss` of the tokens. When unset, the host name of `http.public_url`.
     issuer: Option<String>;
     /// `aud` of the tokens. When unset, `<public_url>/api`.

@@ -260,6 +260,31 @@ impl Value for Duration {
     }
 }
 
+/// A duration that may be zero, where zero turns something off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnyDuration(pub Duration);
+
+impl Value for AnyDuration {
+    const KIND: Kind = Duration::KIND;
+    fn parse(text: &str) -> Result<Self, String> {
+        nanoseconds(text)
+            .map(|nanos| AnyDuration(Duration::from_nanos(nanos)))
+            .ok_or_else(|| "is not a duration like 0s, 30s, 20m, 6h, 7d or 1h30m".into())
+    }
+    fn show(&self) -> Option<String> {
+        if self.0.is_zero() { Some("0s".to_owned()) } else { self.0.show() }
+    }
+}
+
+impl Fills<Duration> for AnyDuration {
+    fn field(&self) -> Duration {
+        self.0
+    }
+    fn of_field(field: &Duration) -> Option<AnyDuration> {
+        Some(AnyDuration(*field))
+    }
+}
+
 /// Sum of the parts of `1h30m`; `None` when it is not one or does not fit.
 fn nanoseconds(text: &str) -> Option<u64> {
     let mut rest = text;
@@ -338,6 +363,14 @@ mod tests {
         for text in ["", "0s", "5", "m", "-1h", "1.5h", "5 minutes", "1w", "99999999999999d"] {
             assert!(Duration::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn some_durations_may_be_zero() {
+        assert_eq!(AnyDuration::parse("0s").unwrap(), AnyDuration(Duration::ZERO));
+        assert_eq!(AnyDuration::parse("0s").unwrap().show().unwrap(), "0s");
+        assert_eq!(AnyDuration::parse("90s").unwrap().show().unwrap(), "1m30s");
+        assert!(AnyDuration::parse("0").is_err());
     }
 
     #[test]

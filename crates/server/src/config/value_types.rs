@@ -1,10 +1,11 @@
 //! The settings' own types: secrets, addresses, database locations, enumerations.
 
 use super::value::{Choice, Form, Kind, Text, Value};
+use bailiwick_domain::OrgType;
 use bailiwick_identity::oidc::clients::problem_of_address;
 use bailiwick_settings::{
     CatalogueEntry, IdentityMode, ImpersonationScope, Issuer, Logto, Network, RemoteRouter, Router,
-    RouterKind, Security,
+    RouterKind, SecondFactorMode, Security,
 };
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -376,6 +377,19 @@ impl Choice for ImpersonationScope {
     const NAME: &'static str = "impersonation scope";
     const WORDS: &'static [&'static str] = &["consent", "hierarchy"];
     const VALUES: &'static [Self] = &[ImpersonationScope::Consent, ImpersonationScope::Hierarchy];
+}
+
+impl Choice for SecondFactorMode {
+    const NAME: &'static str = "second factor mode";
+    const WORDS: &'static [&'static str] = &["off", "optional", "required"];
+    const VALUES: &'static [Self] =
+        &[SecondFactorMode::Off, SecondFactorMode::Optional, SecondFactorMode::Required];
+}
+
+impl Choice for OrgType {
+    const NAME: &'static str = "level";
+    const WORDS: &'static [&'static str] = &["owner", "distributor", "reseller", "customer"];
+    const VALUES: &'static [Self] = &OrgType::ALL;
 }
 
 impl Choice for RouterKind {

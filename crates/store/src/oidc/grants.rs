@@ -2,10 +2,11 @@
 
 use crate::{
     StoreError, Tx,
+    oidc::logins::methods_of,
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{LoginId, Ts, UserId};
+use bailiwick_domain::{LoginId, SignInMethods, Ts, UserId};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -26,8 +27,10 @@ pub struct Grant {
     pub nonce: Option<String>,
     /// Audience of access tokens for a resource.
     pub resource: Option<String>,
-    /// When the user entered their password.
+    /// When the user last signed in.
     pub auth_at: Ts,
+    /// How: as the login says.
+    pub methods: SignInMethods,
     /// The code.
     pub code: Code,
     /// Creation.
@@ -69,6 +72,7 @@ pub(crate) struct GrantRow {
     grant_expires_at: TsCodec,
     grant_ended_at: Option<TsCodec>,
     login_ended_at: Option<TsCodec>,
+    login_methods: Option<String>,
 }
 
 impl From<GrantRow> for Grant {
@@ -82,6 +86,7 @@ impl From<GrantRow> for Grant {
             nonce: row.nonce,
             resource: row.resource,
             auth_at: row.auth_at.0,
+            methods: methods_of(row.login_methods.as_deref()),
             code: Code {
                 redirect_uri: row.code_redirect_uri,
                 challenge: row.code_challenge,
@@ -101,7 +106,7 @@ macro_rules! grant_columns {
         "g.id AS grant_id, g.user_id, g.login_id, g.client_id, g.scope AS grant_scope, g.nonce, g.resource, g.auth_at, \
          g.code_redirect_uri, g.code_challenge, g.code_expires_at, g.code_used_at, \
          g.created_at AS grant_created_at, g.expires_at AS grant_expires_at, g.ended_at AS grant_ended_at, \
-         l.ended_at AS login_ended_at"
+         l.ended_at AS login_ended_at, l.methods AS login_methods"
     };
 }
 pub(crate) use grant_columns;

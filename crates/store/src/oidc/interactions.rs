@@ -5,10 +5,33 @@ use crate::{
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{Ts, UserId};
+use bailiwick_domain::{SignInMethods, Ts, UserId};
 use serde_json::Value;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
+
+/// What the user must still do after the password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Prove a second factor.
+    Prove,
+    /// Add one, because one is required.
+    Add,
+}
+
+impl Step {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Step::Prove => "prove",
+            Step::Add => "add",
+        }
+    }
+
+    fn parse(word: &str) -> Step {
+        // An unknown step of a later version is never skipped.
+        if word == "add" { Step::Add } else { Step::Prove }
+    }
+}
 
 /// A stored request, bound to the browser that sent it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +46,10 @@ pub struct Interaction {
     pub user_id: Option<UserId>,
     /// The password was a generated one and must be replaced before anything else.
     pub must_replace_password: bool,
+    /// What comes before anything else.
+    pub step: Option<Step>,
+    /// What the user has proved so far.
+    pub methods: SignInMethods,
     /// Creation.
     pub created_at: Ts,
     /// From then on the request no longer exists.
@@ -36,6 +63,8 @@ struct InteractionRow {
     request: Value,
     user_id: Option<Uuid>,
     must_replace_password: bool,
+    step: Option<String>,
+    methods: Option<String>,
     created_at: TsCodec,
     expires_at: TsCodec,
 }
@@ -48,6 +77,8 @@ impl From<InteractionRow> for Interaction {
             request: row.request,
             user_id: row.user_id.map(UserId),
             must_replace_password: row.must_replace_password,
+            step: row.step.as_deref().map(Step::parse),
+            methods: row.methods.as_deref().map(SignInMethods::parse).unwrap_or_default(),
             created_at: row.created_at.0,
             expires_at: row.expires_at.0,
         }
@@ -56,7 +87,7 @@ impl From<InteractionRow> for Interaction {
 
 macro_rules! interaction_columns {
     () => {
-        "id, browser_hash, request, user_id, must_replace_password, created_at, expires_at"
+        "id, browser_hash, request, user_id, must_replace_password, step, methods, created_at, expires_at"
     };
 }
 
@@ -76,24 +107,41 @@ const INSERT: &str = "INSERT INTO oidc_interactions (id, browser_hash, request, 
      created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)";
 
 const IDENTIFY: &str = "UPDATE oidc_interactions SET user_id = ?, must_replace_password = ?, \
-     browser_hash = ? WHERE id = ? AND browser_hash = ?";
+     step = ?, methods = ?, browser_hash = ? WHERE id = ? AND browser_hash = ?";
+
+const PASS: &str = "UPDATE oidc_interactions SET step = NULL, methods = ?, browser_hash = ? \
+     WHERE id = ? AND browser_hash = ? AND user_id = ? AND step = ?";
 
 const REWRITE: &str = "UPDATE oidc_interactions SET request = ? \
-     WHERE id = ? AND browser_hash = ? AND must_replace_password = ?";
+     WHERE id = ? AND browser_hash = ? AND must_replace_password = ? AND COALESCE(step, '') = ?";
 
-const RESET: &str = "UPDATE oidc_interactions SET user_id = NULL, must_replace_password = ? WHERE id = ?";
+const RESET: &str = "UPDATE oidc_interactions SET user_id = NULL, must_replace_password = ?, step = NULL, \
+     methods = NULL WHERE id = ?";
 
 // Only if unchanged since it was read: a request that another transaction has finished or changed meanwhile is not
 // finished again.
-const TAKE: &str =
-    "DELETE FROM oidc_interactions WHERE id = ? AND browser_hash = ? AND must_replace_password = ?";
+const TAKE: &str = "DELETE FROM oidc_interactions WHERE id = ? AND browser_hash = ? AND must_replace_password = ? \
+     AND COALESCE(step, '') = ?";
 
 const FORGET_USER: &str = "DELETE FROM oidc_interactions WHERE user_id = ?";
 
+const FORGET_OTHERS: &str = "DELETE FROM oidc_interactions WHERE user_id = ? AND id <> ?";
+
 const PURGE: &str = "DELETE FROM oidc_interactions WHERE expires_at < ?";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] =
-    crate::sql::statements![GET, LATEST, INSERT, IDENTIFY, REWRITE, RESET, TAKE, FORGET_USER, PURGE];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    GET,
+    LATEST,
+    INSERT,
+    IDENTIFY,
+    PASS,
+    REWRITE,
+    RESET,
+    TAKE,
+    FORGET_USER,
+    FORGET_OTHERS,
+    PURGE
+];
 
 /// A live request of this browser.
 pub async fn get(
@@ -128,21 +176,53 @@ pub async fn insert(tx: &mut Tx, new: &Interaction) -> Result<(), StoreError> {
     q.run(tx).await.map(|_| ())
 }
 
+/// Who has entered a right password, and what they must still do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The user.
+    pub user: UserId,
+    /// The password was a generated one.
+    pub must_replace_password: bool,
+    /// What comes before that.
+    pub step: Option<Step>,
+    /// What they have proved so far.
+    pub methods: SignInMethods,
+}
+
 /// Notes the user whose password was right and binds the request to `browser_hash`, which may be a new one. False when
 /// the request no longer exists.
 pub async fn identify(
     tx: &mut Tx,
     of: &Interaction,
-    user: UserId,
-    must_replace_password: bool,
+    known: Identity,
     browser_hash: &[u8],
 ) -> Result<bool, StoreError> {
     let q = Q::new(IDENTIFY)
-        .bind(user)
-        .bind(must_replace_password)
+        .bind(known.user)
+        .bind(known.must_replace_password)
+        .bind(known.step.map(Step::as_str))
+        .bind(known.methods.to_string())
         .bind(browser_hash)
         .bind(of.id)
         .bind(of.browser_hash.clone());
+    Ok(q.run(tx).await? > 0)
+}
+
+/// Notes that the user has done their step and binds the request to `browser_hash`. False when the request no longer exists or
+/// has changed since it was read.
+pub async fn pass(
+    tx: &mut Tx,
+    of: &Interaction,
+    methods: SignInMethods,
+    browser_hash: &[u8],
+) -> Result<bool, StoreError> {
+    let q = Q::new(PASS)
+        .bind(methods.to_string())
+        .bind(browser_hash)
+        .bind(of.id)
+        .bind(of.browser_hash.clone())
+        .bind(of.user_id)
+        .bind(of.step.map(Step::as_str));
     Ok(q.run(tx).await? > 0)
 }
 
@@ -152,7 +232,8 @@ pub async fn rewrite(tx: &mut Tx, of: &Interaction, request: &Value) -> Result<b
         .bind(request.clone())
         .bind(of.id)
         .bind(of.browser_hash.clone())
-        .bind(of.must_replace_password);
+        .bind(of.must_replace_password)
+        .bind(of.step.map_or("", Step::as_str));
     Ok(q.run(tx).await? > 0)
 }
 
@@ -163,13 +244,22 @@ pub async fn reset(tx: &mut Tx, id: Uuid) -> Result<u64, StoreError> {
 
 /// Ends the request because it is answered. False when it no longer exists or has changed since it was read.
 pub async fn take(tx: &mut Tx, of: &Interaction) -> Result<bool, StoreError> {
-    let q = Q::new(TAKE).bind(of.id).bind(of.browser_hash.clone()).bind(of.must_replace_password);
+    let q = Q::new(TAKE)
+        .bind(of.id)
+        .bind(of.browser_hash.clone())
+        .bind(of.must_replace_password)
+        .bind(of.step.map_or("", Step::as_str));
     Ok(q.run(tx).await? > 0)
 }
 
 /// Ends the requests in which this user has already entered their password.
 pub async fn forget_user(tx: &mut Tx, user: UserId) -> Result<u64, StoreError> {
     Q::new(FORGET_USER).bind(user).run(tx).await
+}
+
+/// The same but for one of them.
+pub async fn forget_others_of_user(tx: &mut Tx, user: UserId, keep: Uuid) -> Result<u64, StoreError> {
+    Q::new(FORGET_OTHERS).bind(user).bind(keep).run(tx).await
 }
 
 /// Removes requests that expired before `before`.

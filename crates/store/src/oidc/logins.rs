@@ -6,7 +6,7 @@ use crate::{
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{LoginId, OrgId, OrgType, Ts, UserId};
+use bailiwick_domain::{LoginId, OrgId, OrgType, SignInMethod, SignInMethods, Ts, UserId};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -19,6 +19,8 @@ pub struct Login {
     pub user_id: UserId,
     /// When the password was last entered; `auth_time` of the ID tokens.
     pub authenticated_at: Ts,
+    /// How.
+    pub methods: SignInMethods,
     /// End of the cookie.
     pub expires_at: Ts,
 }
@@ -49,6 +51,7 @@ struct LoginRow {
     id: Uuid,
     user_id: Uuid,
     authenticated_at: TsCodec,
+    methods: Option<String>,
     expires_at: TsCodec,
 }
 
@@ -58,12 +61,18 @@ impl From<LoginRow> for Login {
             id: LoginId(row.id),
             user_id: UserId(row.user_id),
             authenticated_at: row.authenticated_at.0,
+            methods: methods_of(row.methods.as_deref()),
             expires_at: row.expires_at.0,
         }
     }
 }
 
-const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, expires_at FROM oidc_logins \
+/// A program of the version before has written none: it knows passwords only.
+pub(crate) fn methods_of(stored: Option<&str>) -> SignInMethods {
+    stored.map_or(SignInMethods::of(SignInMethod::Password), SignInMethods::parse)
+}
+
+const BY_TOKEN: &str = "SELECT id, user_id, authenticated_at, methods, expires_at FROM oidc_logins \
      WHERE token_hash = ? AND ended_at IS NULL AND expires_at > ?";
 
 const OPEN_OF_USER: &str = "SELECT id, created_at, authenticated_at, expires_at FROM oidc_logins \
@@ -72,9 +81,9 @@ const OPEN_OF_USER: &str = "SELECT id, created_at, authenticated_at, expires_at 
      ORDER BY created_at DESC, id DESC LIMIT 500";
 
 const INSERT: &str = "INSERT INTO oidc_logins (id, user_id, token_hash, created_at, authenticated_at, \
-     expires_at) VALUES (?, ?, ?, ?, ?, ?)";
+     methods, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
 
-const RENEW: &str = "UPDATE oidc_logins SET token_hash = ?, authenticated_at = ?, expires_at = ? \
+const RENEW: &str = "UPDATE oidc_logins SET token_hash = ?, authenticated_at = ?, methods = ?, expires_at = ? \
      WHERE id = ? AND ended_at IS NULL";
 
 const HOLD: &str =
@@ -137,6 +146,7 @@ pub async fn insert(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<(),
         .bind(token_hash)
         .bind(login.authenticated_at)
         .bind(login.authenticated_at)
+        .bind(login.methods.to_string())
         .bind(login.expires_at);
     q.run(tx).await.map(|_| ())
 }
@@ -144,7 +154,12 @@ pub async fn insert(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<(),
 /// The same user has signed in again in the same browser: same login, new cookie. False when the login has ended
 /// meanwhile.
 pub async fn renew(tx: &mut Tx, login: &Login, token_hash: &[u8]) -> Result<bool, StoreError> {
-    let q = Q::new(RENEW).bind(token_hash).bind(login.authenticated_at).bind(login.expires_at).bind(login.id);
+    let q = Q::new(RENEW)
+        .bind(token_hash)
+        .bind(login.authenticated_at)
+        .bind(login.methods.to_string())
+        .bind(login.expires_at)
+        .bind(login.id);
     Ok(q.run(tx).await? > 0)
 }
 

@@ -1,0 +1,250 @@
+//! The step after the password (spec: openid-provider#second-factors): a second factor is proved, or added where one is required
+//! and missing. A passkey also signs in by itself.
+
+use super::{
+    authorize::Browser,
+    sign_in::{Denied, Progress, Proven, complete, latest, open},
+};
+use crate::{
+    Identity,
+    factors::{
+        self, Offer, TotpOffer,
+        own_passkeys::add_at_sign_in,
+        prove::{self, Checked, ShownPasskey},
+    },
+};
+use bailiwick_domain::{Result, SignInMethod, SignInMethods, UserId};
+use bailiwick_platform::RequestContext;
+use bailiwick_store::{
+    Tx, factors as stored, identities,
+    identities::Identified,
+    oidc::interactions::{self, Interaction, Step},
+};
+use uuid::Uuid;
+
+/// What can be proved.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// For a passkey, if the user has one and browsers offer them here.
+    pub passkey: Option<Offer>,
+    /// Whether there is an authenticator application.
+    pub has_totp: bool,
+}
+
+/// What can be added.
+#[derive(Clone, Debug)]
+pub struct Addition {
+    /// An authenticator application.
+    pub totp: TotpOffer,
+    /// A passkey, where browsers offer them.
+    pub passkey: Option<Offer>,
+}
+
+/// What the form of this step has sent.
+#[derive(Clone, Copy, Debug)]
+pub enum Given<'a> {
+    /// A code of the application, or a recovery code.
+    Code(&'a str),
+    /// The answer of a browser, and the state of the offer.
+    Passkey {
+        /// `PublicKeyCredential` as JSON.
+        answer: &'a str,
+        /// Sealed.
+        state: &'a str,
+    },
+}
+
+/// What the form that adds a factor has sent.
+#[derive(Clone, Copy, Debug)]
+pub enum New<'a> {
+    /// The application's first code, and the state of its offer.
+    Totp {
+        /// Sealed.
+        state: &'a str,
+        /// Six digits.
+        code: &'a str,
+    },
+    /// The answer of a browser, and the state of the offer.
+    Passkey {
+        /// Sealed.
+        state: &'a str,
+        /// `PublicKeyCredential` as JSON.
+        answer: &'a str,
+    },
+}
+
+/// After a factor was added.
+#[derive(Clone, Debug)]
+pub struct Added {
+    /// The recovery codes, if there are new ones.
+    pub recovery_codes: Vec<String>,
+    /// Where the sign-in goes on.
+    pub address: String,
+}
+
+pub(super) async fn proof(service: &Identity, interaction: &Interaction, user: UserId) -> Result<Proof> {
+    let standing = stored::standing(&service.db, user).await?;
+    let passkey = match standing.passkeys {
+        0 => None,
+        _ => factors::passkeys::offer_to_prove(service, interaction.id)?,
+    };
+    Ok(Proof { passkey, has_totp: standing.has_totp })
+}
+
+/// None when the user is gone.
+pub(super) async fn addition(
+    service: &Identity,
+    interaction: &Interaction,
+    user: UserId,
+) -> Result<Option<Addition>> {
+    let Some(user) = identities::get(&service.db, user).await? else { return Ok(None) };
+    let passkey = if factors::passkeys::are_possible(service) {
+        Some(factors::passkeys::offer_to_add(service, &user, &[], interaction.id)?)
+    } else {
+        None
+    };
+    Ok(Some(Addition { totp: factors::totp::offer_to_add(service, &user, interaction.id)?, passkey }))
+}
+
+/// The user of a request that waits at this step, locked for a change.
+async fn hold(tx: &mut Tx, interaction: &Interaction, step: Step) -> Result<Identified, Denied> {
+    let user = interaction.user_id.filter(|_| interaction.step == Some(step)).ok_or(Denied::NotIdentified)?;
+    enabled(tx, user).await
+}
+
+async fn enabled(tx: &mut Tx, user: UserId) -> Result<Identified, Denied> {
+    let user = identities::get_for_login(tx, user).await?;
+    user.filter(|user| user.standing.is_enabled()).ok_or(Denied::Gone)
+}
+
+/// The method of a right proof. A wrong code is counted, and that is committed here.
+async fn check(
+    service: &Identity,
+    mut tx: Tx,
+    interaction: &Interaction,
+    user: UserId,
+    given: Given<'_>,
+) -> Result<(Tx, SignInMethod), Denied> {
+    let now = service.now();
+    let checked = match given {
+        Given::Code(code) => prove::code(service, &mut tx, user, code, now).await?,
+        Given::Passkey { answer, state } => {
+            let shown = prove::shown_passkey(service, answer).await?.filter(|shown| shown.user() == user);
+            let shown = shown.ok_or(Denied::WrongFactor)?;
+            if prove::passkey(service, &mut tx, interaction.id, state, &shown, now).await? {
+                Checked::Right(SignInMethod::Passkey)
+            } else {
+                Checked::Wrong
+            }
+        }
+    };
+    let denied = match checked {
+        Checked::Right(method) => return Ok((tx, method)),
+        Checked::Wrong => Denied::WrongFactor,
+        Checked::TooMany { retry_after } => Denied::TooMany { retry_after },
+        Checked::Exhausted => Denied::CodesExhausted,
+    };
+    tx.commit().await?;
+    Err(denied)
+}
+
+/// The page's form: proves a second factor and completes the sign-in, unless the password must be replaced.
+pub async fn prove_factor(
+    service: &Identity,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+    given: Given<'_>,
+) -> Result<Progress, Denied> {
+    let (cookie, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+    let mut tx = service.db.begin().await?;
+    let user = hold(&mut tx, &interaction, Step::Prove).await?;
+    let (mut tx, method) = check(service, tx, &interaction, user.id, given).await?;
+    let methods = interaction.methods.with(method);
+    if interaction.must_replace_password {
+        pass(&mut tx, &interaction, methods).await?;
+        tx.commit().await?;
+        return Ok(Progress::NextPage { browser: cookie.to_owned() });
+    }
+    let proven = Proven { user, methods };
+    let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
+    tx.commit().await?;
+    Ok(Progress::Done(done))
+}
+
+/// A script sends a code.
+pub async fn prove_by_script(service: &Identity, browser: &Browser, code: &str) -> Result<(), Denied> {
+    let interaction = latest(service, browser).await?;
+    let mut tx = service.db.begin().await?;
+    let user = hold(&mut tx, &interaction, Step::Prove).await?;
+    let (mut tx, method) = check(service, tx, &interaction, user.id, Given::Code(code)).await?;
+    pass(&mut tx, &interaction, interaction.methods.with(method)).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// The page's form: signs in with a passkey alone.
+pub async fn by_passkey(
+    service: &Identity,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+    answer: &str,
+    state: &str,
+) -> Result<Progress, Denied> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+    let shown: ShownPasskey = prove::shown_passkey(service, answer).await?.ok_or(Denied::WrongFactor)?;
+    let mut tx = service.db.begin().await?;
+    let user = identities::get_for_login(&mut tx, shown.user()).await?.ok_or(Denied::WrongFactor)?;
+    if !prove::passkey(service, &mut tx, interaction.id, state, &shown, service.now()).await? {
+        return Err(Denied::WrongFactor);
+    }
+    if user.standing.suspension().is_some() {
+        return Err(Denied::AccountSuspended);
+    }
+    if user.standing.is_gone() {
+        return Err(Denied::WrongFactor);
+    }
+    let proven = Proven { user, methods: SignInMethods::of(SignInMethod::Passkey) };
+    let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
+    tx.commit().await?;
+    Ok(Progress::Done(done))
+}
+
+async fn pass(tx: &mut Tx, interaction: &Interaction, methods: SignInMethods) -> Result<(), Denied> {
+    let same = interaction.browser_hash.clone();
+    if interactions::pass(tx, interaction, methods, &same).await? { Ok(()) } else { Err(Denied::Gone) }
+}
+
+/// The page's form: adds a second factor. The sign-in goes on at [`Added::address`], once the person has kept their recovery
+/// codes.
+pub async fn add_factor(
+    service: &Identity,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+    given: New<'_>,
+) -> Result<Added, Denied> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+    let mut tx = service.db.begin().await?;
+    let user = hold(&mut tx, &interaction, Step::Add).await?;
+    // Someone else may have added one meanwhile: then that one must be proved.
+    if stored::standing(&mut tx, user.id).await?.has_any() {
+        return Err(Denied::Gone);
+    }
+    let added = match given {
+        New::Totp { state, code } => {
+            factors::own::add_at_sign_in(service, &mut tx, &user, interaction.id, (state, code)).await?
+        }
+        New::Passkey { state, answer } => {
+            add_at_sign_in(service, &mut tx, &user, interaction.id, (state, answer)).await?
+        }
+    };
+    let method = added.ok_or(Denied::WrongFactor)?;
+    let recovery_codes = factors::own::settle_added(service, &mut tx, user.id, Some(interaction.id)).await?;
+    factors::own::record_at_sign_in(&mut tx, service.now(), context, &user, method).await?;
+    pass(&mut tx, &interaction, interaction.methods.with(method)).await?;
+    tx.commit().await?;
+    let address = format!("{}/auth/{id}", service.settings.provider_issuer());
+    Ok(Added { recovery_codes, address })
+}
