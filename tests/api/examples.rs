@@ -18,7 +18,11 @@ use std::{fs, path::Path};
 /// The secret of a remote router, which reports ended alerts.
 const HISTORY_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
+/// Where passkeys are offered.
+const PORTAL: &str = "https://portal.example.org";
+
 fn settings(settings: &mut Settings) {
+    settings.public_url = PORTAL.to_owned();
     settings.systems.legacy_aliases = true;
     settings.alerting.history_secret = Some(Secret::new(HISTORY_SECRET.to_owned()));
     settings.alerting.allowed_hosts =

@@ -7,6 +7,7 @@ mod input;
 mod login;
 mod revoked;
 mod scripted;
+pub mod second_factors;
 mod sign_out;
 mod third_party;
 mod tokens;

@@ -155,8 +155,10 @@ fn key_refusal(route: &Route, mode: KeyMode, set: PermissionSet, org_type: OrgTy
     if route.credential.is_of_system() {
         return Some((401, "invalid authentication format".to_owned()));
     }
-    let never =
-        path.ends_with("/destroy") || path == "/users/{id}/password" || path == "/alerts/config/effective";
+    let never = path.ends_with("/destroy")
+        || path.contains("/second-factor")
+        || path == "/users/{id}/password"
+        || path == "/alerts/config/effective";
     if never || (mode == KeyMode::Read && route.method != "GET") {
         return refused("insufficient permissions");
     }

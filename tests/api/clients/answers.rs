@@ -89,57 +89,63 @@ fn form_calls<'t>(t: &'t Test, route: &Route, id: &str) -> impl Iterator<Item = 
 }
 
 // Proves spec: clients#checklist 8, acceptance#guarantees 18.
-api_test!(a_good_session_is_never_401_and_forms_name_their_errors, |t| async move {
-    let tree = t.tree().await;
-    let mut refusals = 0;
-    for route in table().into_iter().filter(is_a_persons) {
-        let who = t.user(tree.owner, &["super"]).await;
-        let one = match route.path.split('/').nth(1) {
-            // One of its own: some of these calls end it.
-            Some("distributors" | "resellers" | "customers") => {
-                t.organization(tree.owner, route.family.unwrap_or(OrgType::Reseller), "One").await.to_string()
+api_test!(
+    a_good_session_is_never_401_and_forms_name_their_errors,
+    // An address at which browsers offer passkeys.
+    |s| s.public_url = crate::provider::client::LOCALHOST.into(),
+    |t| async move {
+        let tree = t.tree().await;
+        let mut refusals = 0;
+        for route in table().into_iter().filter(is_a_persons) {
+            let who = t.user(tree.owner, &["super"]).await;
+            let one = match route.path.split('/').nth(1) {
+                // One of its own: some of these calls end it.
+                Some("distributors" | "resellers" | "customers") => t
+                    .organization(tree.owner, route.family.unwrap_or(OrgType::Reseller), "One")
+                    .await
+                    .to_string(),
+                Some("systems") => t.system(tree.customer).await.id.to_string(),
+                Some("users") => t.user(tree.customer, &["reader"]).await.id.to_string(),
+                _ => "0195fada-0000-7000-8000-00000000dead".to_owned(),
+            };
+            if route.operation == "logout" {
+                continue;
             }
-            Some("systems") => t.system(tree.customer).await.id.to_string(),
-            Some("users") => t.user(tree.customer, &["reader"]).await.id.to_string(),
-            _ => "0195fada-0000-7000-8000-00000000dead".to_owned(),
-        };
-        if route.operation == "logout" {
-            continue;
-        }
-        if route.path == "/me/api-keys" {
-            set_password(&t, who.id, "Other-Window-93-Rivers", None).await;
-        }
-        for call in form_calls(&t, &route, &one) {
-            let reply = call.bearer(&who.token).send().await;
-            let what = format!("{route:?}: {} {}", reply.status, reply.text());
-            assert_ne!(reply.status, 401, "{what}");
-            // A caller with every permission is offered every route except those of an impersonator.
-            assert!(reply.status != 403 || route.operation.contains("mpersonat"), "{what}");
-            let is_form = route.method != "GET" && route.method != "DELETE" && route.takes_file.is_none();
-            if is_form && matches!(reply.status.as_u16(), 400 | 409 | 422) {
-                refusals += 1;
-                let json = reply.json();
-                assert_eq!(json["code"], reply.status.as_u16(), "{what}");
-                assert_eq!(json["data"]["type"], "validation_error", "{what}");
-                for error in json["data"]["errors"].as_array().unwrap_or_else(|| panic!("{what}")) {
-                    assert!(error["key"].is_string() && error["message"].is_string(), "{what}");
+            if route.path == "/me/api-keys" {
+                set_password(&t, who.id, "Other-Window-93-Rivers", None).await;
+            }
+            for call in form_calls(&t, &route, &one) {
+                let reply = call.bearer(&who.token).send().await;
+                let what = format!("{route:?}: {} {}", reply.status, reply.text());
+                assert_ne!(reply.status, 401, "{what}");
+                // A caller with every permission is offered every route except those of an impersonator.
+                assert!(reply.status != 403 || route.operation.contains("mpersonat"), "{what}");
+                let is_form = route.method != "GET" && route.method != "DELETE" && route.takes_file.is_none();
+                if is_form && matches!(reply.status.as_u16(), 400 | 409 | 422) {
+                    refusals += 1;
+                    let json = reply.json();
+                    assert_eq!(json["code"], reply.status.as_u16(), "{what}");
+                    assert_eq!(json["data"]["type"], "validation_error", "{what}");
+                    for error in json["data"]["errors"].as_array().unwrap_or_else(|| panic!("{what}")) {
+                        assert!(error["key"].is_string() && error["message"].is_string(), "{what}");
+                    }
                 }
             }
         }
+        assert!(refusals > 40, "{refusals}");
+        // A mistake that the user can correct does not look like the end of the session.
+        let owner = t.owner().await;
+        let wrong =
+            json!({"current_password": "Wrong-Horse-7-Battery", "new_password": "Other-Window-93-Rivers"});
+        let reply = t.post("/api/me/change-password").bearer(&owner.token).json(wrong).send().await;
+        reply.expect_fields(&[("current_password", "incorrect_password")]);
+        let key =
+            json!({"name": "n", "mode": "read", "expires_in_days": 90, "password": "Wrong-Horse-7-Battery"});
+        let reply = t.post("/api/me/api-keys").bearer(&owner.token).json(key).send().await.expect(400);
+        assert_eq!(reply.data()["errors"][0]["key"], "password", "{}", reply.text());
+        t.get("/api/me").bearer(&owner.token).send().await.expect(200);
     }
-    assert!(refusals > 40, "{refusals}");
-    // A mistake that the user can correct does not look like the end of the session.
-    let owner = t.owner().await;
-    let wrong =
-        json!({"current_password": "Wrong-Horse-7-Battery", "new_password": "Other-Window-93-Rivers"});
-    let reply = t.post("/api/me/change-password").bearer(&owner.token).json(wrong).send().await;
-    reply.expect_fields(&[("current_password", "incorrect_password")]);
-    let key =
-        json!({"name": "n", "mode": "read", "expires_in_days": 90, "password": "Wrong-Horse-7-Battery"});
-    let reply = t.post("/api/me/api-keys").bearer(&owner.token).json(key).send().await.expect(400);
-    assert_eq!(reply.data()["errors"][0]["key"], "password", "{}", reply.text());
-    t.get("/api/me").bearer(&owner.token).send().await.expect(200);
-});
+);
 
 // Proves spec: clients#checklist 13, acceptance#guarantees 13, acceptance#scenarios 13.
 api_test!(an_export_survives_being_read_as_text, |t| async move {

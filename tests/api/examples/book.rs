@@ -15,6 +15,10 @@ const FEW: usize = 2;
 const LONG: usize = 2048;
 /// The number of an event, which depends on other events of the same time.
 const SEQUENCE: &str = "68";
+/// A picture of a drawn secret.
+const QR_CODE: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 45 45\">…</svg>";
+/// States of alerts are words; what is longer is sealed.
+const LONGEST_STATE: usize = 64;
 /// Fields with values that are secret or drawn.
 const SECRETS: [&str; 6] = ["system_secret", "system_key", "token", "secret", "key_public", "fingerprint"];
 
@@ -206,7 +210,16 @@ impl<'t> Book<'t> {
             Value::Object(fields) => {
                 for (key, value) in fields {
                     match value {
+                        Value::String(text) if key == "qr_code" => *text = QR_CODE.to_owned(),
+                        Value::Array(codes) if key == "recovery_codes" => {
+                            codes.iter().filter_map(Value::as_str).for_each(|code| self.hide_whole(code));
+                        }
                         Value::String(text) if key == "sequence" => *text = SEQUENCE.to_owned(),
+                        Value::String(text)
+                            if key == "challenge" || (key == "state" && text.len() > LONGEST_STATE) =>
+                        {
+                            self.hide_whole(text);
+                        }
                         Value::String(text) => self.hide_secret(key, text),
                         Value::Number(_) if key == "duration_ms" => *value = json!(12),
                         value => self.settle(value),
@@ -241,6 +254,15 @@ impl<'t> Book<'t> {
                 self.hide(part, &shown);
             }
         }
+    }
+
+    /// Replaces all of a drawn text but the hyphens of a recovery code.
+    fn hide_whole(&mut self, text: &str) {
+        let like = drawn(self.hidden.len() + 1, text.len().min(LONGEST_STATE));
+        let is_grouped = text.len() == 19;
+        let keep = |(c, other): (char, char)| if c == '-' && is_grouped { c } else { other };
+        let shown: String = text.chars().zip(like.chars()).map(keep).collect();
+        self.hide(text, &shown);
     }
 
     /// Ids become numbers in the order of their first sight.

@@ -1,6 +1,7 @@
 //! People: users, one's own account, keys, sessions, roles, impersonation.
 
 use super::{tree::Places, *};
+use crate::provider::second_factors::{Authenticator, Told, code_at, encoded};
 use bailiwick_domain::UserId;
 use bailiwick_testkit::engine::OWNER_PASSWORD;
 use std::time::Duration;
@@ -29,6 +30,7 @@ async fn users(b: &mut Book<'_>, owner: &Persona, places: &Places) -> UserId {
     b.ask(owner, "getUser", &at).await;
     let change = json!({"name": "Mario Bianchi", "phone": "", "user_role_ids": ["admin", "support"]});
     b.say(owner, "updateUser", &at, change).await;
+    b.ask(owner, "resetSecondFactors", &format!("{at}/second-factors")).await;
     b.say(owner, "resetUserPassword", &format!("{at}/password"), json!({"password": GIVEN})).await;
     let picture = crate::avatars::own_picture();
     let part = [("avatar", Some("image/png"), picture.as_slice())];
@@ -62,6 +64,39 @@ async fn account(b: &mut Book<'_>, mario: UserId) {
     b.ask(&user, "getUserProfile", "/user/profile").await;
     let change = json!({"current_password": GIVEN, "new_password": CHOSEN});
     b.say(&user, "changePassword", "/me/change-password", change).await;
+}
+
+/// Second factors of one person, as the book shows them: answers that are drawn anew each time are hidden.
+async fn second_factors(b: &mut Book<'_>, owner: &Persona, mario: UserId, places: &Places) {
+    let user = b.test.session(mario).await;
+    let at = "/me/second-factors";
+    let offer = b.ask(&user, "offerAuthenticator", &format!("{at}/totp/options")).await;
+    let secret = text(&offer, "secret");
+    let code = code_at(b.test, &secret, 0);
+    b.hide(&code, "123456");
+    let body = json!({"state": offer["state"], "code": code});
+    b.say(&user, "addAuthenticator", &format!("{at}/totp"), body).await;
+    b.hide(&encoded(&mario.0.into_bytes()), "AZUAAAAAcACAAAAAAAAACQ");
+    let offer = b.ask(&user, "offerPasskey", &format!("{at}/passkeys/options")).await;
+    let mut laptop = Authenticator::new("a laptop");
+    let site = Told { origin: PORTAL.to_owned(), site: "portal.example.org".to_owned(), ..Told::default() };
+    let credential = laptop.make(&offer["options"], &site);
+    for (part, shown) in
+        [("clientDataJSON", "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0"), ("attestationObject", "o2NmbXRkbm9uZQ")]
+    {
+        b.hide(&text(&credential["response"], part), shown);
+    }
+    let body = json!({"state": offer["state"], "credential": credential, "name": "Laptop"});
+    let passkey = b.say(&user, "addPasskey", &format!("{at}/passkeys"), body).await;
+    let one = format!("{at}/passkeys/{}", text(&passkey, "id"));
+    b.say(&user, "renamePasskey", &one, json!({"name": "Work laptop"})).await;
+    b.ask(&user, "createRecoveryCodes", &format!("{at}/recovery-codes")).await;
+    b.ask(&user, "listSecondFactors", at).await;
+    b.ask(&user, "removePasskey", &one).await;
+    b.ask(&user, "removeAuthenticator", &format!("{at}/totp")).await;
+    let at = format!("/organizations/{}/second-factor", places.customer);
+    b.say(owner, "setSecondFactorRequirement", &at, json!({"required": true})).await;
+    b.ask(owner, "getSecondFactorRequirement", &at).await;
 }
 
 async fn keys(b: &mut Book<'_>, owner: &Persona) {
@@ -116,6 +151,7 @@ pub async fn walk(b: &mut Book<'_>, places: &Places) -> UserId {
     b.ask(&owner, "listThirdPartyApplications", "/third-party-applications").await;
     let mario = users(b, &owner, places).await;
     account(b, mario).await;
+    second_factors(b, &owner, mario, places).await;
     keys(b, &owner).await;
     sessions(b, mario).await;
     impersonation(b, &owner, mario).await;

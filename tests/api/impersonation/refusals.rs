@@ -106,7 +106,7 @@ api_test!(nobody_acts_as_somebody_who_has_more, |t| async move {
 
 /// Operations that a token is refused because it is not its holder's own (spec:
 /// impersonation#requests-while-impersonating).
-const SELF_SERVICE: [&str; 14] = [
+const SELF_SERVICE: [&str; 23] = [
     "POST /auth/logout",
     "POST /me/change-password",
     "POST /me/change-info",
@@ -119,6 +119,15 @@ const SELF_SERVICE: [&str; 14] = [
     "GET /me/sessions",
     "DELETE /me/sessions",
     "DELETE /me/sessions/{id}",
+    "GET /me/second-factors",
+    "POST /me/second-factors/passkeys/options",
+    "POST /me/second-factors/passkeys",
+    "PUT /me/second-factors/passkeys/{id}",
+    "DELETE /me/second-factors/passkeys/{id}",
+    "POST /me/second-factors/totp/options",
+    "POST /me/second-factors/totp",
+    "DELETE /me/second-factors/totp",
+    "POST /me/second-factors/recovery-codes",
     "POST /impersonate/consent",
     "DELETE /impersonate/consent",
 ];

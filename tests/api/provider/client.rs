@@ -10,6 +10,8 @@ use std::{cell::RefCell, collections::BTreeMap};
 use url::Url;
 
 pub const BASE: &str = "http://127.0.0.1:8080";
+/// The address at which browsers offer passkeys.
+pub const LOCALHOST: &str = "http://localhost:8080";
 pub const CALLBACK: &str = "http://localhost:5173/login-redirect";
 pub const SCOPE: &str = "openid offline_access profile email";
 pub const OWNER: &str = "owner@example.org";
@@ -38,7 +40,7 @@ pub fn console() -> Client {
 
 /// The path and query of an address of the service.
 pub fn local(address: &str) -> &str {
-    address.strip_prefix(BASE).unwrap_or(address)
+    address.strip_prefix(BASE).or(address.strip_prefix(LOCALHOST)).unwrap_or(address)
 }
 
 pub fn query(address: &str) -> BTreeMap<String, String> {
@@ -106,7 +108,7 @@ impl<'a> Browser<'a> {
     pub async fn open_page(&self, changes: &[(&str, &str)]) -> (String, String) {
         let sent = self.get(&authorization(changes)).await.expect(303);
         let page = sent.header("location").unwrap().to_owned();
-        assert!(page.starts_with(&format!("{BASE}/oidc/sign-in/")), "{page}");
+        assert!(page.starts_with(&format!("{}/oidc/sign-in/", self.t.app.settings.public_url)), "{page}");
         let token = form_token(&self.get(&page).await.expect(200));
         (page, token)
     }
@@ -130,8 +132,13 @@ impl<'a> Browser<'a> {
 }
 
 pub fn form_token(page: &Reply) -> String {
+    field(page, "form_token")
+}
+
+/// The value of the first hidden field with this name.
+pub fn field(page: &Reply, name: &str) -> String {
     let text = page.text();
-    let (_, rest) = text.split_once("name=\"form_token\" value=\"").expect("a form token");
+    let (_, rest) = text.split_once(&format!("name=\"{name}\" value=\"")).expect(name);
     rest.split('"').next().unwrap().to_owned()
 }
 

@@ -3,7 +3,7 @@
 //! guarantees#identity.
 
 use bailiwick_app::{App, bootstrap};
-use bailiwick_domain::{LoginId, Ts, UserId};
+use bailiwick_domain::{LoginId, SignInMethod, SignInMethods, Ts, UserId};
 use bailiwick_identity::{
     auth::{self, Session},
     passwords,
@@ -102,7 +102,13 @@ fn assert_reason(reply: Reply, message: &str, reason: &str) {
 pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String, LoginId) {
     let (now, token) = (t.app.now(), t.app.fresh::<uuid::Uuid>().to_string());
     let later = now.plus(Duration::from_secs(3600));
-    let login = logins::Login { id: t.app.fresh(), user_id: user, authenticated_at: now, expires_at: later };
+    let login = logins::Login {
+        id: t.app.fresh(),
+        user_id: user,
+        authenticated_at: now,
+        methods: SignInMethods::of(SignInMethod::Password),
+        expires_at: later,
+    };
     let code =
         grants::Code { redirect_uri: "x".into(), challenge: None, expires_at: now, used_at: Some(now) };
     let grant = grants::Grant {
@@ -114,6 +120,7 @@ pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String,
         nonce: None,
         resource: None,
         auth_at: now,
+        methods: login.methods,
         code,
         created_at: now,
         expires_at: later,

@@ -51,6 +51,10 @@ api_test!(an_object_out_of_reach_is_missing_whatever_the_body_is, |t| async move
             None if route.path.starts_with("/events/subscriptions") => {
                 (UNKNOWN.to_owned(), "event subscription")
             }
+            None if route.path.starts_with("/me/second-factors") => (UNKNOWN.to_owned(), "passkey"),
+            None if route.path.starts_with("/organizations") => {
+                (tree.other_customer.to_string(), "organization")
+            }
             None if route.path.starts_with("/me/api-keys") => (UNKNOWN.to_owned(), "api key"),
             None if route.path.starts_with("/me/sessions") => (UNKNOWN.to_owned(), "session"),
             None if route.path.starts_with("/resellers") => (tree.other_reseller.to_string(), "reseller"),

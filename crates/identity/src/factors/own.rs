@@ -240,8 +240,9 @@ pub async fn new_recovery_codes(
     let mut change = Change::begin(service, caller, ctx).await?;
     let user = change.user.id;
     if !factors::standing(&mut change.tx, user).await?.has_any() {
-        let message = "recovery codes need a passkey or an authenticator application".into();
-        return Err(Error::Conflict { message, data: json!({"reason": "no_second_factor"}) });
+        let error = json!({"key": "second_factor", "message": "required", "value": ""});
+        let data = json!({"errors": [error]});
+        return Err(Error::Conflict { message: "validation failed".into(), data });
     }
     let codes = recovery_codes::renew(service, &mut change.tx, user).await?;
     change.commit(AuditAction::UserNewRecoveryCodes, json!({"codes": codes.len()})).await?;

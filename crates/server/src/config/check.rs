@@ -1,6 +1,7 @@
 //! Rules over several settings, each well-formed by itself.
 
 use super::{Config, DatabaseUrl, HttpUrl, Problem, clients};
+use bailiwick_app::Catalogue;
 use bailiwick_fleet::inventory::Rules;
 use bailiwick_settings::{IdentityMode, ImageHome, Router};
 use std::{collections::HashSet, time::Duration};
@@ -41,6 +42,7 @@ pub(super) fn rules(config: &Config, problems: &mut Vec<Problem>) {
     identity(config, &mut refuse);
     logto(config, &mut refuse);
     generated_passwords(config, &mut refuse);
+    second_factors(config, &mut refuse);
     problems.extend(clients::problems(&config.clients));
 }
 
@@ -301,6 +303,15 @@ fn generated_passwords(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &
     let path = ["identity.generated_password_lifetime"];
     refuse(life < Duration::from_secs(3600), &path, "is shorter than one hour");
     refuse(life > LONGEST_LIFETIME, &path, "is longer than 90 days");
+}
+
+/// Who needs a second factor.
+fn second_factors(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
+    let known = |role: &String| Catalogue::built_in().user_role(role).is_some();
+    let is_unknown = !config.identity.second_factor_roles.iter().all(known);
+    refuse(is_unknown, &["identity.second_factor_roles"], "names a role that does not exist");
+    let is_long = config.identity.second_factor_grace.0 > Duration::from_secs(365 * 86_400);
+    refuse(is_long, &["identity.second_factor_grace"], "is longer than a year");
 }
 
 /// The rules in a file, or the problem with them.
