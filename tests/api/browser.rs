@@ -28,6 +28,8 @@ use url::Url;
 mod consent;
 #[path = "browser/console.rs"]
 mod console;
+#[path = "browser/factors.rs"]
+mod factors;
 #[path = "browser/library.rs"]
 mod library;
 #[path = "browser/pictures.rs"]

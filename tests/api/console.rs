@@ -20,6 +20,8 @@ mod applications;
 mod crawl;
 #[path = "console/events.rs"]
 mod events;
+#[path = "console/factors.rs"]
+mod factors;
 #[path = "console/home.rs"]
 mod home;
 #[path = "console/imports.rs"]

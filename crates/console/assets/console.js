@@ -16,6 +16,11 @@ const copyable = (root) => {
 };
 copyable(document);
 
+for (const button of document.querySelectorAll('button[data-print]')) {
+  button.hidden = false;
+  button.addEventListener('click', () => print());
+}
+
 const menus = () => document.querySelectorAll('details.choose[open], details.me[open]');
 
 document.addEventListener('click', (event) => {

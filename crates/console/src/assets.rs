@@ -3,7 +3,7 @@
 use aws_lc_rs::digest;
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::ports::hex;
-use bailiwick_web::PathText;
+use bailiwick_web::{PASSKEY_SCRIPT, PathText};
 use http::{HeaderValue, StatusCode, header};
 use std::sync::LazyLock;
 
@@ -21,6 +21,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/style/events.css"),
     include_str!("../assets/style/users.css"),
     include_str!("../assets/style/account.css"),
+    include_str!("../assets/style/factors.css"),
     include_str!("../assets/style/organizations.css"),
     include_str!("../assets/style/imports.css"),
     include_str!("../assets/style/rebranding.css"),
@@ -39,11 +40,12 @@ struct Asset {
     text: &'static str,
 }
 
-static ALL: LazyLock<[Asset; 3]> = LazyLock::new(|| {
+static ALL: LazyLock<[Asset; 4]> = LazyLock::new(|| {
     [
         asset("console", "css", "text/css; charset=utf-8", STYLE),
         asset("console", "js", "text/javascript; charset=utf-8", SCRIPT),
         asset("prefetch", "json", "application/speculationrules+json", PREFETCH),
+        asset("passkey", "js", "text/javascript; charset=utf-8", PASSKEY_SCRIPT),
     ]
 });
 
@@ -66,6 +68,11 @@ pub(crate) fn script() -> String {
 /// The header that names the rules of fetching links beforehand.
 pub(crate) fn prefetch() -> String {
     format!("\"/console/assets/{}\"", ALL[2].name)
+}
+
+/// Address of the script of pages that ask the browser for a passkey.
+pub(crate) fn passkey_script() -> String {
+    format!("/console/assets/{}", ALL[3].name)
 }
 
 /// A file.

@@ -179,7 +179,10 @@ fn of_form(path: &str, content_type: Option<&str>, body: &[u8]) -> String {
 async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Response {
     let time = if request.method() == Method::POST { FORM_PAGE_TIME } else { PAGE_TIME };
     let only_reads = request.method() == Method::GET;
-    let before = page_before(request.headers());
+    let before = match only_reads {
+        true => kept(request.uri().path_and_query().map_or("", |asked| asked.as_str())).to_owned(),
+        false => page_before(request.headers()),
+    };
     let made = next.run(request);
     let made = async {
         if only_reads { replica::read(app, with_shared_reads_once(made)).await } else { made.await }
@@ -196,7 +199,7 @@ async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Respon
     }
 }
 
-/// The page before a sensitive form: the person signs in again, and comes back to the page of the form.
+/// In place of a sensitive page or form: the person signs in again, and comes back to the page, or to that of the form.
 fn sign_in_again(look: &Look, before: &str) -> Response {
     let query = form_urlencoded::Serializer::new(String::new())
         .append_pair("fresh", "1")

@@ -21,6 +21,7 @@ const FILES: &[&str] = &[
     include_str!("../templates/texts/events.json"),
     include_str!("../templates/texts/users.json"),
     include_str!("../templates/texts/account.json"),
+    include_str!("../templates/texts/factors.json"),
 ];
 
 static TEXTS: LazyLock<Value> = LazyLock::new(|| {

@@ -74,7 +74,7 @@ async fn fits(stage: &Stage, page: &str) {
 }
 
 /// Checks the page that is shown, and keeps a picture of it.
-async fn look(stage: &Stage, picture: &str) {
+pub async fn look(stage: &Stage, picture: &str) {
     fits(stage, picture).await;
     let axe = std::fs::read_to_string(package("axe-core").unwrap().join("axe.min.js")).unwrap();
     stage.browser.execute(&axe, vec![]).await.unwrap();

@@ -98,11 +98,21 @@ api_test!(consent_is_given_and_withdrawn_and_what_was_done_is_told, |t| async mo
     let acting = Browser::of(&t, &by).await;
     acting.post(&format!("/console/users/{}/impersonate", user.id), &[]).await.expect(303);
     acting.get("/console/systems").await.expect(200);
-    for path in ["", "/keys", "/sessions", "/impersonation"] {
+    for path in ["", "/keys", "/factors", "/factors/authenticator", "/sessions", "/impersonation"] {
         acting.get(&format!("/console/account{path}")).await.expect(403);
     }
     assert!(!acting.get("/console/").await.expect(200).text().contains("href=\"/console/account\""));
-    for path in ["", "/password", "/picture/remove", "/keys", "/sessions/end", "/impersonation/withdraw"] {
+    for path in [
+        "",
+        "/password",
+        "/picture/remove",
+        "/keys",
+        "/factors/authenticator",
+        "/factors/authenticator/remove",
+        "/factors/recovery-codes",
+        "/sessions/end",
+        "/impersonation/withdraw",
+    ] {
         let refused =
             acting.post(&format!("/console/account{path}"), &[("name", "x")]).await.expect(403).text();
         assert!(refused.contains("self-service operations are not allowed"), "{path}: {refused}");

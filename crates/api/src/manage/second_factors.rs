@@ -77,7 +77,7 @@ pub async fn offer_totp(
     Service(identity): Service<Identity>,
     Who(caller): Who,
 ) -> Outcome<Answer<AuthenticatorOffer>> {
-    let offer = own::offer_totp(&identity, &caller).await?;
+    let offer = own::offer_totp(&identity, &caller, None).await?;
     Ok(Answer::ok("authenticator options created successfully", offer.into()))
 }
 

@@ -197,7 +197,7 @@ pub async fn script() -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
     ];
-    (headers, include_str!("../../templates/passkey.js")).into_response()
+    (headers, bailiwick_web::PASSKEY_SCRIPT).into_response()
 }
 
 /// Renders the page that asks for consent to an application's scopes.

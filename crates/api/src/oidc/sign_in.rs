@@ -31,7 +31,7 @@ pub async fn show(
 ) -> Response {
     let (language, browser) = (pages::language_of(&headers), cookies::read(&identity, &headers));
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
-    match sign_in::page(&identity, id, &browser).await {
+    match sign_in::page(&identity, id, &browser, None).await {
         Ok(Some(page)) => render(language, &page, None),
         Ok(None) => pages::notice(language, Notice::Expired, None),
         Err(error) => pages::fault(language, &error),
@@ -75,7 +75,11 @@ async fn run(
             .map(Progress::Done);
     }
     match form.sent("form") {
-        "factor" => return second_step::prove_factor(identity, context, id, browser, proof(form)).await,
+        "factor" => {
+            let proven = second_step::prove_factor(identity, context, id, browser, proof(form)).await;
+            mail::wake(identity);
+            return proven;
+        }
         "passkey" => {
             let (answer, state) = (form.sent("credential"), form.sent("state"));
             return second_step::by_passkey(identity, context, id, browser, answer, state).await;
@@ -130,7 +134,8 @@ async fn deny(identity: &Identity, id: Uuid, form: &PageForm, denied: Denied) ->
         | Denied::MustProveFactor
         | Denied::MustAddFactor => return form.expired(),
     };
-    let page = match sign_in::page(identity, id, &form.browser).await {
+    let offered = Some(form.sent("totp_state"));
+    let page = match sign_in::page(identity, id, &form.browser, offered).await {
         Ok(Some(page)) => page,
         Ok(None) => return form.expired(),
         Err(error) => return pages::fault(language, &error),

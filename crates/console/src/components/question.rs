@@ -79,7 +79,7 @@ impl Question<'_> {
             "action": self.action,
             "type_name": self.types_name.then_some(self.name),
             "is_wrong": self.is_wrong,
-            "is_danger": matches!(self.word, "delete" | "destroy" | "revoke"),
+            "is_danger": matches!(self.word, "delete" | "destroy" | "revoke" | "remove"),
             "button": text(&format!("do_{}", self.word)),
             "back": self.back,
             "other": self.other.map(|(href, key)| json!({"href": href, "text": text(key)})),

@@ -166,14 +166,18 @@ pub(crate) async fn record_at_sign_in(
     audit::record_own_with(tx, now, ctx, whose, AuditAction::UserAddSecondFactor, after).await
 }
 
-/// A secret for an authenticator application of the caller.
+/// A secret for an authenticator application of the caller: that of the offer `before` while it counts, else a fresh one.
 ///
 /// # Errors
 /// 401 without a fresh sign-in, 403 where there are none to have.
-pub async fn offer_totp(service: &Identity, caller: &Caller) -> Result<totp::TotpOffer> {
+pub async fn offer_totp(
+    service: &Identity,
+    caller: &Caller,
+    before: Option<&str>,
+) -> Result<totp::TotpOffer> {
     let id = check(service, caller)?;
     let user = identities::get(&service.db, id).await?.ok_or_else(invalid)?;
-    totp::offer_to_add(service, &user, id.0)
+    totp::offer_to_add(service, &user, id.0, before)
 }
 
 /// What the caller sends to add an application.

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// The most passkeys of one person.
-const MOST: usize = 20;
+pub const MOST: usize = 20;
 
 /// What a browser needs to make a passkey for the caller.
 ///

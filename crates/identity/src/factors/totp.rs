@@ -47,9 +47,16 @@ fn application(secret: &[u8], account: &str) -> Result<Totp> {
         .map_err(Error::internal)
 }
 
-/// A fresh secret for the user. `subject`: see [`offer::seal`].
-pub(crate) fn offer_to_add(service: &Identity, user: &Identified, subject: Uuid) -> Result<TotpOffer> {
-    let secret = random::<SECRET_BYTES>(&*service.entropy);
+/// A secret for the user: that of the offer `before`, so that an application that has it already needs no other after a wrong code,
+/// else a fresh one. `subject`: see [`offer::seal`].
+pub(crate) fn offer_to_add(
+    service: &Identity,
+    user: &Identified,
+    subject: Uuid,
+    before: Option<&str>,
+) -> Result<TotpOffer> {
+    let offered = before.and_then(|state| offer::open::<Vec<u8>>(service, OFFER, subject, state));
+    let secret = offered.unwrap_or_else(|| random::<SECRET_BYTES>(&*service.entropy).to_vec());
     let application = application(&secret, &user.email)?;
     let uri = application.to_url().map_err(Error::internal)?;
     let code = QrCode::with_error_correction_level(&uri, EcLevel::M).map_err(Error::internal)?;

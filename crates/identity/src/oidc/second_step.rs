@@ -91,11 +91,12 @@ pub(super) async fn proof(service: &Identity, interaction: &Interaction, user: U
     Ok(Proof { passkey, has_totp: standing.has_totp })
 }
 
-/// None when the user is gone.
+/// None when the user is gone. `before`: the state of the application that was offered on the page before.
 pub(super) async fn addition(
     service: &Identity,
     interaction: &Interaction,
     user: UserId,
+    before: Option<&str>,
 ) -> Result<Option<Addition>> {
     let Some(user) = identities::get(&service.db, user).await? else { return Ok(None) };
     let passkey = if factors::passkeys::are_possible(service) {
@@ -103,7 +104,8 @@ pub(super) async fn addition(
     } else {
         None
     };
-    Ok(Some(Addition { totp: factors::totp::offer_to_add(service, &user, interaction.id)?, passkey }))
+    let totp = factors::totp::offer_to_add(service, &user, interaction.id, before)?;
+    Ok(Some(Addition { totp, passkey }))
 }
 
 /// The user of a request that waits at this step, locked for a change.

@@ -165,18 +165,26 @@ pub struct Page {
     pub has_recovery: bool,
 }
 
-/// The stored request of a page; none when it no longer exists.
-pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Option<Page>> {
+/// The stored request of a page; none when it no longer exists. `offered`: the state of the authenticator application on the page
+/// before, which a page after a wrong code shows again.
+pub async fn page(
+    service: &Identity,
+    id: Uuid,
+    browser: &Browser,
+    offered: Option<&str>,
+) -> Result<Option<Page>> {
     let Some((cookie, interaction)) = open(service, id, browser).await? else { return Ok(None) };
     let request = request_of(&interaction)?;
     let asks = match (interaction.user_id, interaction.step) {
         (Some(user), Some(Step::Prove)) => {
             Asks::Factor(second_step::proof(service, &interaction, user).await?)
         }
-        (Some(user), Some(Step::Add)) => match second_step::addition(service, &interaction, user).await? {
-            Some(addition) => Asks::NewFactor(addition),
-            None => return Ok(None),
-        },
+        (Some(user), Some(Step::Add)) => {
+            match second_step::addition(service, &interaction, user, offered).await? {
+                Some(addition) => Asks::NewFactor(addition),
+                None => return Ok(None),
+            }
+        }
         _ if interaction.must_replace_password => Asks::NewPassword,
         _ if factors::is_on(service) => Asks::Password(factors::passkeys::offer_to_prove(service, id)?),
         _ => Asks::Password(None),

@@ -21,7 +21,8 @@ pub async fn walk(stage: &Stage, name: &str) {
     stage.browser.find(Locator::Css(".list th.name a")).await.unwrap().click().await.unwrap();
     stage.text_of(".tabs").await;
     let here = stage.browser.current_url().await.unwrap().path().to_owned();
-    for tab in ["", "/users", "/systems", "/applications", "/edit", "/suspend", "/destroy"] {
+    for tab in ["", "/users", "/systems", "/applications", "/second-factor", "/edit", "/suspend", "/destroy"]
+    {
         let picture = format!("console-organization{}-{name}", tab.replace('/', "-"));
         visit(stage, &format!("{here}{tab}"), &picture).await;
     }

@@ -35,7 +35,7 @@ pub async fn walk(stage: &Stage, system: &Seeded, name: &str) {
     stage.browser.find(Locator::Css("nav a[href='/console/users']")).await.unwrap().click().await.unwrap();
     stage.text_of(".list").await;
     look(stage, &format!("console-users-{name}")).await;
-    for tab in ["", "/edit", "/move", "/password", "/destroy"] {
+    for tab in ["", "/edit", "/move", "/password", "/second-factors", "/destroy"] {
         visit(stage, &format!("{here}{tab}"), &format!("console-user{}-{name}", tab.replace('/', "-"))).await;
     }
     visit(stage, "/console/users/new", &format!("console-user-new-{name}")).await;
@@ -49,7 +49,7 @@ async fn account(stage: &Stage, name: &str) {
     let t = &stage.test;
     let owner = t.owner().await;
     let consent = t.post("/api/impersonate/consent").bearer(&owner.token);
-    for tab in ["", "/sessions", "/impersonation", "/keys"] {
+    for tab in ["", "/sessions", "/impersonation", "/keys", "/factors", "/factors/authenticator"] {
         let picture = format!("console-account{}-{name}", tab.replace('/', "-"));
         visit(stage, &format!("/console/account{tab}"), &picture).await;
     }

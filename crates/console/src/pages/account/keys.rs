@@ -70,7 +70,7 @@ async fn render(
     });
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "head": head(guest, "keys", params),
+        "head": head(app, guest, "keys", params),
         "rows": keys.iter().map(row).collect::<Vec<_>>(),
         "is_available": passwords::check_mode(app).is_ok(),
         "name": text("name", ""),
@@ -100,7 +100,7 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
     match api_keys::create(&app, &guest.caller, &guest.context, body).await {
         Ok((key, token)) => {
             let values = json!({
-                "head": head(&guest, "keys", None),
+                "head": head(&app, &guest, "keys", None),
                 "name": key.name,
                 "token": token,
                 "until": When::of(language, guest.look.now, key.expires_at),

@@ -1,7 +1,9 @@
-//! The person's own account: profile, picture and password, API keys, sessions, who may act and has acted for them.
+//! The person's own account: profile, picture and password, second factors, API keys, sessions, who may act and has acted for them.
 
+mod factors;
 mod impersonation;
 mod keys;
+mod new_factors;
 mod profile;
 mod sessions;
 
@@ -11,14 +13,16 @@ use axum::{
     routing::{get, post},
 };
 use bailiwick_app::App;
+use bailiwick_identity::factors as second_factors;
 use bailiwick_policy::own_account;
 use bailiwick_web::Params;
 use serde_json::{Value, json};
 
 /// Where the account is.
 const HERE: &str = "/console/account";
-/// Its tabs, in order.
-const TABS: [&str; 4] = ["profile", "keys", "sessions", "impersonation"];
+/// Its tabs, in order. That of second factors is there where people can have them.
+const TABS: [&str; 5] = ["profile", "keys", FACTORS, "sessions", "impersonation"];
+const FACTORS: &str = "factors";
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -27,6 +31,19 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST", "/console/account/password"),
     ("POST", "/console/account/picture"),
     ("POST", "/console/account/picture/remove"),
+    ("GET", "/console/account/factors"),
+    ("GET", "/console/account/factors/passkeys/new"),
+    ("POST", "/console/account/factors/passkeys/new"),
+    ("GET", "/console/account/factors/passkeys/{id}/rename"),
+    ("POST", "/console/account/factors/passkeys/{id}/rename"),
+    ("GET", "/console/account/factors/passkeys/{id}/remove"),
+    ("POST", "/console/account/factors/passkeys/{id}/remove"),
+    ("GET", "/console/account/factors/authenticator"),
+    ("POST", "/console/account/factors/authenticator"),
+    ("GET", "/console/account/factors/authenticator/remove"),
+    ("POST", "/console/account/factors/authenticator/remove"),
+    ("GET", "/console/account/factors/recovery-codes"),
+    ("POST", "/console/account/factors/recovery-codes"),
     ("GET", "/console/account/keys"),
     ("POST", "/console/account/keys"),
     ("GET", "/console/account/keys/{id}/revoke"),
@@ -47,6 +64,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/account/password", post(profile::change_password))
         .route("/console/account/picture", post(profile::upload))
         .route("/console/account/picture/remove", post(profile::remove_picture))
+        .merge(factors_router())
         .route("/console/account/keys", get(keys::show).post(keys::create))
         .route("/console/account/keys/{id}/revoke", get(keys::ask).post(keys::revoke))
         .route("/console/account/sessions", get(sessions::show))
@@ -58,18 +76,37 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/account/impersonation/{id}", get(impersonation::session))
 }
 
+fn factors_router() -> Router<App> {
+    let here = |rest: &str| format!("{HERE}/{FACTORS}{rest}");
+    Router::new()
+        .route(&here(""), get(factors::show))
+        .route(&here("/passkeys/new"), get(new_factors::show_passkey).post(new_factors::add_passkey))
+        .route(&here("/passkeys/{id}/rename"), get(factors::show_rename).post(factors::rename))
+        .route(&here("/passkeys/{id}/remove"), get(factors::ask_passkey).post(factors::remove_passkey))
+        .route(
+            &here("/authenticator"),
+            get(new_factors::show_authenticator).post(new_factors::add_authenticator),
+        )
+        .route(
+            &here("/authenticator/remove"),
+            get(factors::ask_authenticator).post(factors::remove_authenticator),
+        )
+        .route(&here("/recovery-codes"), get(factors::ask_codes).post(factors::new_codes))
+}
+
 /// Refuses a person who impersonates another one, as the interface does.
 fn own(guest: &Guest) -> Outcome<()> {
     Ok(own_account(&guest.caller)?)
 }
 
 /// What every tab shows at its top.
-fn head(guest: &Guest, tab: &str, params: Option<&Params>) -> Value {
+fn head(app: &App, guest: &Guest, tab: &str, params: Option<&Params>) -> Value {
+    let has_factors = second_factors::is_on(app);
     json!({
         "href": HERE,
         "name": guest.caller.identity().map(|identity| identity.name.as_str()),
         "tab": tab,
-        "tabs": TABS,
+        "tabs": TABS.iter().filter(|tab| has_factors || **tab != FACTORS).collect::<Vec<_>>(),
         "done": params.and_then(|params| note(guest, params)),
     })
 }

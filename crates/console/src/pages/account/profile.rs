@@ -50,7 +50,7 @@ async fn render(app: &App, guest: &Guest, shown: &Shown<'_>) -> Outcome<Response
     let is_refused = shown.wrong.is_some() || shown.refused.is_some();
     let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "head": head(guest, "profile", shown.params),
+        "head": head(app, guest, "profile", shown.params),
         "name": text("name", &me.name),
         "email": text("email", &me.email),
         "phone": text("phone", me.phone.as_deref().unwrap_or_default()),

@@ -11,7 +11,7 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_domain::ChainId;
+use bailiwick_domain::{ChainId, SignInMethod};
 use bailiwick_identity::auth::{self, OwnSession};
 use bailiwick_web::{Params, PathId};
 use serde_json::json;
@@ -30,6 +30,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
             "user_agent": name,
             "from": chain.device.client_ip,
             "kind": if chain.is_console { "console" } else { "application" },
+            "methods": chain.methods.map(|methods| methods.iter().map(SignInMethod::as_str).collect::<Vec<_>>()),
             "is_present": is_present,
             "created": When::of(look.language, look.now, chain.created_at),
             "used": When::of(look.language, look.now, chain.last_used_at),
@@ -37,7 +38,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         })
     };
     let values = json!({
-        "head": head(&guest, "sessions", Some(&params)),
+        "head": head(&app, &guest, "sessions", Some(&params)),
         "rows": sessions.iter().map(row).collect::<Vec<_>>(),
         "others": sessions.iter().filter(|own| !own.is_present).count(),
     });

@@ -4,6 +4,7 @@ mod edit;
 pub(crate) mod head;
 mod list;
 mod overview;
+mod second_factor;
 mod step;
 mod tabs;
 mod tree;
@@ -34,6 +35,8 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("GET", "/console/organizations/{id}/applications"),
     ("GET", "/console/organizations/{id}/edit"),
     ("POST", "/console/organizations/{id}/edit"),
+    ("GET", "/console/organizations/{id}/second-factor"),
+    ("POST", "/console/organizations/{id}/second-factor"),
     ("GET", "/console/organizations/{id}/{step}"),
     ("POST", "/console/organizations/{id}/{step}"),
 ];
@@ -48,6 +51,10 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/organizations/{id}/systems", get(tabs::systems))
         .route("/console/organizations/{id}/applications", get(tabs::applications))
         .route("/console/organizations/{id}/edit", get(edit::show).post(edit::update))
+        .route(
+            "/console/organizations/{id}/second-factor",
+            get(second_factor::show).post(second_factor::change),
+        )
         .route("/console/organizations/{id}/{step}", get(step::ask).post(step::take));
     for family in OrgType::FAMILIES {
         let show = move |app: State<App>, guest, uri: Uri, params: Params| {

@@ -1,6 +1,6 @@
 //! The data of an organization, its numbers, its creator.
 
-use super::{address, below_address, done_word, head, kind, readable_address, within};
+use super::{address, below_address, done_word, head, kind, readable_address, second_factor, within};
 use crate::{components::time::When, failure::Outcome, page, session::Guest};
 use axum::extract::State;
 use bailiwick_app::App;
@@ -47,6 +47,7 @@ pub(crate) async fn show(
         "creator": creator,
         "promoted": organization.promoted_from.as_ref().map(|from| when(from.at)),
         "counters": counters(&guest.caller, &found, &stats),
+        "second_factor": second_factor::line(&app, &guest, organization.id, organization.org_type).await?,
         "done": done_word(look, &params),
     });
     Ok(page::show(look, "organizations/overview.html", values))

@@ -1,7 +1,7 @@
 //! The tree below the person's organization. Which branches are open is in the address, so it needs no script; a search
 //! shows what it finds in one list.
 
-use super::{address, below_address, creatable, done_word, kind, list_address, views};
+use super::{address, below_address, creatable, done_word, kind, list_address, second_factor, views};
 use crate::{failure::Outcome, page, session::Guest};
 use axum::extract::State;
 use bailiwick_app::App;
@@ -22,6 +22,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         "creatable": creatable(caller),
         "search": search,
         "root": null, "found": null,
+        "second_factor": own_second_factor(&app, &guest),
         "done": done_word(&guest.look, &params),
     });
     if search.is_empty() {
@@ -33,6 +34,12 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         values["found"] = found(&app, &guest, search).await?;
     }
     Ok(page::show(&guest.look, "organizations/tree.html", values))
+}
+
+/// The page of what the owner organization requires, which has no page of its own.
+fn own_second_factor(app: &App, guest: &Guest) -> Option<String> {
+    let own = guest.caller.org().filter(|own| own.org_type == OrgType::Owner)?;
+    second_factor::page_of(app, &guest.caller, own.id)
 }
 
 /// The person's own organization and those below it.

@@ -13,7 +13,7 @@ use bailiwick_directory::{
     users::{self, UserRecord},
 };
 use bailiwick_domain::{OrgType, User, UserId};
-use bailiwick_identity::passwords;
+use bailiwick_identity::{factors, passwords};
 use bailiwick_policy::{Action, Caller, Standing, UserTarget, decide};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -99,6 +99,7 @@ fn steps(app: &App, caller: &Caller, user: &User, target: &UserTarget) -> Vec<St
     let rows = [
         ("move", true, Action::Update, !deleted && user.organization.org_type != OrgType::Owner),
         ("password", true, Action::SetPassword, !deleted && has_passwords),
+        ("second-factors", true, Action::SetPassword, !deleted && factors::is_on(app)),
         ("suspend", false, Action::Suspend, !suspended && !deleted),
         ("reactivate", false, Action::Reactivate, is_own_mark && !deleted),
         ("restore", false, Action::Restore, deleted),

@@ -2,6 +2,7 @@
 
 mod change;
 mod edit;
+mod factors;
 mod head;
 mod list;
 mod overview;
@@ -28,6 +29,8 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("POST", "/console/users/{id}/move"),
     ("GET", "/console/users/{id}/password"),
     ("POST", "/console/users/{id}/password"),
+    ("GET", "/console/users/{id}/second-factors"),
+    ("POST", "/console/users/{id}/second-factors"),
     ("POST", "/console/users/{id}/picture"),
     ("POST", "/console/users/{id}/picture/remove"),
     ("POST", "/console/users/{id}/impersonate"),
@@ -45,6 +48,7 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/users/{id}/edit", get(edit::show).post(edit::update))
         .route("/console/users/{id}/move", get(change::show).post(change::relocate))
         .route("/console/users/{id}/password", get(password::show).post(password::set))
+        .route("/console/users/{id}/second-factors", get(factors::ask).post(factors::remove))
         .route("/console/users/{id}/picture", post(picture::upload))
         .route("/console/users/{id}/picture/remove", post(picture::remove))
         .route("/console/users/{id}/impersonate", post(change::impersonate))

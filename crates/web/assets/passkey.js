@@ -1,5 +1,6 @@
 // Passkeys in forms (Web Authentication Level 3). A form with `data-passkey` carries what the server offers in
-// `data-options`; its submission asks the browser for a passkey first and sends the answer in the field `credential`.
+// `data-options`; its submission asks the browser for a passkey first and sends the answer in the field `credential`. What is marked
+// `data-without-passkeys` is for browsers that have none.
 (() => {
   const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
   const text = (buffer) =>
@@ -41,25 +42,27 @@
     };
   };
 
+  // A form has a place for what went wrong.
   const say = (form, message) => {
-    let problem = form.querySelector("[role=alert]");
-    if (!problem) {
-      problem = document.createElement("p");
-      problem.className = "problem";
-      problem.setAttribute("role", "alert");
-      form.prepend(problem);
-    }
+    const problem = form.querySelector("[role=alert]");
     problem.textContent = message;
+    problem.hidden = !message;
   };
 
   if (!window.PublicKeyCredential) return;
+  for (const other of document.querySelectorAll("[data-without-passkeys]")) other.hidden = true;
   for (const form of document.querySelectorAll("form[data-passkey]")) {
+    const field = form.elements.credential;
+    const button = form.querySelector("button");
     form.hidden = false;
+    // A page that the browser shows again keeps no answer.
+    addEventListener("pageshow", () => { field.value = ""; });
     form.addEventListener("submit", async (event) => {
-      const field = form.elements.credential;
       if (field.value) return;
       event.preventDefault();
       const kind = form.dataset.passkey;
+      say(form, "");
+      button.disabled = true;
       try {
         const publicKey = parsed(kind, JSON.parse(form.dataset.options));
         const credential = await navigator.credentials[kind]({ publicKey });
@@ -67,6 +70,8 @@
         form.requestSubmit();
       } catch {
         say(form, form.dataset.failed);
+      } finally {
+        button.disabled = false;
       }
     });
   }

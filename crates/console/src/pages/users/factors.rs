@@ -1,0 +1,45 @@
+//! Help for a user who has lost their second factors: all of them are removed.
+
+use super::{address, head};
+use crate::{components::question::Question, failure::Outcome, form::Form, pages::done, session::Guest};
+use axum::extract::State;
+use bailiwick_app::App;
+use bailiwick_directory::users;
+use bailiwick_domain::{Error, UserId};
+use bailiwick_identity::factors;
+use bailiwick_policy::Action;
+use bailiwick_web::PathId;
+
+/// `GET /console/users/{id}/second-factors`.
+pub(crate) async fn ask(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
+    let found = users::load_for(&app, &guest.caller, Action::SetPassword, id).await?;
+    if !factors::is_on(&app) {
+        return Err(Error::forbidden("second factors are not available").into());
+    }
+    let user = &found.view.user;
+    Question {
+        word: "second-factors",
+        area: Some("user"),
+        name: &user.name,
+        crumbs: head::crumbs(&guest, user),
+        action: format!("{}/second-factors", address(user.id)),
+        back: address(user.id),
+        details: Vec::new(),
+        types_name: false,
+        is_wrong: false,
+        other: None,
+    }
+    .page(&guest)
+}
+
+/// `POST /console/users/{id}/second-factors`.
+pub(crate) async fn remove(
+    State(app): State<App>,
+    guest: Guest,
+    PathId(id): PathId<UserId>,
+    _: Form,
+) -> Outcome {
+    users::reset_second_factors(&app, &guest.caller, &guest.context, id).await?;
+    let to = id.map_or_else(|| "/console/users".to_owned(), address);
+    Ok(done(&to, "user_second-factors"))
+}
