@@ -2,9 +2,13 @@
 
 use bailiwick_platform::limits::shared::{self, Window};
 use bailiwick_store::sql::Q;
-use bailiwick_testkit::{Test, api_test, eventually};
+use bailiwick_testkit::{Engine, Reply, Test, api_test, eventually};
 use futures_util::future::join_all;
 use std::time::Duration;
+
+mod credentials;
+mod passwords;
+mod tokens;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const QUARTER: Duration = Duration::from_secs(15 * 60);
@@ -13,6 +17,11 @@ const QUARTER: Duration = Duration::from_secs(15 * 60);
 async fn three(t: Test) -> [Test; 3] {
     let (second, third) = (t.replica().await, t.replica().await);
     [t, second, third]
+}
+
+/// How many of the answers have this status.
+fn with(status: u16, replies: &[Reply]) -> usize {
+    replies.iter().filter(|reply| reply.status == status).count()
 }
 
 /// How many events the windows of all keys have counted.
@@ -72,4 +81,17 @@ api_test!(without_the_table_each_process_holds_the_limit, |t| async move {
     break_table(&t).await;
     let taken = join_all((0..30).map(|_| CODES.take(t.app.as_ref(), b"one"))).await;
     assert_eq!(taken.iter().filter(|taken| taken.is_ok()).count(), 10);
+});
+
+api_test!(strangers_who_choose_keys_do_not_fill_the_table, |t| async move {
+    for round in 0_u64..3 {
+        let now = t.app.now();
+        let counts = (0..600).map(|n| {
+            let key = shared::key(&t.app.keys, "test", &(1_000 * round + n).to_be_bytes());
+            shared::failures::count(t.app.as_ref(), key, 20, now)
+        });
+        assert!(join_all(counts).await.into_iter().all(|since| since.is_some_and(|since| since.count == 1)));
+        t.advance(5 * MINUTE);
+    }
+    assert_eq!(rows(&t).await, 600, "those of the last round");
 });
