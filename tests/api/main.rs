@@ -39,6 +39,7 @@ mod ingest;
 mod keywords;
 mod leaks;
 mod leases;
+mod limits;
 mod logto;
 mod mail;
 mod operations;

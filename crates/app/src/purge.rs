@@ -4,13 +4,14 @@ use crate::App;
 use bailiwick_directory::imports;
 use bailiwick_events::mail;
 use bailiwick_identity::{auth, impersonation, oidc};
+use bailiwick_platform::limits::shared;
 use std::time::Duration;
 
 /// Time between two removals.
 const EVERY: Duration = Duration::from_secs(3600);
 
-/// Removes expired session chains, files of imports, mails, impersonations and the expired rows of the embedded provider
-/// every hour until the process stops.
+/// Removes expired session chains, files of imports, mails, impersonations, counts of limits and the expired rows of the
+/// embedded provider every hour until the process stops.
 pub(crate) fn start(app: &App) {
     let app = app.clone();
     app.tasks.clone().spawn(async move {
@@ -21,6 +22,7 @@ pub(crate) fn start(app: &App) {
                 ("provider", oidc::purge_expired(&app).await),
                 ("imports", imports::purge_expired(&app).await),
                 ("mail", mail::purge(&app).await),
+                ("limits", shared::purge(app.as_ref()).await),
                 ("impersonation", impersonations.map(|p| p.sessions + p.entries + p.consents)),
             ] {
                 match outcome {

@@ -2,7 +2,7 @@
 //! allows it, a token of the provider (spec: authentication#bearer-errors, authentication#provider-token-reads).
 
 use crate::{
-    Identity, api_keys,
+    Identity, TokenRequest, api_keys,
     auth::{
         BearerRequest, Session, SignIn, UserObject, authenticate_access_token, bearer_token, identity_of,
         is_api_key, is_own, object_of, refuse_disabled, start, unreadable, user_object,
@@ -55,15 +55,23 @@ pub async fn authenticate_key(service: &Identity, request: &BearerRequest<'_>) -
 ///
 /// # Errors
 /// 401 for a token that is not valid here, was issued to a client that is not first-party, or belongs to a user who may
-/// not sign in; 502 and 504 for the provider; 503 when state cannot be read.
-pub async fn exchange(service: &Identity, ctx: &RequestContext, provider_token: &str) -> Result<Session> {
+/// not sign in; 429 beyond the rate; 502 and 504 for the provider; 503 when state cannot be read.
+pub async fn exchange(
+    service: &Identity,
+    ctx: &RequestContext,
+    counted: TokenRequest,
+    provider_token: &str,
+) -> Result<Session> {
     let refused = || Error::unauthenticated("invalid access token");
     if let Some(external) = &service.external {
-        let named = relying_party::user_of(service, external, provider_token).await.map_err(not_read)?;
+        let named =
+            async { relying_party::user_of(service, external, provider_token).await.map_err(not_read) };
+        let named = counted.beside(named).await?;
         let (found, _) = named.filter(|(_, party)| *party == TokenAudience::Own).ok_or_else(refused)?;
         return start(service, ctx, found.user, found.sign_in).await;
     }
-    let subject = oidc::subject_of_access_token(service, provider_token).await.map_err(not_read)?;
+    let subject = async { oidc::subject_of_access_token(service, provider_token).await.map_err(not_read) };
+    let subject = counted.beside(subject).await?;
     let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
     let sign_in = SignIn { login: Some(subject.login_id), ..SignIn::default() };
     start(service, ctx, subject.user_id, sign_in).await
@@ -96,14 +104,13 @@ pub async fn user_of_any_token(service: &Identity, request: &BearerRequest<'_>) 
     let user = match &service.external {
         Some(external) => {
             // A request without a session makes the service call the provider, so it is limited like the exchange.
-            service.token_requests.check(request.client_ip)?;
-            relying_party::user_of(service, external, token)
-                .await
-                .map(|named| named.map(|(found, _)| found.user))
+            let counted = service.token_requests.count(service.as_ref(), request.client_ip)?;
+            let named = async { relying_party::user_of(service, external, token).await.map_err(not_read) };
+            counted.beside(named).await?.map(|(found, _)| found.user)
         }
-        None => oidc::user_of_access_token(service, token).await,
+        None => oidc::user_of_access_token(service, token).await.map_err(not_read)?,
     };
-    let user = user.map_err(not_read)?.ok_or_else(invalid)?;
+    let user = user.ok_or_else(invalid)?;
     let user = identities::get(&service.db, user).await.map_err(unreadable)?.ok_or_else(invalid)?;
     refuse_disabled(user.standing)?;
     Ok(user_object(&identity_of(&service.catalogue, user)))

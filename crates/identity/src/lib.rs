@@ -16,18 +16,20 @@ pub mod oidc;
 pub mod passwords;
 pub mod relying_party;
 pub mod third_party;
+mod token_requests;
 
 use api_keys::ApiKeys;
 use auth::{Lives, Refreshes, TokenLookup};
 use bailiwick_domain::{Error, Result};
 use bailiwick_events::Events;
 use bailiwick_outbound::issuer::IssuerError;
-use bailiwick_platform::limits::{AddressLimit, unavailable};
+use bailiwick_platform::limits::unavailable;
 use credentials::Credentials;
 use logto_sync::LogtoSync;
 use passwords::Passwords;
 use relying_party::RelyingParty;
 use std::sync::{Arc, OnceLock};
+pub use token_requests::{TokenRequest, TokenRequests};
 
 /// Sign-in, sessions, tokens and credentials. Cloning it is cheap.
 #[derive(Clone)]
@@ -45,7 +47,7 @@ pub struct Parts {
     /// Logto sync of users and organizations, in that mode.
     pub logto: Option<LogtoSync>,
     /// Limit of requests to the token endpoints by client address.
-    pub token_requests: AddressLimit,
+    pub token_requests: TokenRequests,
     /// Rates and recent uses of personal API keys.
     pub api_keys: ApiKeys,
     /// Credentials of systems; started by the first call.
@@ -68,7 +70,7 @@ impl Identity {
             passwords: Passwords::new(limits.password_window, limits.password_hash_kib)?,
             external: RelyingParty::new(&settings.identity)?,
             logto: LogtoSync::new(&settings.identity, clock, &events.entropy)?,
-            token_requests: AddressLimit::new(
+            token_requests: TokenRequests::new(
                 clock.clone(),
                 limits.token_requests_per_second,
                 limits.token_request_burst,

@@ -134,12 +134,30 @@ async fn limited(
     client_ip: IpAddr,
     check: impl Future<Output = Result<bool>>,
 ) -> Result<bool> {
-    let attempt =
-        service.passwords.failures.attempt(&service.settings.limits, service.now(), guessed, client_ip)?;
-    let checked = check.await.map(|is_right| is_right && !attempt.is_hopeless());
+    let (failures, limits) = (&service.passwords.failures, &service.settings.limits);
+    let mut attempt = failures.attempt(limits, service.now(), guessed, client_ip)?;
+    let counting = attempt.shared(service.as_ref(), limits).count(service.as_ref());
+    let counted = match failures.is_suspected(&attempt) {
+        // Saves the hash of a guess that will probably be refused.
+        true => match counting.await {
+            Ok(counted) => Ok((counted, check.await)),
+            Err(retry_after) => Err(retry_after),
+        },
+        // A refusal does not wait for the check.
+        false => tokio::try_join!(counting, async { Ok(check.await) }),
+    };
+    let (counted, checked) = counted.map_err(|retry_after| {
+        failures.refuse(&attempt);
+        Error::TooMany { retry_after }
+    })?;
+    if counted.is_hopeless && !attempt.is_hopeless() {
+        failures.give_up(&mut attempt);
+    }
+    let checked = checked.map(|is_right| is_right && !attempt.is_hopeless());
     // An overload is not a wrong password.
     if !matches!(checked, Ok(false)) {
-        service.passwords.failures.forgive(&attempt);
+        failures.forgive(&attempt);
+        counted.take_back(service.as_ref());
     }
     checked
 }

@@ -1,7 +1,11 @@
 //! The platform: the handles that every use case works with, passed as `&Platform`.
 
 use crate::{
-    answer_cache::AnswerCache, keys::Keys, limits::ConnectionLimit, metrics::Metrics, replica::ReplicaCheck,
+    answer_cache::AnswerCache,
+    keys::Keys,
+    limits::{ConnectionLimit, shared::SharedLimits},
+    metrics::Metrics,
+    replica::ReplicaCheck,
     secrets::SecretFingerprints,
 };
 use bailiwick_domain::{Clock, Entropy, Result, Ts, id::uuid_v7};
@@ -98,6 +102,8 @@ pub struct Parts {
     pub stop: CancellationToken,
     /// Id of this process among those that share the database; made at its first use.
     instance: OnceLock<uuid::Uuid>,
+    /// Counts of limits that all processes share; started by the first one.
+    shared_limits: OnceLock<SharedLimits>,
 }
 
 impl Platform {
@@ -125,6 +131,7 @@ impl Platform {
             leaving: CancellationToken::new(),
             stop: CancellationToken::new(),
             instance: OnceLock::new(),
+            shared_limits: OnceLock::new(),
             catalogue: Arc::new(catalogue),
             db,
             clock,
@@ -148,6 +155,11 @@ impl Parts {
     /// Id of this process among those that share the database.
     pub fn instance(&self) -> uuid::Uuid {
         *self.instance.get_or_init(|| self.fresh())
+    }
+
+    /// Counts of limits that all processes share.
+    pub(crate) fn shared_limits(&self) -> &SharedLimits {
+        self.shared_limits.get_or_init(|| SharedLimits::start(&self.db, &self.clock, &self.tasks, &self.stop))
     }
 
     /// Whether the process was asked to end.

@@ -1,7 +1,12 @@
 //! Group commit: waiting requests share one round trip or one commit. The requests that arrive while a group is under
 //! way form the next group, which starts at once. There is no timer, so a lone request does not wait.
 
-use std::{future::Future, sync::Arc};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -13,6 +18,19 @@ const WAITING: usize = 16_384;
 pub struct NotDone(pub Arc<str>);
 
 type Answer<R> = oneshot::Sender<Result<R, NotDone>>;
+
+/// The answer to an item of a group, to be awaited.
+#[derive(Debug)]
+pub struct Pending<R>(oneshot::Receiver<Result<R, NotDone>>);
+
+impl<R> Future for Pending<R> {
+    type Output = Result<R, NotDone>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let given_up = |_| Err(NotDone("the group was given up".into()));
+        Pin::new(&mut self.0).poll(cx).map(|answered| answered.unwrap_or_else(given_up))
+    }
+}
 
 /// The queue of a group commit. Its worker ends with the process, after all accepted items.
 #[derive(Debug)]
@@ -43,12 +61,20 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     /// # Errors
     /// Too many requests wait, the service stops, or the work of the group failed.
     pub async fn submit(&self, item: T) -> Result<R, NotDone> {
+        self.begin(item)?.await
+    }
+
+    /// Adds this item to the next group. Its answer may be waited for later.
+    ///
+    /// # Errors
+    /// Too many requests wait, or the service stops.
+    pub fn begin(&self, item: T) -> Result<Pending<R>, NotDone> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send((item, answer)).map_err(|e| match e {
             mpsc::error::TrySendError::Full(_) => NotDone("too many requests are waiting".into()),
             mpsc::error::TrySendError::Closed(_) => NotDone("the service is stopping".into()),
         })?;
-        answered.await.unwrap_or_else(|_| Err(NotDone("the group was given up".into())))
+        Ok(Pending(answered))
     }
 
     /// Whether the queue accepts nothing any more, because the process stops.

@@ -5,8 +5,8 @@ use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
     backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, factors, heartbeats,
     history, identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto,
-    migrate, oidc, organizations, processes, rebranding, recovery, router, secrets, sessions, silent_systems,
-    sql, stats, systems, transfer, users,
+    migrate, oidc, organizations, processes, rebranding, recovery, router, secrets, sessions, shared_limits,
+    silent_systems, sql, stats, systems, transfer, users,
 };
 
 const MODULES: &[&[(&str, &str)]] = &[
@@ -78,6 +78,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     router::STATEMENTS,
     secrets::STATEMENTS,
     sessions::STATEMENTS,
+    shared_limits::STATEMENTS,
     silent_systems::STATEMENTS,
     stats::STATEMENTS,
     systems::STATEMENTS,

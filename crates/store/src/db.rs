@@ -6,6 +6,7 @@ use crate::{
     epoch::{Concerns, Epoch, Known, Move, SETTLES},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
+    shared_limits,
     sql::{
         Q,
         replica::{self, Replica},
@@ -116,7 +117,9 @@ impl Db {
                         _ => moves.push(Move { before, n, concerns: Concerns::Systems(vec![system]) }),
                     }
                 }
-                self.epoch.read(began, since, n, &moves);
+                if self.epoch.read(began, since, n, &moves) {
+                    self.read_refused().await;
+                }
                 Ok(n)
             }
         }
@@ -134,6 +137,25 @@ impl Db {
     /// system. To be asked after [`Db::known_auth_epoch`] or [`Db::auth_epoch`].
     pub fn holds_auth(&self, system: SystemId, read: i64) -> bool {
         self.epoch.holds(system, read)
+    }
+
+    /// Reads the refused pairs of address and credential, where this process may not have heard of each.
+    async fn read_refused(&self) {
+        match shared_limits::refused(self, CHANGES).await {
+            Ok(keys) => self.epoch.refused.note_all(keys),
+            Err(error) => tracing::warn!(%error, "it is unknown which credentials other processes refuse"),
+        }
+    }
+
+    /// Whether any pair of address and credential may be refused by other processes, as known after [`Db::auth_epoch`] or
+    /// [`Db::known_auth_epoch`].
+    pub fn is_any_refused(&self) -> bool {
+        self.epoch.refused.is_any()
+    }
+
+    /// Whether the pair with this key may be.
+    pub fn may_be_refused(&self, key: Uuid) -> bool {
+        self.epoch.refused.may_be(key)
     }
 
     /// Closes all connections; SQLite folds its write-ahead log into the file.

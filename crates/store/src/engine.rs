@@ -42,6 +42,7 @@ pub const QUEUES: &[&str] = &[
     "logto_outbox",
     "mail_links",
     "import_sessions",
+    "shared_limits",
 ];
 
 #[derive(Clone, Debug)]

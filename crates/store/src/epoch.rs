@@ -10,8 +10,15 @@
 //! Most moves concern one system. They are noted in `auth_changes`, each with the number before it, so that a reader sees
 //! whether it knows all moves since its last read. If so, only the systems of these moves are read again; otherwise (a move
 //! that concerns all, one of an older version of the service, too many) everything that is cached is.
+//!
+//! In the same way processes learn which pairs of address and credential are refused after too many failures
+//! ([`crate::shared_limits`]): the key of such a pair takes the place of a system, of which no row exists. Older versions
+//! of the service take it for a system that they do not know.
+
+mod refused;
 
 use bailiwick_domain::SystemId;
+use refused::RefusedPairs;
 use std::{
     collections::HashMap,
     sync::{
@@ -74,8 +81,9 @@ struct Moves {
 }
 
 impl Moves {
-    fn note(&mut self, n: i64, concerns: &Concerns) {
+    fn note(&mut self, n: i64, concerns: &Concerns, refused: &RefusedPairs) {
         match concerns {
+            Concerns::Systems(ids) if ids.iter().all(|id| refused.note(id.0)) => {}
             Concerns::Systems(ids) if self.systems.len() + ids.len() <= SYSTEMS => {
                 for id in ids {
                     let last = self.systems.entry(*id).or_default();
@@ -96,6 +104,8 @@ impl Moves {
 pub struct Epoch {
     n: AtomicI64,
     moves: RwLock<Moves>,
+    /// Pairs that other processes may refuse.
+    pub(crate) refused: RefusedPairs,
     /// Start of the newest read, in nanoseconds since `base`.
     read_at: AtomicU64,
     /// When a caller last started a read, likewise.
@@ -108,6 +118,7 @@ impl Epoch {
         Epoch {
             n: AtomicI64::new(0),
             moves: RwLock::default(),
+            refused: RefusedPairs::new(),
             read_at: AtomicU64::new(0),
             asked_at: AtomicU64::new(0),
             base: Instant::now(),
@@ -129,7 +140,7 @@ impl Epoch {
     /// read counts their moves; a process that is `alone` needs none.
     pub(crate) fn moved(&self, own: &Move, alone: bool) {
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
-        moves.note(own.n, &own.concerns);
+        moves.note(own.n, &own.concerns, &self.refused);
         // What concerns all includes everything that others may have done before.
         if alone || own.concerns == Concerns::All || self.number() == own.before {
             self.n.fetch_max(own.n, Ordering::SeqCst);
@@ -139,13 +150,14 @@ impl Epoch {
     /// Makes everything that was read so far count no more.
     fn forget(&self, moves: &mut Moves) {
         let next = self.number() + 1;
-        moves.note(next, &Concerns::All);
+        moves.note(next, &Concerns::All, &self.refused);
         self.n.fetch_max(next, Ordering::SeqCst);
     }
 
     /// Records that a read that started at this moment has found this number, and these moves since `since`, a number that
-    /// was known, in order.
-    pub(crate) fn read(&self, began: Instant, since: i64, n: i64, found: &[Move]) {
+    /// was known, in order. Returns whether there may have been moves that are not among them.
+    pub(crate) fn read(&self, began: Instant, since: i64, n: i64, found: &[Move]) -> bool {
+        let mut is_gap = false;
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
         if n < since {
             // A number is read only once its commit is on the disk, so the database was taken back, and what it has lost may
@@ -155,14 +167,16 @@ impl Epoch {
             }
         } else if n > since {
             let last = found.iter().try_fold(since, |at, next| (next.before == at).then_some(next.n));
-            match last == Some(n) {
-                true => found.iter().for_each(|found| moves.note(found.n, &found.concerns)),
-                false => moves.note(n, &Concerns::All),
+            is_gap = last != Some(n);
+            match is_gap {
+                false => found.iter().for_each(|found| moves.note(found.n, &found.concerns, &self.refused)),
+                true => moves.note(n, &Concerns::All, &self.refused),
             }
         }
         // The moves and the number first: a reader that sees the time of this read must not miss any.
         self.n.fetch_max(n, Ordering::SeqCst);
         self.read_at.fetch_max(self.since_base(began), Ordering::SeqCst);
+        is_gap
     }
 
     /// At this moment.
@@ -298,6 +312,19 @@ mod tests {
         assert!(!epoch.holds(A, 8));
         epoch.read(began, 8, 10, &[of(8, 9, B), of(9, 10, A)]);
         assert!(!epoch.holds(B, 8) && epoch.holds(B, 9));
+    }
+
+    #[test]
+    fn a_refused_pair_is_known_and_concerns_no_system() {
+        let pair = SystemId(uuid::Builder::from_custom_bytes([7; 16]).into_uuid());
+        let epoch = Epoch::new();
+        let began = Instant::now();
+        assert!(epoch.read(began, 0, 7, &[]), "what was before is not known");
+        assert!(!epoch.refused.may_be(pair.0));
+        assert!(!epoch.read(began, 7, 8, &[of(7, 8, pair)]));
+        assert!(epoch.refused.may_be(pair.0) && !epoch.refused.may_be(A.0));
+        assert!(epoch.holds(A, 7));
+        assert!(epoch.moves.read().unwrap().systems.is_empty());
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub mod router;
 mod scope;
 pub mod secrets;
 pub mod sessions;
+pub mod shared_limits;
 pub mod silent_systems;
 mod snapshot;
 pub mod sql;

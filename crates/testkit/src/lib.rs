@@ -31,7 +31,7 @@ pub use call::{Call, Reply};
 pub use engine::Engine;
 pub use patience::{PATIENCE, eventually};
 pub use ports::{ManualClock, SeededEntropy};
-pub use seed::Persona;
+pub use seed::{Persona, Seeded};
 pub use service::{Running, Test};
 
 /// As in the program: tests allocate much.

@@ -21,9 +21,9 @@ pub async fn exchange(
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<SessionTokens>> {
-    identity.token_requests.check(request.client_ip)?;
+    let counted = identity.token_requests.count(identity.as_ref(), request.client_ip)?;
     let token = required("access_token", body.parse_request::<Exchange>()?.access_token)?;
-    let session = callers::exchange(&identity, &request, &token).await?;
+    let session = callers::exchange(&identity, &request, counted, &token).await?;
     Ok(Answer::ok("token exchange successful", session.into()))
 }
 
@@ -33,9 +33,9 @@ pub async fn refresh(
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<SessionTokens>> {
-    identity.token_requests.check(request.client_ip)?;
+    let counted = identity.token_requests.count(identity.as_ref(), request.client_ip)?;
     let token = required("refresh_token", body.parse_request::<Refresh>()?.refresh_token)?;
-    let session = auth::refresh(&identity, &token).await?;
+    let session = auth::refresh(&identity, counted, &token).await?;
     Ok(Answer::ok("token refresh successful", session.into()))
 }
 

@@ -28,10 +28,11 @@ pub async fn authorize(
 ) -> Response {
     let language = pages::language_of(&headers);
     // Each request may store a row, so it is limited like the token endpoint.
-    if let Err(error) = identity.token_requests.check(context.client_ip) {
-        return pages::fault(language, &error);
-    }
-    match authorize::authorize(&identity, &parameters, &cookies::read(&identity, &headers)).await {
+    let counted = match identity.token_requests.count(identity.as_ref(), context.client_ip) {
+        Ok(counted) => counted,
+        Err(error) => return pages::fault(language, &error),
+    };
+    match authorize::authorize(&identity, counted, &parameters, &cookies::read(&identity, &headers)).await {
         Err(error) => pages::fault(language, &error),
         Ok(Authorized::Untrusted(refused)) => {
             pages::notice(language, Notice::BadRequest, Some(&refused.description))

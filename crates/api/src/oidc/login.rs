@@ -27,10 +27,11 @@ pub async fn to_login(Service(identity): Service<Identity>, headers: HeaderMap) 
 pub async fn show(Service(identity): Service<Identity>, Ctx(context): Ctx, headers: HeaderMap) -> Response {
     let language = pages::language_of(&headers);
     // Each request may store a row, so it is limited like the token endpoint.
-    if let Err(error) = identity.token_requests.check(context.client_ip) {
-        return pages::fault(language, &error);
-    }
-    match login::land(&identity, &cookies::read(&identity, &headers)).await {
+    let counted = match identity.token_requests.count(identity.as_ref(), context.client_ip) {
+        Ok(counted) => counted,
+        Err(error) => return pages::fault(language, &error),
+    };
+    match login::land(&identity, counted, &cookies::read(&identity, &headers)).await {
         Ok(AccountPage::SignedIn { person, allowed, form_token }) => {
             pages::signed_in(language, &person, &allowed, &form_token)
         }

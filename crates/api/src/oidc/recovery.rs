@@ -70,11 +70,12 @@ pub async fn new_password(
         return form.expired();
     }
     // Each costs a hash, so they are limited like the token endpoint.
-    if let Err(error) = identity.token_requests.check(context.client_ip) {
-        return pages::fault(language, &error);
-    }
+    let counted = match identity.token_requests.count(identity.as_ref(), context.client_ip) {
+        Ok(counted) => counted,
+        Err(error) => return pages::fault(language, &error),
+    };
     let (new, again) = (form.sent("new_password"), form.sent("new_password_again"));
-    match recovery::reset(&identity, &context, &token.unwrap_or_default(), new, again).await {
+    match recovery::reset(&identity, &context, counted, &token.unwrap_or_default(), new, again).await {
         Ok(()) => pages::notice_with_way_on(language, Notice::PasswordChanged, &identity.settings.app_url),
         Err(denied) => {
             let page = RecoveryPage::new("new_password.html");

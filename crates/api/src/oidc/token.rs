@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bailiwick_identity::{
-    Identity,
+    Identity, TokenRequest,
     oidc::{
         Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims,
         clients::authenticate, tokens,
@@ -28,8 +28,8 @@ pub async fn token(
     Form(parameters): Form,
 ) -> Response {
     let answer = async {
-        let client = admit(&identity, &context, &headers, &parameters)?;
-        tokens::token(&identity, &client, &parameters).await
+        let (client, counted) = admit(&identity, &context, &headers, &parameters).await?;
+        tokens::token(&identity, &client, counted, &parameters).await
     };
     match answer.await {
         Ok(answer) => Json(answer).into_response(),
@@ -45,8 +45,8 @@ pub async fn revoke(
     Form(parameters): Form,
 ) -> Response {
     let answer = async {
-        let client = admit(&identity, &context, &headers, &parameters)?;
-        tokens::revoke(&identity, &client, parameters.required("token")?).await
+        let (client, counted) = admit(&identity, &context, &headers, &parameters).await?;
+        tokens::revoke(&identity, &client, counted, parameters.required("token")?).await
     };
     match answer.await {
         Ok(()) => StatusCode::OK.into_response(),
@@ -62,8 +62,8 @@ pub async fn introspect(
     Form(parameters): Form,
 ) -> Response {
     let answer = async {
-        let client = admit(&identity, &context, &headers, &parameters)?;
-        claims::introspect(&identity, &client, parameters.required("token")?).await
+        let (client, counted) = admit(&identity, &context, &headers, &parameters).await?;
+        claims::introspect(&identity, &client, counted, parameters.required("token")?).await
     };
     match answer.await {
         Ok(answer) => Json(answer).into_response(),
@@ -71,15 +71,23 @@ pub async fn introspect(
     }
 }
 
-/// The rate of the address, then the client.
-fn admit(
+/// The rate of the address, then the client. The request is still being counted over all processes.
+async fn admit(
     identity: &Identity,
     context: &RequestContext,
     headers: &HeaderMap,
     parameters: &Parameters,
-) -> Result<Client, Refusal> {
-    identity.token_requests.check(context.client_ip)?;
-    Ok(authenticate(&identity.settings, &credentials(headers, parameters)?)?)
+) -> Result<(Client, TokenRequest), Refusal> {
+    let counted = identity.token_requests.count(identity.as_ref(), context.client_ip)?;
+    let known = credentials(headers, parameters).and_then(|given| authenticate(&identity.settings, &given));
+    match known {
+        Ok(client) => Ok((client, counted)),
+        Err(refused) => {
+            // Somebody may be guessing the secret of a client.
+            counted.admitted().await?;
+            Err(refused.into())
+        }
+    }
 }
 
 /// `client_secret_basic`, `client_secret_post` or `none`; never two of them (RFC 6749 §2.3).

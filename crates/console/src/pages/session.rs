@@ -75,14 +75,15 @@ pub(crate) async fn signed_in(
 ) -> Response {
     let look = Look::of(&app, &headers, &uri);
     // As often as any other client may exchange.
-    if let Err(error) = app.token_requests.check(context.client_ip) {
-        return failure::answer(&look, &error);
-    }
+    let counted = match app.token_requests.count(app.as_ref(), context.client_ip) {
+        Ok(counted) => counted,
+        Err(error) => return failure::answer(&look, &error),
+    };
     let answer = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
     let entry = session::entry_cookie(&app, &headers);
     let before = session::session_cookie(&app, &headers);
     let cookies = (entry.as_deref(), before.as_deref());
-    let mut response = match console::complete(&app, &context, cookies, &answer).await {
+    let mut response = match console::complete(&app, &context, counted, cookies, &answer).await {
         Ok(entered) => {
             let mut response = page::see_other(kept(&entered.page));
             session::set_session(&app, response.headers_mut(), &entered.cookie);

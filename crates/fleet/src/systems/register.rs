@@ -27,9 +27,10 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
     let pair = failures.pair(ctx.client_ip, CredentialKey::Public(&secret.public));
     failures.check(pair, received_at)?;
     let Some(found) = find(service, &secret, received_at).await? else {
-        failures.count(pair, received_at)?;
+        failures.count(service.as_ref(), pair, received_at).await?;
         return Err(Error::unauthenticated("invalid system secret"));
     };
+    failures.confirm(service.as_ref(), pair, received_at).await?;
     if let Some(done) = settled(service, ctx, &found, received_at)? {
         return Ok(done);
     }

@@ -5,6 +5,7 @@
 //! holds the chain. Everything else (a grace, a reuse, a refusal) is decided one by one in [`super::sessions`].
 
 use super::bearer::unreadable;
+use crate::TokenRequest;
 use bailiwick_domain::{ChainId, Result, Ts, UserId};
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{
@@ -12,6 +13,7 @@ use bailiwick_store::{
     identities::Identified,
     sessions::{Chain, grouped_refresh},
 };
+use futures_util::{FutureExt, future::join_all};
 use std::{collections::HashSet, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -22,7 +24,7 @@ const GROUP: usize = 64;
 const WAIT: Duration = Duration::from_secs(10);
 
 /// A genuine refresh token, and the token that would follow it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct RefreshTurn {
     pub(crate) chain: ChainId,
     pub(crate) user: UserId,
@@ -30,13 +32,18 @@ pub(crate) struct RefreshTurn {
     pub(crate) next: Uuid,
     /// When it was presented.
     pub(crate) at: Ts,
+    /// The request, while it is being counted.
+    pub(crate) counted: TokenRequest,
 }
 
 /// The writer; ends with the application.
 #[derive(Debug)]
 pub struct Refreshes {
-    turns: GroupCommit<RefreshTurn, Option<(Chain, Identified)>>,
+    turns: GroupCommit<RefreshTurn, Result<Refreshed>>,
 }
+
+/// The chain after a refresh, with its user; none if this is not a plain case.
+type Refreshed = Option<(Chain, Identified)>;
 
 /// How long issued tokens live, and how long used tokens are remembered.
 #[derive(Clone, Copy, Debug)]
@@ -62,14 +69,14 @@ impl Refreshes {
     /// and nothing was changed.
     ///
     /// # Errors
-    /// 503 when the outcome is unknown. The refresh may have been committed all the same; the presented token is then
+    /// 429 beyond the rate of such requests; nothing was changed then. 503 when the outcome is unknown. The refresh may have been committed all the same; the presented token is then
     /// within its grace.
-    pub(crate) async fn of(&self, turn: RefreshTurn) -> Result<Option<(Chain, Identified)>> {
+    pub(crate) async fn of(&self, turn: RefreshTurn) -> Result<Refreshed> {
         if self.turns.is_stopped() {
-            return Ok(None);
+            return turn.counted.admitted().await.map(|()| None);
         }
         match tokio::time::timeout(WAIT, self.turns.submit(turn)).await {
-            Ok(made) => made.map_err(|lost| unreadable(lost.0)),
+            Ok(made) => made.map_err(|lost| unreadable(lost.0))?,
             Err(_) => Err(unreadable(format!("no turn within {} s", WAIT.as_secs_f64()))),
         }
     }
@@ -78,23 +85,31 @@ impl Refreshes {
 async fn write(
     db: Db,
     lives: Lives,
-    group: Vec<RefreshTurn>,
-) -> Result<Vec<Option<(Chain, Identified)>>, StoreError> {
+    mut group: Vec<RefreshTurn>,
+) -> Result<Vec<Result<Refreshed>>, StoreError> {
     let ids: HashSet<Uuid> = group.iter().map(|turn| turn.chain.0).collect();
     let now = group.iter().map(|turn| turn.at).max().unwrap_or(Ts(0));
+    let counted =
+        group.iter_mut().map(|turn| std::mem::replace(&mut turn.counted, TokenRequest::admitted_before()));
+    let mut admitting = join_all(counted.map(TokenRequest::admitted)).boxed();
+    // The requests are counted while the chains are read. On SQLite counting needs the writer, which this transaction takes.
+    let early = if db.is_postgres() { None } else { Some((&mut admitting).await) };
     let mut tx = db.begin().await?;
     let mut held = grouped_refresh::hold_free(&mut tx, ids.into_iter().collect()).await?;
+    let admitted = match early {
+        Some(admitted) => admitted,
+        None => admitting.await,
+    };
     let mut moves = Vec::with_capacity(group.len());
-    let made: Vec<Option<(Chain, Identified)>> = group
-        .into_iter()
-        .map(|turn| {
-            // Removed from the map: of two refreshes of one chain in a group, the second is not a plain case.
-            let (chain, user) = held.remove(&turn.chain)?;
-            let next = after(&chain, &user, &turn, lives)?;
-            moves.push((next.clone(), turn.presented));
-            Some((next, user))
-        })
-        .collect();
+    let mut refresh = |turn: RefreshTurn| {
+        // Removed from the map: of two refreshes of one chain in a group, the second is not a plain case.
+        let (chain, user) = held.remove(&turn.chain)?;
+        let next = after(&chain, &user, &turn, lives)?;
+        moves.push((next.clone(), turn.presented));
+        Some((next, user))
+    };
+    let both = group.into_iter().zip(admitted);
+    let made: Vec<_> = both.map(|(turn, admitted)| admitted.map(|()| refresh(turn))).collect();
     if !moves.is_empty() {
         grouped_refresh::rotate_held(&mut tx, &moves, now, now.minus(lives.grace)).await?;
         tx.commit().await?;

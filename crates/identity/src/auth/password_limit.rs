@@ -1,5 +1,6 @@
 //! The limit on failed passwords: per account and address, per account, per address (spec: conventions#limits).
-//! Successes do not count. The counters live in the process: with several replicas, each allows the number on its own.
+//! Successes do not count. The counters of this process come first; a guess that they let pass is counted over all
+//! processes while its password is checked ([`Attempt::shared`]), so several processes allow no more than one.
 //!
 //! Where the caller typed a name, a refusal mentions only the limits on that name and on the address. The limit on the
 //! account applies without a word, so strangers cannot learn whether two names belong to one account, or whether there
@@ -7,8 +8,12 @@
 
 use bailiwick_domain::{Error, Result, Ts, UserId, metrics};
 use bailiwick_platform::{
+    Platform,
     keys::token_digest,
-    limits::{SlidingWindow, Times, client_network},
+    limits::{
+        SlidingWindow, Times, client_network,
+        shared::{self, Guess, address_bytes},
+    },
 };
 use bailiwick_settings::Limits;
 use std::{net::IpAddr, time::Duration};
@@ -45,19 +50,40 @@ impl Counter {
         };
         allowed as usize
     }
+
+    /// The same counter over all processes.
+    fn shared(&self, platform: &Platform, limits: &Limits) -> shared::Counter {
+        let text = match self {
+            Counter::Pair(account, address) => [b"pair", &account[..], &address_bytes(*address)].concat(),
+            Counter::Account(account) => [b"account", &account[..]].concat(),
+            Counter::Address(address) => [b"address", &address_bytes(*address)[..]].concat(),
+        };
+        shared::Counter {
+            key: shared::key(&platform.keys, "failed passwords", &text),
+            allowed: u32::try_from(self.allowed(limits)).unwrap_or(u32::MAX),
+            window: limits.password_window,
+        }
+    }
 }
 
 /// Recent failures.
 pub struct Failures {
     recent: SlidingWindow<Counter>,
+    /// Counters that were full at other processes just now.
+    full: SlidingWindow<Counter>,
     refused: metrics::Counter,
 }
+
+/// How long a counter that was full over all processes is asked before a password is hashed.
+const SUSPECTED: Duration = Duration::from_secs(60);
 
 /// An attempt that counts as failed until it is [forgiven](Failures::forgive), so that attempts made at the same
 /// moment cannot all pass the limit.
 #[must_use]
 pub struct Attempt {
-    counters: Vec<Counter>,
+    told: Vec<Counter>,
+    /// Empty when the account has failed too often.
+    silent: Vec<Counter>,
     at: Ts,
     is_hopeless: bool,
 }
@@ -68,12 +94,19 @@ impl Attempt {
     pub fn is_hopeless(&self) -> bool {
         self.is_hopeless
     }
+
+    /// The same attempt over all processes.
+    pub fn shared(&self, platform: &Platform, limits: &Limits) -> Guess {
+        let shared = |counters: &[Counter]| counters.iter().map(|c| c.shared(platform, limits)).collect();
+        Guess { told: shared(&self.told), silent: shared(&self.silent), at: self.at }
+    }
 }
 
 impl Failures {
     /// Failures add up within this time.
     pub fn new(window: Duration) -> Failures {
-        Failures { recent: SlidingWindow::new(window), refused: metrics::Counter::default() }
+        let (recent, full) = (SlidingWindow::new(window), SlidingWindow::new(SUSPECTED));
+        Failures { recent, full, refused: metrics::Counter::default() }
     }
 
     /// Opens an attempt.
@@ -106,11 +139,11 @@ impl Failures {
         if is_hopeless {
             self.refused.one();
         }
-        let counters = if is_hopeless { told } else { [told, silent].concat() };
-        for counter in &counters {
+        let silent = if is_hopeless { Vec::new() } else { silent };
+        for counter in told.iter().chain(&silent) {
             recent.add(counter.clone(), now);
         }
-        Ok(Attempt { counters, at: now, is_hopeless })
+        Ok(Attempt { told, silent, at: now, is_hopeless })
     }
 
     /// How many attempts were refused.
@@ -121,9 +154,31 @@ impl Failures {
     /// The attempt succeeded: it does not count.
     pub fn forgive(&self, attempt: &Attempt) {
         let mut recent = self.recent.lock();
-        for counter in &attempt.counters {
+        for counter in attempt.told.iter().chain(&attempt.silent) {
             recent.forget(counter, attempt.at);
         }
+    }
+
+    /// The processes together have had too many failures, of which the caller may learn: the attempt does not count.
+    pub fn refuse(&self, attempt: &Attempt) {
+        self.forgive(attempt);
+        self.refused.one();
+        let mut full = self.full.lock();
+        attempt.told.iter().for_each(|counter| full.add(counter.clone(), attempt.at));
+    }
+
+    /// The account has failed too often at the processes together.
+    pub fn give_up(&self, attempt: &mut Attempt) {
+        attempt.is_hopeless = true;
+        self.refused.one();
+        let mut recent = self.recent.lock();
+        attempt.silent.drain(..).for_each(|counter| recent.forget(&counter, attempt.at));
+    }
+
+    /// Whether a counter of the attempt was full at other processes just now, so that it is probably refused again.
+    pub fn is_suspected(&self, attempt: &Attempt) -> bool {
+        let mut full = self.full.lock();
+        attempt.told.iter().any(|counter| full.wait(counter, (1, SUSPECTED), attempt.at).is_some())
     }
 }
 
@@ -206,6 +261,24 @@ mod tests {
             all.attempt(&limits(), NOW, GuessTarget::Name(&text, None), ip(1)).is_ok(),
             "an id is no name"
         );
+    }
+
+    #[test]
+    fn what_all_processes_refuse_does_not_count_here() {
+        let all = Failures::new(limits().password_window);
+        let user = "0195fada-0000-7000-8000-000000000001".parse().unwrap();
+        let attempt = |name| all.attempt(&limits(), NOW, GuessTarget::Name(name, Some(user)), ip(1)).unwrap();
+        for _ in 0..50 {
+            let refused = attempt("a");
+            all.refuse(&refused);
+            assert!(all.is_suspected(&refused));
+        }
+        for _ in 0..9 {
+            all.give_up(&mut attempt("a"));
+        }
+        assert!(!attempt("a").is_hopeless(), "tries that were hopeless do not count for the account");
+        assert!(all.attempt(&limits(), NOW, GuessTarget::Name("a", None), ip(1)).is_err());
+        assert!(!attempt("b").is_hopeless());
     }
 
     #[test]

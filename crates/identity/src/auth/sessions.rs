@@ -9,7 +9,7 @@ use super::{
     tokens::{self, Presented},
     user_object,
 };
-use crate::Identity;
+use crate::{Identity, TokenRequest};
 use bailiwick_domain::{ChainId, Error, LoginId, ObjectKind, Result, Ts, UserId};
 use bailiwick_platform::{RequestContext, keys::TokenKind};
 use bailiwick_policy::{Caller, UserIdentity};
@@ -134,17 +134,22 @@ enum Worth {
     Reused,
 }
 
-/// Refresh: uses up the presented token and returns the chain's next one (spec: authentication#refresh).
-pub async fn refresh(service: &Identity, refresh_token: &str) -> Result<Session> {
+/// Refresh: uses up the presented token and returns the chain's next one (spec: authentication#refresh). `counted`: the
+/// request, which uses up nothing when it is refused.
+pub async fn refresh(service: &Identity, counted: TokenRequest, refresh_token: &str) -> Result<Session> {
     let invalid = || Error::unauthenticated("invalid refresh token");
     let now = service.now();
-    let presented = tokens::verify(service, TokenKind::Refresh, refresh_token, now).ok_or_else(invalid)?;
+    let Some(presented) = tokens::verify(service, TokenKind::Refresh, refresh_token, now) else {
+        counted.admitted().await?;
+        return Err(invalid());
+    };
     let turn = RefreshTurn {
         chain: presented.chain,
         user: presented.user_id,
         presented: presented.token_id,
         next: service.fresh(),
         at: now,
+        counted,
     };
     match service.refreshes().of(turn).await? {
         Some((chain, user)) => session(service, &identity_of(&service.catalogue, user), &chain, now),

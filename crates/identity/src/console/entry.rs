@@ -6,7 +6,7 @@
 
 use super::{digest_of, sign_in};
 use crate::{
-    Identity,
+    Identity, TokenRequest,
     auth::{self, Reason, Session, revoke_chain, unreadable},
     callers,
     oidc::{
@@ -152,6 +152,7 @@ pub async fn begin(service: &Identity, redirect_uri: &str, page: &str, is_fresh:
 pub async fn complete(
     service: &Identity,
     ctx: &RequestContext,
+    counted: TokenRequest,
     (cookie, before): (Option<&str>, Option<&str>),
     answer: &Parameters,
 ) -> Result<Entered, Refused> {
@@ -163,7 +164,7 @@ pub async fn complete(
     }
     let Some(code) = one("code") else { return Err(Refused::NotAdmitted) };
     let session = match &service.external {
-        None => redeem(service, ctx, code, &waiting).await?,
+        None => redeem(service, ctx, counted, code, &waiting).await?,
         Some(external) => {
             let console = &service.settings.console;
             let redemption = relying_party::Redemption {
@@ -174,8 +175,8 @@ pub async fn complete(
                 verifier: &waiting.verifier,
                 nonce: &waiting.nonce,
             };
-            let found =
-                relying_party::redeem(service, external, &redemption).await?.ok_or(Refused::NotAdmitted)?;
+            let found = counted.beside(relying_party::redeem(service, external, &redemption)).await?;
+            let found = found.ok_or(Refused::NotAdmitted)?;
             let mut sign_in = found.sign_in;
             if waiting.is_fresh {
                 // It must say when that was (OpenID Connect Core §3.1.2.1): an issuer that does not has not heard the question.
@@ -228,6 +229,7 @@ fn is_same(given: &str, expected: &str) -> bool {
 async fn redeem(
     service: &Identity,
     ctx: &RequestContext,
+    counted: TokenRequest,
     code: &str,
     waiting: &Waiting,
 ) -> Result<Session, Refused> {
@@ -239,7 +241,7 @@ async fn redeem(
         .finish();
     let client = clients::find(&service.settings, clients::CONSOLE_ID).ok_or(Refused::NotAdmitted)?;
     let parameters = Parameters::parse(form.as_bytes());
-    let tokens = match tokens::token(service, &client, &parameters).await {
+    let tokens = match tokens::token(service, &client, counted, &parameters).await {
         Ok(tokens) => tokens,
         Err(Refusal::Protocol(_)) => return Err(Refused::Stale),
         Err(Refusal::Fault(error)) => return Err(Refused::Fault(error)),
@@ -248,5 +250,6 @@ async fn redeem(
     if !nonce.is_some_and(|nonce| is_same(&nonce, &waiting.nonce)) {
         return Err(Refused::Stale);
     }
-    Ok(callers::exchange(service, ctx, &tokens.access_token).await?)
+    let counted = TokenRequest::admitted_before();
+    Ok(callers::exchange(service, ctx, counted, &tokens.access_token).await?)
 }

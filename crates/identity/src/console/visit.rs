@@ -2,7 +2,7 @@
 
 use super::digest_of;
 use crate::{
-    Identity,
+    Identity, TokenRequest,
     auth::{RefreshTurn, refuse_disabled, unreadable},
     impersonation,
 };
@@ -97,6 +97,7 @@ async fn renew(service: &Identity, session: &ConsoleSession) -> Result<bool> {
         presented: session.refresh_id,
         next: service.fresh(),
         at: now,
+        counted: TokenRequest::admitted_before(),
     };
     // Not the plain case: another request of this browser has taken the turn, or the chain is over. Either is seen when
     // the chain is read.

@@ -73,9 +73,10 @@ async fn by_pair(
         is_right & may_call & !system.is_suspended & !system.is_deleted
     });
     let Some((system, _)) = matching else {
-        memory.failures.count(pair, now)?;
+        memory.failures.count(service.as_ref(), pair, now).await?;
         return Err(Error::unauthenticated("invalid system credentials"));
     };
+    memory.failures.confirm(service.as_ref(), pair, now).await?;
     // Its epoch does not matter: the entry is not cached.
     let entry = Entry::new(system, 0);
     note_first_call(service, &entry).await?;

@@ -198,9 +198,10 @@ async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<
         _ => None,
     };
     let Some(entry) = matching else {
-        credentials.failures.count(pair, service.now())?;
+        credentials.failures.count(service.as_ref(), pair, service.now()).await?;
         return Err(Error::unauthenticated("invalid system credentials"));
     };
+    credentials.failures.confirm(service.as_ref(), pair, service.now()).await?;
     note_first_call(service, &entry).await?;
     Ok(entry.identity.clone())
 }

@@ -1,7 +1,7 @@
 //! Authorization requests: what they may request, and the response (spec: openid-provider#endpoints, steps 2 and 4).
 
 use super::{Code, INTERACTION, Refused, clients, consent};
-use crate::{Identity, factors};
+use crate::{Identity, TokenRequest, factors};
 use bailiwick_domain::{Error, Result, SignInMethods, Ts, UserId};
 use bailiwick_platform::keys::{fresh_secret, token_digest};
 use bailiwick_store::{
@@ -129,7 +129,12 @@ pub enum Authorized {
 }
 
 /// Answers a request, or stores it until the user has signed in.
-pub async fn authorize(service: &Identity, parameters: &Parameters, browser: &Browser) -> Result<Authorized> {
+pub async fn authorize(
+    service: &Identity,
+    counted: TokenRequest,
+    parameters: &Parameters,
+    browser: &Browser,
+) -> Result<Authorized> {
     let (client, redirect_uri) = match destination(service, parameters) {
         Ok(known) => known,
         Err(refused) => return Ok(Authorized::Untrusted(refused)),
@@ -144,7 +149,7 @@ pub async fn authorize(service: &Identity, parameters: &Parameters, browser: &Br
         Err(refused) => return Ok(refuse(&refused)),
     };
     let now = service.now();
-    let login = live_login(service, browser, now).await?.filter(|(login, _)| {
+    let login = counted.beside(live_login(service, browser, now)).await?.filter(|(login, _)| {
         let age = now.since(login.authenticated_at);
         !wish.sign_in && wish.max_age.is_none_or(|max_age| age <= max_age)
     });

@@ -6,7 +6,7 @@ use super::{
     find_token,
     keys::{self, SigningKey},
 };
-use crate::Identity;
+use crate::{Identity, TokenRequest};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Ts, ports::random_hex};
 use bailiwick_store::{
@@ -150,13 +150,18 @@ pub async fn userinfo(service: &Identity, access_token: &str) -> Result<Map<Stri
 ///
 /// # Errors
 /// `invalid_client` when the client has no secret.
-pub async fn introspect(service: &Identity, client: &Client, token: &str) -> Result<Value, Refusal> {
+pub async fn introspect(
+    service: &Identity,
+    client: &Client,
+    counted: TokenRequest,
+    token: &str,
+) -> Result<Value, Refusal> {
     if client.is_public() {
         return Err(Refusal::new(Code::InvalidClient, "introspection is for confidential clients"));
     }
     let now = service.now();
     let inactive = json!({"active": false});
-    let Some(token) = find_token(service, token).await? else { return Ok(inactive) };
+    let Some(token) = counted.beside(find_token(service, token)).await? else { return Ok(inactive) };
     if !token.is_alive(now) || token.rotated_at.is_some() {
         return Ok(inactive);
     }

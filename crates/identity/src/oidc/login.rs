@@ -5,7 +5,7 @@ use super::{
     consent::{self, Allowed},
     sign_in::{form_token, made_form_token},
 };
-use crate::Identity;
+use crate::{Identity, TokenRequest};
 use bailiwick_domain::Result;
 use bailiwick_store::identities::Identified;
 use uuid::Uuid;
@@ -54,9 +54,9 @@ pub fn address(service: &Identity) -> String {
 }
 
 /// The user signed in in this browser, or a new sign-in.
-pub async fn land(service: &Identity, browser: &Browser) -> Result<AccountPage> {
+pub async fn land(service: &Identity, counted: TokenRequest, browser: &Browser) -> Result<AccountPage> {
     let now = service.now();
-    let live = authorize::live_login(service, browser, now).await?;
+    let live = counted.beside(authorize::live_login(service, browser, now)).await?;
     if let Some(((_, user), cookie)) = live.zip(browser.login.as_deref()) {
         let allowed = consent::allowed(service, user.id).await?;
         let form_token = form_token(service, cookie, Uuid::nil());

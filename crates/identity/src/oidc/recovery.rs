@@ -7,7 +7,7 @@ use super::{
     sign_in::{Denied, form_token, made_form_token},
 };
 use crate::{
-    Identity,
+    Identity, TokenRequest,
     auth::GuessTarget,
     passwords::{self, Origin},
 };
@@ -96,11 +96,12 @@ pub async fn is_open(service: &Identity, token: &str) -> Result<bool> {
 pub async fn reset(
     service: &Identity,
     context: &RequestContext,
+    counted: TokenRequest,
     token: &str,
     new: &str,
     again: &str,
 ) -> Result<(), Denied> {
-    let link = find(service, token, Purpose::Password).await?.ok_or(Denied::Gone)?;
+    let link = counted.beside(find(service, token, Purpose::Password)).await?.ok_or(Denied::Gone)?;
     if new != again {
         return Err(Denied::WeakPassword("mismatch"));
     }

@@ -9,7 +9,7 @@ use super::{
     consent, find_token, keys,
 };
 use crate::{
-    Identity,
+    Identity, TokenRequest,
     auth::{Reason, end_impersonations_of_revoked},
 };
 use aws_lc_rs::{constant_time, digest};
@@ -63,11 +63,12 @@ pub(crate) fn nonce_of(id_token: &str) -> Option<String> {
 pub async fn token(
     service: &Identity,
     client: &Client,
+    counted: TokenRequest,
     parameters: &Parameters,
 ) -> Result<TokenAnswer, Refusal> {
     match parameters.required("grant_type")? {
-        "authorization_code" => exchange_code(service, client, parameters).await,
-        "refresh_token" => refresh(service, client, parameters).await,
+        "authorization_code" => exchange_code(service, client, counted, parameters).await,
+        "refresh_token" => refresh(service, client, counted, parameters).await,
         _ => Err(Refusal::new(
             Code::UnsupportedGrantType,
             "only authorization_code and refresh_token are supported",
@@ -94,6 +95,7 @@ async fn hold(
 async fn exchange_code(
     service: &Identity,
     client: &Client,
+    counted: TokenRequest,
     parameters: &Parameters,
 ) -> Result<TokenAnswer, Refusal> {
     let code = parameters.required("code")?;
@@ -102,7 +104,9 @@ async fn exchange_code(
     let wanted = resource(service, parameters)?;
     let now = service.now();
     let key = keys::signing(service).await?;
-    let found = grants::by_code(&service.db, &token_digest(code)).await?;
+    let digest = token_digest(code);
+    let found = async { grants::by_code(&service.db, &digest).await.map_err(Refusal::from) };
+    let found = counted.beside(found).await?;
     let seen = found.filter(|grant| grant.client_id == client.id()).ok_or_else(Refusal::invalid_grant)?;
     let mut tx = service.db.begin().await?;
     let Some((user, grant)) = hold(service, &mut tx, client, &seen).await? else {
@@ -239,6 +243,7 @@ async fn issue_refresh(service: &Identity, tx: &mut Tx, grant: &Grant, now: Ts) 
 async fn refresh(
     service: &Identity,
     client: &Client,
+    counted: TokenRequest,
     parameters: &Parameters,
 ) -> Result<TokenAnswer, Refusal> {
     let presented = parameters.required("refresh_token")?;
@@ -247,7 +252,8 @@ async fn refresh(
     let now = service.now();
     let key = keys::signing(service).await?;
     let is_mine = |token: &Token| token.kind == Kind::Refresh && token.grant.client_id == client.id();
-    let seen = find_token(service, presented).await?.filter(is_mine).ok_or_else(Refusal::invalid_grant)?;
+    let seen = counted.beside(find_token(service, presented)).await?;
+    let seen = seen.filter(is_mine).ok_or_else(Refusal::invalid_grant)?;
     let mut tx = service.db.begin().await?;
     let Some((user, grant)) = hold(service, &mut tx, client, &seen.grant).await? else {
         return Err(Refusal::invalid_grant());
@@ -294,9 +300,15 @@ fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, Refused> {
 
 /// `POST /oidc/token/revocation` (RFC 7009): a refresh token ends its grant, an access token only itself. An unknown
 /// token, or one of another client, is left alone, and the response does not reveal that.
-pub async fn revoke(service: &Identity, client: &Client, token: &str) -> Result<(), Refusal> {
+pub async fn revoke(
+    service: &Identity,
+    client: &Client,
+    counted: TokenRequest,
+    token: &str,
+) -> Result<(), Refusal> {
     let now = service.now();
-    let found = find_token(service, token).await?.filter(|found| found.grant.client_id == client.id());
+    let found = counted.beside(find_token(service, token)).await?;
+    let found = found.filter(|found| found.grant.client_id == client.id());
     let Some(found) = found else { return Ok(()) };
     let mut tx = service.db.begin().await?;
     match found.kind {

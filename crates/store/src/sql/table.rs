@@ -20,6 +20,8 @@ pub(crate) enum Column {
     Ints(Vec<i64>),
     /// Times or NULL.
     Times(Vec<Option<Ts>>),
+    /// Bytes.
+    Blobs(Vec<Vec<u8>>),
 }
 
 impl Column {
@@ -40,6 +42,7 @@ impl Column {
             Column::Texts(v) => v.len(),
             Column::Ints(v) => v.len(),
             Column::Times(v) => v.len(),
+            Column::Blobs(v) => v.len(),
         }
     }
 
@@ -50,6 +53,7 @@ impl Column {
             Column::Texts(v) => ("?::text[]", Arg::SomeTexts(v)),
             Column::Ints(v) => ("?::bigint[]", Arg::Ints(v)),
             Column::Times(v) => ("?::timestamptz[]", Arg::SomeTimes(v)),
+            Column::Blobs(v) => ("?::bytea[]", Arg::Blobs(v)),
         }
     }
 
@@ -60,6 +64,7 @@ impl Column {
             Column::Texts(v) => Arg::Text(v.get(row).cloned().flatten()),
             Column::Ints(v) => Arg::Int(v.get(row).copied()),
             Column::Times(v) => Arg::Time(v.get(row).copied().flatten()),
+            Column::Blobs(v) => Arg::Bytes(v.get(row).cloned()),
         }
     }
 }

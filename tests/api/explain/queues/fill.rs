@@ -4,7 +4,7 @@ use super::super::*;
 
 pub use bailiwick_store::QUEUES;
 
-const ROWS: [&str; 19] = [
+const ROWS: [&str; 20] = [
     "INSERT INTO inventory_queue (system_id, received_at, data_hash, data_size, body, next_at) \
      SELECT s.id, T(n), md5(n::text), 10, '\\x00', T(n) FROM generate_series(1, N) n JOIN (SELECT id, \
      row_number() OVER (ORDER BY id) - 1 AS r, count(*) OVER () AS c FROM systems) s ON s.r = n % s.c",
@@ -48,6 +48,8 @@ const ROWS: [&str; 19] = [
      row_number() OVER (ORDER BY id) - 1 AS r, count(*) OVER () AS c FROM event_subscriptions) s ON s.r = n % s.c",
     "INSERT INTO logto_outbox (issuer, kind, object_id, aspects, wanted, position, attempts, next_at, queued_at) \
      SELECT 'here', 'user', gen_random_uuid(), 1, 1, 2, 0, CASE WHEN n % 4 <> 1 THEN T(n) END, T(n) \
+     FROM generate_series(1, N) n",
+    "INSERT INTO shared_limits (key, refused_at, purge_at) SELECT gen_random_uuid(), CASE WHEN n % 2 = 0 THEN T(n) END, T(n) \
      FROM generate_series(1, N) n",
 ];
 const MORE: [&str; 2] = [
@@ -146,6 +148,7 @@ const OTHERS: &[&str] = &[
     "inventory::queue::QUARANTINED",
     "inventory::queue::REPLAY",
     "imports::KEEP_LATEST",
+    "shared_limits::REFUSE",
     "imports::LOCK",
     "imports::REMOVE",
     "logto::outbox::FORGET_USER",

@@ -7,7 +7,7 @@ use super::{
 };
 use bailiwick_store::{
     alert_handling, alert_queue, clock_skew, delivery, events, history, imports, inventory, jobs, leases,
-    logto, recovery, router, stats,
+    logto, recovery, router, shared_limits, stats,
 };
 
 /// Before everything there is.
@@ -56,12 +56,14 @@ async fn sweep(room: &mut Room<'_>) {
             inventory::retention::remove_alerts(tx, now.plus(1000 * HOUR), LIMIT).await?;
             alert_handling::purge(tx, now, LIMIT).await?;
             delivery::notification_log::purge(tx, now, LIMIT).await?;
+            shared_limits::purge(tx, now, LIMIT).await?;
             logto::purge_others(tx, "there", now, LIMIT).await
         })
         .await;
         history::expiry::sweep(db, now, None, LIMIT).await.unwrap();
         history::expiry::purge(db, now, LIMIT).await.unwrap();
         events::purge(db, now, 1_000_000, LIMIT).await.unwrap();
+        shared_limits::refused(db, LIMIT).await.unwrap();
         0
     })
     .await;
