@@ -1,6 +1,7 @@
 //! Answers that are kept are those that would be made, after every change and in every process.
 
 mod lasting;
+mod narrow;
 
 use crate::{
     applications::{assign, cluster, id_of, module, send, unassign},
@@ -21,7 +22,7 @@ use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::{io::Read as _, time::Duration};
 
-const KEPT: [&str; 24] = [
+const KEPT: [&str; 26] = [
     "/api/distributors",
     "/api/resellers?sort_by=name",
     "/api/customers?search=e&page_size=2&page=2",
@@ -44,6 +45,8 @@ const KEPT: [&str; 24] = [
     "/api/applications/trend?period=30",
     "/api/filters/systems",
     "/api/systems/trend?period=30",
+    "/api/systems?status=deleted&sort_by=name",
+    "/api/systems?status=deleted&name=e&page_size=1",
     "/api/applications?search=e&page_size=1",
     "/api/search?q=e",
 ];

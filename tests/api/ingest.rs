@@ -5,7 +5,7 @@ use crate::systems::futures;
 use bailiwick_domain::SystemId;
 use bailiwick_fleet::inventory;
 use bailiwick_store::{epoch::Concerns, sql::Q};
-use bailiwick_testkit::{Call, Engine, Persona, Reply, Test, api_test, seed::Seeded};
+use bailiwick_testkit::{Call, Engine, Persona, Reply, Test, api_test, eventually, seed::Seeded};
 use base64::Engine as _;
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
@@ -282,7 +282,7 @@ api_test!(a_lone_heartbeat_waits_for_no_tick, |t| async move {
     beat(&t, &s).send().await.expect(200);
     // One after the other, each alone on an idle service. With a tick every one of them would wait for the next one,
     // which is as long as the tick; a busy machine slows some of them down, but not all.
-    bailiwick_testkit::eventually("a quick one", async || {
+    eventually("a quick one", async || {
         let begun = std::time::Instant::now();
         beat(&t, &s).send().await.expect(200);
         begun.elapsed() < Duration::from_millis(50)

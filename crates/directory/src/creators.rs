@@ -34,7 +34,7 @@ pub async fn names(
     let (resource, depends_on, other) = match of {
         Of::Family(family) => (resource_of(family).ok_or(Refusal::Gate)?, DependsOn::People, family.as_str()),
         Of::Users => (Resource::Users, DependsOn::People, "user"),
-        Of::Systems => (Resource::Systems, DependsOn::Systems, "system"),
+        Of::Systems => (Resource::Systems, DependsOn::Figures, "system"),
     };
     let scope = list_scope(caller, resource)?;
     let make = async {

@@ -30,7 +30,7 @@ const COMPRESSED_FROM: usize = 1024;
 pub enum DependsOn {
     /// Organizations and users, without their figures and sign-ins.
     People,
-    /// Organizations, and their counts of systems and applications.
+    /// Organizations, and their counts of systems and applications; which systems there are, without their columns.
     Figures,
     /// Users, and the times of their last sign-ins.
     Logins,
@@ -59,8 +59,9 @@ impl DependsOn {
                 let (systems, applications) = (all.systems, all.applications);
                 ListEpochs { systems, applications, application_texts: all.application_texts, ..people }
             }
+            // A deleted or moved system takes its alerts along.
             DependsOn::ActiveAlerts => {
-                ListEpochs { systems: all.systems, active_alerts: all.active_alerts, ..people }
+                ListEpochs { figures: all.figures, active_alerts: all.active_alerts, ..people }
             }
         }
     }

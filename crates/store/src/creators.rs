@@ -5,6 +5,7 @@ use crate::{
 };
 use bailiwick_domain::{OrgId, OrgType, UserId};
 use bailiwick_policy::Scope;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -46,7 +47,7 @@ impl Of {
 }
 
 /// A user who created an entity.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreatorChoice {
     /// Their id.
     pub user_id: UserId,

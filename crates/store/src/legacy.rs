@@ -89,6 +89,7 @@ pub async fn adopt(
     at: Ts,
 ) -> Result<bool, StoreError> {
     tx.systems_changed();
+    tx.figures_changed();
     let adopted = Q::new(ADOPT)
         .bind(&system.system_key)
         .bind(crate::systems::search_key(system))

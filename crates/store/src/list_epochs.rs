@@ -21,7 +21,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 pub struct ListEpochs {
     /// Organizations and users themselves.
     pub people: i64,
-    /// The counts of systems of organizations and of applications assigned to them.
+    /// The counts of systems of organizations and of applications assigned to them, and which systems these are.
     pub figures: i64,
     /// When users last signed in.
     pub logins: i64,
@@ -62,8 +62,8 @@ impl Tx {
         self.moved().lists.people = 1;
     }
 
-    /// Called by every function that changes how many systems an organization has, or how many applications are
-    /// assigned to it.
+    /// Called by every function that changes which systems an organization has, deleted ones included, or their keys, or how
+    /// many applications are assigned to it.
     pub(crate) const fn figures_changed(&mut self) {
         self.moved().lists.figures = 1;
     }

@@ -333,3 +333,30 @@ api_test!(two_workers_never_share_a_system, |t| async move {
     assert_eq!((count(&t, "inventory_queue").await, count(&t, "inventory_records").await), (0, 4));
     assert_eq!(latest(&t, &t.owner().await, s.id).await.expect(200).data()["data"], json!({"n": 2}));
 });
+
+api_test!(a_document_does_not_wait_for_the_worker_that_writes_its_system, |t| async move {
+    if t.engine != Engine::Postgres {
+        return;
+    }
+    let tree = t.tree().await;
+    let s = t.system(tree.customer).await;
+    let named = |name: &str| json!({"networking": {"fqdn": name}}).to_string();
+    // The worker has written the system by the time that it asks for this row.
+    let mut tx = t.begin_apart().await;
+    let hold = Q::new("SELECT n FROM auth_epoch WHERE id = 1 FOR UPDATE");
+    assert!(hold.optional::<(i64,)>(&mut tx).await.unwrap().is_some());
+    send(&t, &s, named("a.example.org")).await.expect(202);
+    let meanwhile = async {
+        const WAITING: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() \
+             AND wait_event_type = 'Lock' AND starts_with(query, 'SELECT n FROM auth_epoch')";
+        eventually("the worker waits", async || Q::new(WAITING).count(&t.app.db).await.unwrap() > 0).await;
+        let reply = send(&t, &s, named("b.example.org")).await;
+        tx.commit().await.unwrap();
+        reply.expect(202);
+    };
+    let (worked, ()) = tokio::join!(inventory::run_until_idle(&t.app), meanwhile);
+    worked.unwrap();
+    inventory::run_until_idle(&t.app).await.unwrap();
+    let owner = t.owner().await;
+    assert_eq!(system(&t, &owner, s.id).await["fqdn"], "b.example.org");
+});

@@ -28,7 +28,8 @@ async fn all_pages(
     };
     let totals = Some(counted_totals(&t.app.db, scope, cutoff).await.unwrap());
     let landmarks = landmarks(&t.app.db, scope, 4).await.unwrap();
-    let known = Known { all: None, totals, matches: matches.as_ref(), landmarks: Some(&landmarks) };
+    let (matches, landmarks) = (matches.as_ref(), Some(&landmarks));
+    let known = Known { totals, matches, landmarks, ..Known::default() };
     assert!(found == pages(t, scope, filter, order, known).await, "{order:?} {filter:?}");
     found
 }

@@ -3,6 +3,7 @@
 use super::*;
 use bailiwick_alerts::liveness_monitor;
 use bailiwick_domain::{PageRequest, SortDirection, SystemId, SystemStatus, Ts};
+use bailiwick_platform::answer_cache::{self, Key};
 use bailiwick_policy::Scope;
 use bailiwick_store::systems::{self, Known, Part, Ranked, StatusFilter, SystemFilter, SystemOrder};
 use bailiwick_testkit::seed::Seeded;
@@ -56,12 +57,22 @@ pub async fn compare(t: &Test, scope: &Scope, n: usize, cutoff: Ts, what: &str) 
     let of_few = systems::ranked(db, scope, &filter, order, Some(&matches)).await.unwrap();
     assert_eq!(of_few, ranked, "{filter:?} {scope:?} after {what}");
     let Ranked::Ids(ranked) = ranked else { panic!("too many") };
+    let number = systems::ranked_number(db, scope, &filter).await.unwrap();
+    assert_eq!(number, ranked.len() as u64, "{filter:?} {scope:?} after {what}");
+    let numbers = systems::unsettled_numbers(db, scope, &filter, cutoff).await.unwrap();
     for page in 1..=4 {
         let request = PageRequest { page, page_size: SIZE };
         let order = (order, direction);
         let part = Part { order, page: request, cutoff };
         let rows = systems::list(db, scope, &filter, part, Known::default());
         let found = systems::ranked_page(db, &ranked, unsettled.clone(), order, request).await.unwrap();
+        if let Some((_, unsettled)) = numbers {
+            assert_eq!(
+                number - unsettled.counted + unsettled.shown,
+                found.total,
+                "{filter:?} {scope:?} after {what}"
+            );
+        }
         assert_eq!(
             ids(found),
             ids(rows.await.unwrap()),
@@ -155,4 +166,47 @@ api_test!(two_systems_that_change_places_are_listed_where_they_are, |t| async mo
     beat(&other).await;
     check(0).await;
     assert_eq!(inactive().await, [one.id]);
+});
+
+api_test!(a_list_with_too_many_ids_to_cache_keeps_their_number, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let systems =
+        [t.system(tree.customer).await, t.system(tree.customer).await, t.system(tree.customer).await];
+    let beat = async |s: &Seeded| {
+        t.post("/systems/heartbeat").basic(&s.key, &s.secret).send().await.expect(200);
+    };
+    beat(&systems[0]).await;
+    liveness_monitor::check(&t.app).await.unwrap();
+    let asked = filter(&[SystemStatus::Active]);
+    let counted = async |word: &str| {
+        // As if there were more than are cached.
+        let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
+        let found = systems::unsettled(&t.app.db, &Scope::Everything, &asked, cutoff).await.unwrap();
+        let (epochs, _) = found.unwrap();
+        let other = answer_cache::variant(&(&asked, order(word)));
+        let key = Key { epochs, operation: "systems/ranked", scope: Scope::Everything, other };
+        t.app.answers.put(key, Ranked::TooMany.to_bytes().into()).await;
+        let mut totals = Vec::new();
+        for rest in ["page_size=1", "page_size=1&page=2", "page_size=1&cursor="] {
+            let query = format!("?search=sys&status=active&sort_by={word}&{rest}");
+            let data = get(&t, &owner, &query).await.expect(200).data();
+            totals.push(data["pagination"]["total_count"].as_u64().unwrap());
+        }
+        totals.dedup();
+        assert_eq!(totals.len(), 1, "{totals:?}");
+        totals[0]
+    };
+    assert_eq!(counted("name").await, 1);
+    // A heartbeat moves no epoch, and counts.
+    beat(&systems[1]).await;
+    assert_eq!(counted("created_at").await, 2);
+    // Nor does this, and so it shows that the list is not counted again.
+    let mut tx = t.app.db.begin().await.unwrap();
+    let lose = "UPDATE systems SET search_key = '' WHERE id = ?";
+    Q::new(lose).bind(systems[0].id).run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(counted("name").await, 2);
+    beat(&systems[2]).await;
+    liveness_monitor::check(&t.app).await.unwrap();
+    assert_eq!(counted("name").await, 2);
 });

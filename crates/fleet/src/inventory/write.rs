@@ -308,17 +308,16 @@ async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(),
 async fn columns(
     tx: &mut Tx,
     senders: &HashMap<SystemId, Sender>,
-    mut facts: Vec<(SystemId, Facts)>,
+    facts: Vec<(SystemId, Facts)>,
     now: Ts,
 ) -> Result<(), Failure> {
-    // In the order in which incoming documents lock their systems, so that no deadlock arises.
-    facts.sort_by_key(|(id, _)| *id);
     let mut changed = Vec::new();
     for (id, facts) in facts {
         if !senders.get(&id).is_some_and(|sender| says_something_new(sender, &facts)) {
             continue;
         }
-        let Some(found) = systems::lock(tx, id).await? else { continue };
+        // The senders are held already. A stronger lock would let incoming documents of the system wait.
+        let Some(found) = systems::get(&mut *tx, id).await? else { continue };
         let mut system = found.system;
         system.system_type = facts.system_type.or(system.system_type);
         system.fqdn = facts.fqdn.unwrap_or(system.fqdn);

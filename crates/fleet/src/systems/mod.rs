@@ -65,7 +65,9 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
 /// The systems of a scope.
 pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuery) -> Result<Page<System>> {
     let (order, cutoff) = prepare(service, &query)?;
-    if let Some(page) = ranked::page(service, scope, &query, order, cutoff).await? {
+    let ranked = ranked::page(service, scope, &query, order, cutoff).await?;
+    let listed = ranked.number();
+    if let ranked::Known::Found(page) = ranked {
         return Ok(page.map(|record| record.system));
     }
     let matches = matches(service, scope, &query.filter).await?;
@@ -79,7 +81,7 @@ pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuer
     }
     let landmarks = landmarks::landmarks(service, scope, &query, order.0).await?;
     let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
-    let known = Known { landmarks: landmarks.as_ref(), ..known };
+    let known = Known { landmarks: landmarks.as_ref(), listed, ..known };
     let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
     Ok(page.map(|record| record.system))
 }
@@ -117,7 +119,7 @@ async fn known<'a>(
             None
         },
         matches,
-        landmarks: None,
+        ..Known::default()
     })
 }
 

@@ -84,7 +84,7 @@ pub async fn trend(service: &Fleet, caller: &Caller, period: Option<&str>) -> Re
     let window = Window::parse_calendar(service.now(), period)?;
     let since = window.since()?;
     let changes = async { Ok(stats::changes_by_day(&service.db, &scope, since).await?) };
-    let (depends_on, day) = (DependsOn::Systems, since.secs().to_string());
+    let (depends_on, day) = (DependsOn::Figures, since.secs().to_string());
     let changes: Vec<(i64, i64)> =
         answer_cache::computed(service, depends_on, "systems/changes", scope, day, changes).await?;
     window.fill(&changes, super::all(service, scope).await?)
@@ -121,11 +121,19 @@ pub async fn products(service: &Fleet, caller: &Caller) -> Result<BTreeMap<Strin
     Ok(products)
 }
 
+/// The creators of systems. A system keeps its creator, so they change only when there are more or fewer systems, or with
+/// people.
+async fn creators_of(service: &Fleet, scope: Scope) -> Result<Vec<CreatorChoice>> {
+    let found = async { Ok(creators::creators(&service.db, Of::Systems, &scope).await?) };
+    let other = String::new();
+    answer_cache::computed(service, DependsOn::Figures, "systems/creators", scope, other, found).await
+}
+
 /// `GET /filters/systems`; with a search only creators and organizations that it finds.
 pub async fn choices(service: &Fleet, caller: &Caller, search: Option<&ChoiceSearch>) -> Result<Choices> {
     let scope = list_scope(caller, Resource::Systems)?;
     let products = products(service, caller).await?;
-    let mut creators = by_name(creators::creators(&service.db, Of::Systems, &scope).await?);
+    let mut creators = by_name(creators_of(service, scope).await?);
     let mut organizations = stats::homes(&service.db, &scope, search).await?;
     let more = narrow(search, &mut creators, &mut organizations);
     Ok(Choices { products, creators, organizations, more })

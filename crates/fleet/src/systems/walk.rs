@@ -25,12 +25,14 @@ pub async fn walk(
     let list = answer_cache::variant(&("systems", &query.filter, order));
     let walk = Walk::open(service, &list, cursor)?;
     let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));
-    if let Some((found, total)) = ranked::walk(service, scope, &query, order, cutoff, &step).await? {
+    let ranked = ranked::walk(service, scope, &query, order, cutoff, &step).await?;
+    let listed = ranked.number();
+    if let ranked::Known::Found((found, total)) = ranked {
         let total = walk.total().unwrap_or(total);
         return walk.page(systems_of(found), total, rows);
     }
     let matches = matches(service, scope, &query.filter).await?;
-    let total = match walk.total() {
+    let total = match walk.total().or(listed) {
         Some(total) => total,
         None => {
             let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;

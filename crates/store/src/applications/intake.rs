@@ -121,30 +121,26 @@ pub async fn take(
     if changed.iter().any(|(_, _, row)| row.changes_found) {
         tx.application_texts_changed();
     }
+    let mut ids = Ids::new();
     let mut left = changed.as_slice();
     while !left.is_empty() {
         let n = (left.len() + 1).next_power_of_two() / 2;
         let (chunk, rest) = left.split_at(n.min(ROWS));
-        write(tx, chunk).await?;
+        write(tx, chunk, &mut ids).await?;
         left = rest;
     }
-    tell(tx, &changed, now).await?;
+    tell(tx, &changed, &ids, now).await?;
     counts::adjust(tx, before, after).await
 }
 
 /// Writes an event for each application that is new, back, missing or changed.
-async fn tell(tx: &mut Tx, changed: &[(ApplicationId, &Host, &Row)], now: Ts) -> Result<(), StoreError> {
-    let told: Vec<_> = changed.iter().filter(|(_, _, row)| row.told.is_some()).collect();
-    let mut ids: BTreeMap<(Uuid, String), Uuid> = BTreeMap::new();
-    let hosts: BTreeSet<Uuid> = told.iter().map(|(_, host, _)| host.id.0).collect();
-    let hosts: Vec<Uuid> = hosts.into_iter().collect();
-    for some in hosts.chunks(ROWS) {
-        let mut q = Q::new("SELECT id, system_id, module_id FROM applications WHERE system_id IN (");
-        q.list(some.iter().copied()).push(")");
-        let rows: Vec<(Uuid, Uuid, String)> = q.all(&mut *tx).await?;
-        ids.extend(rows.into_iter().map(|(id, system, module)| ((system, module), id)));
-    }
-    let events = told.iter().filter_map(|(_, host, row)| {
+async fn tell(
+    tx: &mut Tx,
+    changed: &[(ApplicationId, &Host, &Row)],
+    ids: &Ids,
+    now: Ts,
+) -> Result<(), StoreError> {
+    let events = changed.iter().filter_map(|(_, host, row)| {
         let id = ids.get(&(host.id.0, row.seen.module_id.clone()))?;
         Some(NewEvent {
             at: now,
@@ -357,6 +353,9 @@ struct KnownRow {
 
 type Rows = BTreeMap<SystemId, BTreeMap<String, Row>>;
 
+/// The ids of applications by system and module.
+type Ids = BTreeMap<(Uuid, String), Uuid>;
+
 async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreError> {
     let mut rows = Rows::new();
     if systems.is_empty() {
@@ -416,7 +415,8 @@ async fn note_hosts(tx: &mut Tx, hosts: &BTreeMap<SystemId, Host>) -> Result<(),
     Ok(())
 }
 
-async fn write(tx: &mut Tx, rows: &[(ApplicationId, &Host, &Row)]) -> Result<(), StoreError> {
+/// Writes these rows, and notes their ids: a known application keeps its own.
+async fn write(tx: &mut Tx, rows: &[(ApplicationId, &Host, &Row)], ids: &mut Ids) -> Result<(), StoreError> {
     let mut q = Q::new(
         "INSERT INTO applications (id, system_id, home_id, p2, p3, module_id, module_key, instance_of, type_key, name, \
          source, display_name, display_key, node_id, node_label, version, certification_level, is_user_facing, url, \
@@ -444,9 +444,11 @@ async fn write(tx: &mut Tx, rows: &[(ApplicationId, &Host, &Row)]) -> Result<(),
          node_label = excluded.node_label, version = excluded.version, \
          certification_level = excluded.certification_level, is_user_facing = excluded.is_user_facing, \
          url = excluded.url, inventory_data = excluded.inventory_data, search_key = excluded.search_key, \
-         updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, is_dismissed = excluded.is_dismissed",
+         updated_at = excluded.updated_at, deleted_at = excluded.deleted_at, is_dismissed = excluded.is_dismissed \
+         RETURNING id, system_id, module_id",
     );
-    q.run(tx).await?;
+    let written: Vec<(Uuid, Uuid, String)> = q.all(tx).await?;
+    ids.extend(written.into_iter().map(|(id, system, module)| ((system, module), id)));
     Ok(())
 }
 

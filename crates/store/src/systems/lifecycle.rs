@@ -67,6 +67,8 @@ pub async fn destroy(
     now: Ts,
 ) -> Result<(), StoreError> {
     tx.systems_changed();
+    // A deleted system is counted no more, but trends still have it.
+    tx.figures_changed();
     let home = system.organization.id;
     hold(tx, [home]).await?;
     close_system(tx, home, &system.system_key, now).await?;

@@ -38,7 +38,10 @@ use uuid::Uuid;
 
 pub use landmarks::{Landmarks, landmarks};
 pub use lasting::{is_lasting, matches};
-pub use ranked::{Ranked, Unsettled, is_ranked, ranked, ranked_page, unsettled};
+pub use ranked::{
+    Ranked, Unsettled, UnsettledNumbers, is_ranked, ranked, ranked_number, ranked_page, unsettled,
+    unsettled_numbers,
+};
 pub use walk::{ranked_walk, walk, walk_query};
 
 /// The joins that a row is read with.
@@ -74,8 +77,10 @@ struct Spec<'a> {
 /// Facts the caller already knows about a scope's systems; the result is right without them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// How many there are.
+    /// How many systems there are.
     pub all: Option<u64>,
+    /// How many systems the list has.
+    pub listed: Option<u64>,
     /// How many have which status by the cutoff of the list.
     pub totals: Option<Totals>,
     /// The matches of the filter without its statuses.
@@ -178,7 +183,7 @@ impl Spec<'_> {
                 None => Ok(totals(db, self.scope).await?.systems),
             };
         }
-        match (self.known.matches, self.size_of_statuses()) {
+        match (self.known.matches, self.known.listed.or_else(|| self.size_of_statuses())) {
             (Some(matches), _) if self.filter.statuses.is_none() => Ok(matches.len()),
             (_, Some(size)) => Ok(size),
             _ => self.count(db, None).await,

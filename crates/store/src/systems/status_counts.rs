@@ -42,13 +42,15 @@ const UNSETTLED: &str = "SELECT s.id, s.organization_id, CAST(CASE WHEN s.delete
 /// Recounts everything from the rows; see [`recount`].
 const COUNTED_ANEW: &str = "UPDATE system_activity SET counted = CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END \
      WHERE counted <> CASE WHEN last_heartbeat IS NULL THEN 0 ELSE 1 END";
-const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = (SELECT COUNT(*) FROM systems s \
-     WHERE s.organization_id = organization_counts.organization_id AND s.deleted_at IS NULL), \
-     systems_suspended = (SELECT COUNT(*) FROM systems s WHERE s.organization_id = organization_counts.organization_id \
-     AND s.deleted_at IS NULL AND s.suspended_at IS NOT NULL), \
-     systems_unheard = (SELECT COUNT(*) FROM systems s LEFT JOIN system_activity a ON a.system_id = s.id \
-     WHERE s.organization_id = organization_counts.organization_id AND s.deleted_at IS NULL \
-     AND s.suspended_at IS NULL AND a.last_heartbeat IS NULL), systems_silent = 0";
+/// One pass through the systems, because `bailiwick demo` counts a million of them before the engine has statistics.
+const COUNTS_ANEW: &str = "UPDATE organization_counts SET systems = n.systems, systems_suspended = n.suspended, \
+     systems_unheard = n.unheard, systems_silent = 0 FROM (SELECT c.organization_id, COALESCE(x.systems, 0) AS systems, \
+     COALESCE(x.suspended, 0) AS suspended, COALESCE(x.unheard, 0) AS unheard FROM organization_counts c LEFT JOIN \
+     (SELECT s.organization_id, COUNT(*) AS systems, SUM(CASE WHEN s.suspended_at IS NULL THEN 0 ELSE 1 END) AS suspended, \
+     SUM(CASE WHEN s.suspended_at IS NULL AND a.last_heartbeat IS NULL THEN 1 ELSE 0 END) AS unheard \
+     FROM systems s LEFT JOIN system_activity a ON a.system_id = s.id WHERE s.deleted_at IS NULL \
+     GROUP BY s.organization_id) x ON x.organization_id = c.organization_id) n \
+     WHERE n.organization_id = organization_counts.organization_id";
 const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled";
 const FORGET_STATUSES: &str = "DELETE FROM system_statuses";
 /// Rows of `system_statuses` as the systems have them; conditions may follow.

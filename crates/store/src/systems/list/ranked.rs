@@ -18,7 +18,7 @@ use crate::{
     },
     time::TsCodec,
 };
-use bailiwick_domain::{Page, PageRequest, SortDirection, SystemStatus, Ts};
+use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, Ts};
 use bailiwick_policy::Scope;
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -98,13 +98,7 @@ pub async fn ranked(
     if spec.few().is_none() {
         q.push(spec.by_search());
     }
-    spec.push_ordered_by(&mut q);
-    q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
-    spec.push_where(&mut q, None, None);
-    for (i, status) in statuses.iter().enumerate() {
-        q.push(if i == 0 { " AND ((" } else { ") OR (" }).push(&counted_as(*status));
-    }
-    q.push("))");
+    spec.push_counted(&mut q, &statuses);
     // The found ids are sorted: otherwise SQLite would look for them in the order of the rows.
     spec.push_order(&mut q, direction, "[[||+]]");
     q.push(" LIMIT ?").arg(MOST as u64 + 1);
@@ -113,6 +107,67 @@ pub async fn ranked(
         0..=MOST => Ranked::Ids(ids.into_iter().map(|(id,)| id).collect()),
         _ => Ranked::TooMany,
     })
+}
+
+/// How many systems such a list has by their counted status, in every order; as valid as the result of [`ranked`].
+///
+/// # Errors
+/// The database's.
+pub async fn ranked_number(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<u64, StoreError> {
+    let statuses = distinct(filter.statuses.as_deref().unwrap_or_default());
+    let filter = SystemFilter { statuses: None, ..filter.clone() };
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let spec = Spec::unordered_of(db, scope, &filter, &expanded, Ts(0));
+    let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM systems s");
+    q.push(spec.by_search());
+    spec.push_counted(&mut q, &statuses);
+    q.count(db).await
+}
+
+/// How many unsettled systems a list that [`is_ranked`] has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnsettledNumbers {
+    /// By their counted status.
+    pub counted: u64,
+    /// As it shows them.
+    pub shown: u64,
+}
+
+/// The same systems as those of [`unsettled`], without their ids, and the epochs of that moment. None also while they are
+/// too many.
+///
+/// # Errors
+/// The database's.
+pub async fn unsettled_numbers(
+    db: &Db,
+    scope: &Scope,
+    filter: &SystemFilter,
+    cutoff: Ts,
+) -> Result<Option<(ListEpochs, UnsettledNumbers)>, StoreError> {
+    type Found = (i64, i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64, i64);
+    let statuses = distinct(filter.statuses.as_deref().unwrap_or_default());
+    let lasting = SystemFilter { statuses: None, ..filter.clone() };
+    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
+    let mut q = Q::new(
+        "SELECT e.people, e.figures, e.systems, e.statuses, m.silent_to, m.watched_to, n.unsettled, n.counted, n.shown \
+         FROM list_epochs e JOIN system_figures m ON m.id = 1 CROSS JOIN (SELECT CAST(COUNT(*) AS BIGINT) AS unsettled, \
+         CAST(COUNT((SELECT 1 FROM systems s",
+    );
+    Spec::unordered_of(db, scope, &lasting, &expanded, cutoff).push_counted(&mut q, &statuses);
+    q.push(" AND s.id = w.system_id)) AS BIGINT) AS counted, CAST(COUNT((SELECT 1 FROM systems s");
+    Spec::unordered_of(db, scope, filter, &expanded, cutoff).push_where(&mut q, None, None);
+    q.push(
+        " AND s.id = w.system_id)) AS BIGINT) AS shown FROM (SELECT u.system_id FROM system_unsettled u LIMIT ?) w) n \
+         WHERE e.id = 1",
+    );
+    let row: Found = q.bind(MOST_UNSETTLED + 1).one(db).await?;
+    let (people, figures, systems, statuses, silent_to, watched_to, unsettled, counted, shown) = row;
+    if !covers((silent_to, watched_to), cutoff) || !are_few(unsettled) {
+        return Ok(None);
+    }
+    let count = |n: i64| u64::try_from(n).unwrap_or(0);
+    let epochs = ListEpochs { people, figures, systems, statuses, ..ListEpochs::default() };
+    Ok(Some((epochs, UnsettledNumbers { counted: count(counted), shown: count(shown) })))
 }
 
 /// The condition of a status by the counted status of a system; the system is not deleted.
@@ -140,16 +195,7 @@ pub async fn unsettled(
 ) -> Result<Option<(ListEpochs, Unsettled)>, StoreError> {
     type Found = (i64, i64, i64, i64, Option<TsCodec>, Option<TsCodec>, Option<Uuid>, i64);
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec {
-        db,
-        scope,
-        filter,
-        expanded: &expanded,
-        order: SystemOrder::CreatedAt,
-        direction: SortDirection::Asc,
-        cutoff,
-        known: Known::default(),
-    };
+    let spec = Spec::unordered_of(db, scope, filter, &expanded, cutoff);
     // One lookup for each, whatever the engine estimates about their number.
     let mut q = Q::new(
         "SELECT e.people, e.figures, e.systems, e.statuses, m.silent_to, m.watched_to, w.system_id, \
@@ -224,7 +270,31 @@ pub async fn ranked_page(
     Ok(Page { rows, total, request })
 }
 
-impl Spec<'_> {
+impl<'a> Spec<'a> {
+    /// A list whose order does not matter.
+    fn unordered_of(
+        db: &'a Db,
+        scope: &'a Scope,
+        filter: &'a SystemFilter,
+        expanded: &'a [(OrgId, OrgType)],
+        cutoff: Ts,
+    ) -> Self {
+        let (order, direction) = (SystemOrder::CreatedAt, SortDirection::Asc);
+        Spec { db, scope, filter, expanded, order, direction, cutoff, known: Known::default() }
+    }
+
+    /// Appends the rest of FROM, behind `systems s`, and WHERE of the systems that are counted as one of these statuses;
+    /// the filter has none.
+    fn push_counted(&self, q: &mut Q, statuses: &[StatusFilter]) {
+        self.push_ordered_by(q);
+        q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
+        self.push_where(q, None, None);
+        for (i, status) in statuses.iter().enumerate() {
+            q.push(if i == 0 { " AND ((" } else { ") OR (" }).push(&counted_as(*status));
+        }
+        q.push("))");
+    }
+
     /// Appends the organizations, behind `systems s`, where the order is theirs.
     pub(super) fn push_ordered_by(&self, q: &mut Q) {
         if self.is_by_organization(None) {
