@@ -29,6 +29,7 @@ mod alerts;
 mod applications;
 mod audit;
 mod cursors;
+mod deleted;
 mod events;
 mod impersonation;
 mod queues;
@@ -178,6 +179,7 @@ async fn run_all(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
         run_users(db, who, scope, &mut done).await;
         run_organizations(db, who, scope, &mut done).await;
         cursors::run(db, who, scope, cutoff, &mut done).await;
+        deleted::run(db, who, scope, cutoff, &mut done).await;
     }
     done
 }

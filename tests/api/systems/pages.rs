@@ -239,6 +239,17 @@ api_test!(every_order_finds_the_same_whatever_the_filter, |t| async move {
             ..none()
         },
         SystemFilter { statuses: statuses(&[is(SystemStatus::Deleted), is(SystemStatus::Active)]), ..none() },
+        SystemFilter { statuses: statuses(&[is(SystemStatus::Deleted)]), ..none() },
+        SystemFilter {
+            statuses: statuses(&[is(SystemStatus::Deleted)]),
+            search: Some("e".to_owned()),
+            ..none()
+        },
+        SystemFilter {
+            statuses: statuses(&[is(SystemStatus::Deleted)]),
+            name: Some("s".to_owned()),
+            ..none()
+        },
         SystemFilter {
             statuses: statuses(&[StatusFilter::NoInventory]),
             search: Some("n".to_owned()),

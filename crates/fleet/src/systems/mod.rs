@@ -74,7 +74,7 @@ pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuer
     let part = Part { order, page: query.page, cutoff };
     if let Some(many @ Matches::Many(_)) = &matches
         && order.0 != SystemOrder::Status
-        && query.filter.statuses.is_none()
+        && systems::is_found_whole(&query.filter)
     {
         let page = page_of_many(service, (scope, &query.filter), part, many).await?;
         return Ok(page.map(|record| record.system));
@@ -138,7 +138,7 @@ fn wants_totals(query: &SystemQuery, order: SystemOrder) -> bool {
         && query.filter == SystemFilter { statuses, ..SystemFilter::default() }
 }
 
-/// The systems that a filter finds without regard to status, cached for all pages and orders; see [`systems::matches`].
+/// The systems that the lasting part of a filter finds, cached for all pages and orders; see [`systems::matches`].
 async fn matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
     if !systems::is_lasting(filter) {
         return Ok(None);
@@ -156,9 +156,9 @@ async fn found(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<O
     Ok(service.answers.get(&key).await.and_then(|kept| Matches::from_bytes(&kept)))
 }
 
-/// The cache key for the systems that a filter matches, and the filter without its statuses.
+/// The cache key for the systems that a filter matches, and the part of the filter that decides which they are.
 fn key_of_matches(epochs: ListEpochs, scope: Scope, filter: &SystemFilter) -> (Key, SystemFilter) {
-    let lasting = SystemFilter { statuses: None, ..filter.clone() };
+    let lasting = systems::lasting_part(filter);
     let other = answer_cache::variant(&lasting);
     (Key { epochs, operation: "systems/matches", scope, other }, lasting)
 }

@@ -6,6 +6,7 @@
 
 mod by_status;
 mod deep;
+mod deleted;
 mod landmarks;
 mod lasting;
 mod ranked;
@@ -34,10 +35,11 @@ use bailiwick_domain::{
 };
 use bailiwick_policy::Scope;
 use deep::{Start, Walk, Window};
+use deleted::DELETED;
 use uuid::Uuid;
 
 pub use landmarks::{Landmarks, landmarks};
-pub use lasting::{is_lasting, matches};
+pub use lasting::{is_found_whole, is_lasting, lasting_part, matches};
 pub use ranked::{
     Ranked, Unsettled, UnsettledNumbers, is_ranked, ranked, ranked_number, ranked_page, unsettled,
     unsettled_numbers,
@@ -57,6 +59,10 @@ enum Run {
     SuspendedSelf,
     /// Suspended with their organization: found through the few such organizations.
     SuspendedAbove,
+    /// Individually deleted: an index of its own.
+    DeletedSelf,
+    /// Deleted with their organization only: found through the few such organizations.
+    DeletedAbove,
 }
 
 /// A requested list.
@@ -83,7 +89,7 @@ pub struct Known<'a> {
     pub listed: Option<u64>,
     /// How many have which status by the cutoff of the list.
     pub totals: Option<Totals>,
-    /// The matches of the filter without its statuses.
+    /// The matches of the [`lasting_part`] of the filter.
     pub matches: Option<&'a Matches>,
     /// Landmarks of the order by organization.
     pub landmarks: Option<&'a Landmarks>,
@@ -184,18 +190,27 @@ impl Spec<'_> {
             };
         }
         match (self.known.matches, self.known.listed.or_else(|| self.size_of_statuses())) {
-            (Some(matches), _) if self.filter.statuses.is_none() => Ok(matches.len()),
+            (Some(matches), _) if is_found_whole(self.filter) => Ok(matches.len()),
             (_, Some(size)) => Ok(size),
             _ => self.count(db, None).await,
         }
     }
 
     async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
-        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM systems s");
-        q.push(self.by_search());
-        // Without an order, so nothing is joined for it.
-        Spec { order: SystemOrder::CreatedAt, ..*self }.push_where(&mut q, run, None);
+        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM ");
+        if self.are_deleted(run) {
+            self.push_all_ids(q.push("("), run);
+            q.push(") found");
+        } else {
+            q.push("systems s").push(self.by_search());
+            self.unordered().push_where(&mut q, run, None);
+        }
         q.count(db).await
+    }
+
+    /// Without an order, so nothing is joined for it.
+    fn unordered(&self) -> Self {
+        Spec { order: SystemOrder::CreatedAt, ..*self }
     }
 
     async fn page(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
@@ -231,41 +246,50 @@ impl Spec<'_> {
     /// The ids of a walk's rows, by an index alone where possible.
     fn ids(&self, run: Option<Run>, walk: Walk, start: Option<&Start>) -> Q {
         let mut q = Q::new("");
-        if run != Some(Run::Of(SystemStatus::Suspended)) {
-            self.push_walk(&mut q, run, start, walk);
-            return q;
-        }
+        let halves = match run {
+            Some(Run::Of(SystemStatus::Suspended)) => [Run::SuspendedSelf, Run::SuspendedAbove],
+            _ if self.are_deleted(run) => DELETED,
+            _ => {
+                self.push_walk(&mut q, run, start, walk);
+                return q;
+            }
+        };
         // Both halves in order, so that neither is read beyond the page.
         let half = Walk { offset: 0, limit: walk.limit.saturating_add(walk.offset), ..walk };
-        q.push("SELECT page_id FROM (SELECT * FROM (");
-        self.push_walk(&mut q, Some(Run::SuspendedSelf), start, half);
-        q.push(") own UNION ALL SELECT * FROM (");
-        self.push_walk(&mut q, Some(Run::SuspendedAbove), start, half);
-        q.push(&format!(
-            ") inherited) suspended ORDER BY page_id {} LIMIT ? OFFSET ?",
-            walk.direction.as_str()
-        ));
+        for (run, before) in
+            halves.into_iter().zip(["SELECT * FROM (SELECT * FROM (", ") own UNION ALL SELECT * FROM ("])
+        {
+            self.push_walk(q.push(before), Some(run), start, half);
+        }
+        let word = walk.direction.as_str();
+        let by_value = self.order.column().map_or(String::new(), |_| format!("page_value {word}, "));
+        q.push(&format!(") inherited) halves ORDER BY {by_value}page_id {word} LIMIT ? OFFSET ?"));
         q.arg(walk.limit).arg(walk.offset);
         q
     }
 
     fn push_walk(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
-        let (is_by_organization, few) = (self.is_by_organization(run), self.few());
-        q.push(PAGE).push("SELECT ");
+        let is_by_organization = self.is_by_organization(run);
+        let are_deleted = run.is_some_and(|run| DELETED.contains(&run));
+        // A few systems are looked up and sorted; SQLite does that only where no index has the order.
+        let are_few = self.few().is_some();
+        q.push(PAGE).push(if are_deleted { "SELECT * FROM (SELECT " } else { "SELECT " });
         self.by().push_columns(q);
         q.push(" FROM ").push(match is_by_organization {
-            true if few.is_some() => {
+            true if are_few || are_deleted => {
                 "systems s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id"
             }
             true => "organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id",
             false => "systems s",
         });
-        if !is_by_organization && few.is_none() {
+        if !is_by_organization && !are_few {
             q.push(self.hint(run));
         }
         self.push_where(q, run, start);
-        // A few ids are looked up and sorted; SQLite does that only where no index has the order.
-        self.push_order(q, walk.direction, if few.is_some() { "[[||+]]" } else { "" });
+        match are_deleted {
+            true => self.push_order_of_found(q, walk.direction),
+            false => self.push_order(q, walk.direction, if are_few { "[[||+]]" } else { "" }),
+        }
         push_page_end(q, walk.limit, walk.offset);
     }
 
@@ -313,7 +337,8 @@ impl Spec<'_> {
         }
         q.push(" WHERE 1 = 1");
         let deleted = StatusFilter::Is(SystemStatus::Deleted);
-        let in_deleted_run = run_status == Some(deleted);
+        let in_deleted_half = run.is_some_and(|run| DELETED.contains(&run));
+        let in_deleted_run = in_deleted_half || run_status == Some(deleted);
         let is_live = !in_deleted_run && (run.is_some() || !asked.contains(&deleted));
         match is_live {
             false => {}
@@ -337,6 +362,10 @@ impl Spec<'_> {
                 push_suspended(q, "o.id", true);
                 q.push(" AND s.suspended_at IS NULL")
             }
+            Some(Run::DeletedSelf) => q.push(" AND s.deleted_at IS NOT NULL"),
+            Some(Run::DeletedAbove) => {
+                q.push(" AND s.deleted_at IS NULL AND s.organization_id IN ").push(DELETED_ORGANIZATIONS)
+            }
             Some(Run::Of(_)) | None => q,
         };
         match run_status {
@@ -347,7 +376,7 @@ impl Spec<'_> {
         if run_status.is_some_and(binds_cutoff) {
             q.arg(self.cutoff);
         }
-        if let Some(statuses) = statuses {
+        if let Some(statuses) = statuses.filter(|_| !in_deleted_half) {
             self.push_any(q, statuses, is_live);
         }
         if let Some(few) = self.few() {

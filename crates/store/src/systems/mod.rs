@@ -15,9 +15,9 @@ pub mod status_counts;
 pub use crate::filters::VersionFilter;
 pub use filter::{StatusFilter, SystemFilter, SystemOrder};
 pub use list::{
-    Known, Landmarks, Part, Ranked, Unsettled, UnsettledNumbers, by_ids, is_lasting, is_ranked, landmarks, list,
-    matches, page_ids, ranked, ranked_number, ranked_page, ranked_walk, total, unsettled, unsettled_numbers, walk,
-    walk_query,
+    Known, Landmarks, Part, Ranked, Unsettled, UnsettledNumbers, by_ids, is_found_whole, is_lasting,
+    is_ranked, landmarks, lasting_part, list, matches, page_ids, ranked, ranked_number, ranked_page,
+    ranked_walk, total, unsettled, unsettled_numbers, walk, walk_query,
 };
 pub use row::SystemRecord;
 
