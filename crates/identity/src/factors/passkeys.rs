@@ -15,9 +15,11 @@ use webauthn_rp::{
     RegistrationServerState,
     bin::{Decode, Encode},
     request::{
-        AsciiDomain, PublicKeyCredentialDescriptor, RpId,
+        AsciiDomain, ExtensionInfo, PublicKeyCredentialDescriptor, RpId,
         auth::AuthenticationVerificationOptions,
-        register::{PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle16},
+        register::{
+            CredProtect, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle16,
+        },
     },
     response::{
         AuthTransports, CredentialId,
@@ -92,7 +94,10 @@ pub(crate) fn offer_to_add(
         // Browsers try every way to an authenticator where none is named.
         Some(PublicKeyCredentialDescriptor { id, transports: AuthTransports::decode(0).ok()? })
     });
-    let options = PublicKeyCredentialCreationOptions::passkey(&site.id, entity, known.collect());
+    let mut options = PublicKeyCredentialCreationOptions::passkey(&site.id, entity, known.collect());
+    // Asked for, but not insisted on: browsers refuse authenticators without this extension then, such as those of many devices.
+    options.extensions.cred_protect =
+        CredProtect::UserVerificationRequired(ExtensionInfo::AllowDontEnforceValue);
     let (state, client) = options.start_ceremony().map_err(Error::internal)?;
     let state = state.encode().map_err(Error::internal)?;
     Ok(Offer {
