@@ -91,7 +91,7 @@ async fn second_factors(b: &mut Book<'_>, owner: &Persona, mario: UserId, places
     let one = format!("{at}/passkeys/{}", text(&passkey, "id"));
     b.say(&user, "renamePasskey", &one, json!({"name": "Work laptop"})).await;
     b.ask(&user, "createRecoveryCodes", &format!("{at}/recovery-codes")).await;
-    b.ask(&user, "listSecondFactors", at).await;
+    b.ask(&user, "getSecondFactors", at).await;
     b.ask(&user, "removePasskey", &one).await;
     b.ask(&user, "removeAuthenticator", &format!("{at}/totp")).await;
     let at = format!("/organizations/{}/second-factor", places.customer);

@@ -82,7 +82,7 @@ api_test!(
         let all = three(t).await;
         let scripts = scripts(&all).await;
         let name = email.strip_suffix("@example.org").unwrap().to_owned();
-        let typed = |n: usize| if n % 2 == 0 { email.clone() } else { name.clone() };
+        let typed = |n: usize| if n.is_multiple_of(2) { email.clone() } else { name.clone() };
         for n in 0..12 {
             let body = if n % 2 == 0 { "email" } else { "username" };
             let body = serde_json::Value::from_iter([(body, typed(n)), ("password", WRONG.to_owned())]);

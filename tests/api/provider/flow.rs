@@ -194,7 +194,7 @@ api_test!(pages_speak_the_browsers_language_and_cannot_be_framed, |t| async move
     assert_eq!(
         shown.header("content-security-policy"),
         Some(
-            "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+            "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
              form-action 'self' http://localhost:5173; base-uri 'none'; frame-ancestors 'none'"
         )
     );

@@ -20,7 +20,7 @@ use bailiwick_identity::{
 use uuid::Uuid;
 
 /// `GET /me/second-factors`.
-pub async fn list(Service(identity): Service<Identity>, Who(caller): Who) -> Outcome<Answer<SecondFactors>> {
+pub async fn show(Service(identity): Service<Identity>, Who(caller): Who) -> Outcome<Answer<SecondFactors>> {
     let overview = own::overview(&identity, &caller).await?;
     Ok(Answer::ok("second factors retrieved successfully", overview.into()))
 }

@@ -12,8 +12,8 @@ use bailiwick_identity::{
     Identity,
     oidc::{
         authorize::{self, Authorized},
-        consent,
-        sign_in::{self, Denied, SignedIn},
+        consent, script,
+        sign_in::{Denied, SignedIn},
     },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -56,7 +56,7 @@ pub async fn resume(
 ) -> Response {
     let language = pages::language_of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
-    match sign_in::resume(&identity, &context, id, &cookies::read(&identity, &headers)).await {
+    match script::resume(&identity, &context, id, &cookies::read(&identity, &headers)).await {
         Ok(done) => signed_in(&identity, language, &done),
         Err(
             Denied::NotIdentified

@@ -139,7 +139,7 @@ fn line_of_alerts(operation: &str) -> &'static str {
         "listOrganizationReceivers" | "listTreeReceivers" => {
             "List the receivers of the alert router, as tools ask for them"
         }
-        "listSecondFactors" => "Show one's own second factors",
+        "getSecondFactors" => "Show one's own second factors",
         "offerPasskey" => "What a browser needs to make a passkey",
         "addPasskey" => "Add a passkey to one's own account",
         "renamePasskey" => "Rename one's own passkey",

@@ -9,11 +9,11 @@ use bailiwick_policy::Permission::{ManageUsers, ReadUsers};
 
 pub(super) fn rows() -> Vec<Route> {
     vec![
-        get("/me/second-factors", "listSecondFactors")
+        get("/me/second-factors", "getSecondFactors")
             .extra()
             .credential(User)
             .gives::<wire::SecondFactors>()
-            .to(second_factors::list),
+            .to(second_factors::show),
         post("/me/second-factors/passkeys/options", "offerPasskey")
             .extra()
             .credential(User)

@@ -11,7 +11,8 @@ use super::{
     claims::has_scope,
     clients,
     login::Person,
-    sign_in::{Denied, form_token, latest, open, request_of, take},
+    script::latest,
+    sign_in::{Denied, form_token, open, request_of, take},
 };
 use crate::{Identity, auth::identity_of};
 use bailiwick_domain::{AuditAction, Error, LoginId, Result, Ts, UserId};

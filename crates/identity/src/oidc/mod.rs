@@ -14,6 +14,7 @@ mod error;
 pub mod keys;
 pub mod login;
 pub mod recovery;
+pub mod script;
 pub mod second_step;
 pub mod sign_in;
 pub mod sign_out;

@@ -3,7 +3,7 @@
 
 use super::{
     authorize::Browser,
-    sign_in::{Denied, Progress, Proven, complete, latest, open},
+    sign_in::{Denied, Progress, Proven, complete, open},
 };
 use crate::{
     Identity,
@@ -109,7 +109,7 @@ pub(super) async fn addition(
 }
 
 /// The user of a request that waits at this step, locked for a change.
-async fn hold(tx: &mut Tx, interaction: &Interaction, step: Step) -> Result<Identified, Denied> {
+pub(super) async fn hold(tx: &mut Tx, interaction: &Interaction, step: Step) -> Result<Identified, Denied> {
     let user = interaction.user_id.filter(|_| interaction.step == Some(step)).ok_or(Denied::NotIdentified)?;
     enabled(tx, user).await
 }
@@ -120,7 +120,7 @@ async fn enabled(tx: &mut Tx, user: UserId) -> Result<Identified, Denied> {
 }
 
 /// The method of a right proof. A wrong code is counted, and that is committed here.
-async fn check(
+pub(super) async fn check(
     service: &Identity,
     mut tx: Tx,
     interaction: &Interaction,
@@ -174,17 +174,6 @@ pub async fn prove_factor(
     Ok(Progress::Done(done))
 }
 
-/// A script sends a code.
-pub async fn prove_by_script(service: &Identity, browser: &Browser, code: &str) -> Result<(), Denied> {
-    let interaction = latest(service, browser).await?;
-    let mut tx = service.db.begin().await?;
-    let user = hold(&mut tx, &interaction, Step::Prove).await?;
-    let (mut tx, method) = check(service, tx, &interaction, user.id, Given::Code(code)).await?;
-    pass(&mut tx, &interaction, interaction.methods.with(method)).await?;
-    tx.commit().await?;
-    Ok(())
-}
-
 /// The page's form: signs in with a passkey alone.
 pub async fn by_passkey(
     service: &Identity,
@@ -213,7 +202,11 @@ pub async fn by_passkey(
     Ok(Progress::Done(done))
 }
 
-async fn pass(tx: &mut Tx, interaction: &Interaction, methods: SignInMethods) -> Result<(), Denied> {
+pub(super) async fn pass(
+    tx: &mut Tx,
+    interaction: &Interaction,
+    methods: SignInMethods,
+) -> Result<(), Denied> {
     let same = interaction.browser_hash.clone();
     if interactions::pass(tx, interaction, methods, &same).await? { Ok(()) } else { Err(Denied::Gone) }
 }

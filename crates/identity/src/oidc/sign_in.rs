@@ -1,10 +1,7 @@
-//! Signing in: from a stored request to its response (spec: openid-provider#endpoints, steps 3 and 4, and the scripted
-//! sign-in).
+//! Signing in: from a stored request to its response (spec: openid-provider#endpoints, steps 3 and 4).
 //!
 //! A page posts the password and gets the response at once, unless a step follows: a second factor ([`second_step`]) or a new
-//! password. A script makes three calls: [`identify`], [`submit`], and then the address of [`resume`].
-//!
-//! [`second_step`]: super::second_step
+//! password. Scripts sign in by [`script`](super::script).
 
 use super::{
     INTERACTION,
@@ -293,73 +290,6 @@ pub async fn replace_password(
     Ok(done)
 }
 
-/// A script starts over.
-pub async fn restart(service: &Identity, browser: &Browser) -> Result<(), Denied> {
-    let interaction = latest(service, browser).await?;
-    let mut tx = service.db.begin_relaxed().await?;
-    interactions::reset(&mut tx, interaction.id).await?;
-    tx.commit().await?;
-    Ok(())
-}
-
-/// A script sends name and password.
-pub async fn identify(
-    service: &Identity,
-    context: &RequestContext,
-    browser: &Browser,
-    who: &Identifier,
-    password: &str,
-) -> Result<(), Denied> {
-    let interaction = latest(service, browser).await?;
-    let known = check(service, context, who, password).await?;
-    let mut tx = service.db.begin().await?;
-    let user = known.hold(&mut tx).await?;
-    let step = factors::need(service, &mut tx, &user, service.now()).await?;
-    let same = interaction.browser_hash.clone();
-    if !interactions::identify(&mut tx, &interaction, known.at(step), &same).await? {
-        return Err(Denied::Gone);
-    }
-    tx.commit().await?;
-    Ok(())
-}
-
-/// A script is done: the address that leads on.
-pub async fn submit(service: &Identity, browser: &Browser) -> Result<String, Denied> {
-    let interaction = latest(service, browser).await?;
-    match interaction.user_id {
-        None => Err(Denied::NotIdentified),
-        Some(_) if interaction.step.is_some() => check_step(&interaction).map(|()| String::new()),
-        Some(_) if interaction.must_replace_password => Err(Denied::MustReplacePassword),
-        Some(_) => Ok(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)),
-    }
-}
-
-/// The address a script was sent to.
-pub async fn resume(
-    service: &Identity,
-    context: &RequestContext,
-    id: Uuid,
-    browser: &Browser,
-) -> Result<SignedIn, Denied> {
-    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
-    // A consent question, unless a user has signed in since.
-    if let Some(address) = consent::resume(service, &interaction, browser).await? {
-        return Ok(SignedIn { address, login: None });
-    }
-    let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
-    check_step(&interaction)?;
-    if interaction.must_replace_password {
-        return Err(Denied::MustReplacePassword);
-    }
-    let mut tx = service.db.begin().await?;
-    // Locks in the order user, stored request, login, like every transaction that ends the user's sessions.
-    let user = identities::get_steady(&mut tx, user).await?.ok_or(Denied::Gone)?;
-    let proven = Proven { user, methods: proven_by(&interaction) };
-    let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
-    tx.commit().await?;
-    Ok(done)
-}
-
 pub(super) async fn open<'a>(
     service: &Identity,
     id: Uuid,
@@ -370,19 +300,13 @@ pub(super) async fn open<'a>(
     Ok(found.map(|interaction| (cookie, interaction)))
 }
 
-/// The last stored request of a browser; for scripts.
-pub(super) async fn latest(service: &Identity, browser: &Browser) -> Result<Interaction, Denied> {
-    let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(Denied::Gone)?;
-    interactions::latest(&service.db, &token_digest(cookie), service.now()).await?.ok_or(Denied::Gone)
-}
-
 /// None when a person came without a client.
 pub(super) fn request_of(interaction: &Interaction) -> Result<Option<AuthorizationRequest>> {
     serde_json::from_value(interaction.request.clone()).map_err(Error::internal)
 }
 
 /// Refuses to go on before the step that the request waits for.
-fn check_step(interaction: &Interaction) -> Result<(), Denied> {
+pub(super) fn check_step(interaction: &Interaction) -> Result<(), Denied> {
     match interaction.step {
         None => Ok(()),
         Some(Step::Prove) => Err(Denied::MustProveFactor),
@@ -391,7 +315,7 @@ fn check_step(interaction: &Interaction) -> Result<(), Denied> {
 }
 
 /// What the user of a request has proved. A program of the version before has noted nothing: it knows passwords only.
-fn proven_by(interaction: &Interaction) -> SignInMethods {
+pub(super) fn proven_by(interaction: &Interaction) -> SignInMethods {
     let methods = interaction.methods;
     if methods == SignInMethods::default() { SignInMethods::of(SignInMethod::Password) } else { methods }
 }
@@ -403,7 +327,7 @@ pub(super) struct Proven {
 }
 
 /// A user whose password was right.
-struct Known {
+pub(super) struct Known {
     user: UserId,
     hash: Option<String>,
     must_replace_password: bool,
@@ -411,14 +335,14 @@ struct Known {
 
 impl Known {
     /// Locks the user until the transaction ends, if their state is unchanged since the password was checked.
-    async fn hold(&self, tx: &mut Tx) -> Result<Identified, Denied> {
+    pub(super) async fn hold(&self, tx: &mut Tx) -> Result<Identified, Denied> {
         let user = identities::get_steady(tx, self.user).await?;
         let record = identities::password(tx, self.user).await?;
         let is_same = record.is_some_and(|record| record.hash == self.hash);
         user.filter(|user| is_same && user.standing.is_enabled()).ok_or(Denied::WrongCredentials)
     }
 
-    fn at(&self, step: Option<Step>) -> interactions::Identity {
+    pub(super) fn at(&self, step: Option<Step>) -> interactions::Identity {
         interactions::Identity {
             user: self.user,
             must_replace_password: self.must_replace_password,
@@ -429,7 +353,7 @@ impl Known {
 }
 
 /// Name and password. An unknown or deleted user costs the same time as a wrong password.
-async fn check(
+pub(super) async fn check(
     service: &Identity,
     context: &RequestContext,
     who: &Identifier,

@@ -8,6 +8,7 @@ mod alerting;
 mod assets;
 mod check;
 mod clients;
+mod identity;
 mod legacy_names;
 mod products;
 mod render;
@@ -24,13 +25,14 @@ mod tests;
 pub use alerting::{AllowedHost, TimeZone};
 pub use assets::KeyPrefix;
 pub(crate) use check::inventory_rules;
+pub use identity::{Identity, IdentityLogto, IdentityOidc};
 pub use render::{effective, reference, schema};
 pub use secret::{Found, find_secret, make_secret, secret_file};
 pub use section::{SectionTable, Setting, Target, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
-    Console, Database, Events, General, Http, Identity, IdentityLogto, IdentityOidc, Impersonation, Limits,
-    Log, Metrics, Owner, Rebranding, Smtp, Systems, Telemetry, Tokens,
+    Console, Database, Events, General, Http, Impersonation, Limits, Log, Metrics, Owner, Rebranding, Smtp,
+    Systems, Telemetry, Tokens,
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Fills, Form, Kind, Size, Text, Value};

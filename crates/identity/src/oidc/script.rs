@@ -1,0 +1,100 @@
+//! Sign-in by scripts (spec: openid-provider#scripted-sign-in): [`identify`], [`prove_factor`] where a second factor is asked for,
+//! [`submit`], and then the address of [`resume`]. A script knows only its cookies: the last request of the browser is meant.
+
+use super::{
+    authorize::{Browser, is_cookie},
+    consent,
+    second_step::{self, Given},
+    sign_in::{Denied, Identifier, Proven, SignedIn, check, check_step, complete, open, proven_by},
+};
+use crate::{Identity, factors};
+use bailiwick_platform::{RequestContext, keys::token_digest};
+use bailiwick_store::{
+    identities,
+    oidc::interactions::{self, Interaction, Step},
+};
+use uuid::Uuid;
+
+/// The last stored request of a browser; for scripts.
+pub(super) async fn latest(service: &Identity, browser: &Browser) -> Result<Interaction, Denied> {
+    let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(Denied::Gone)?;
+    interactions::latest(&service.db, &token_digest(cookie), service.now()).await?.ok_or(Denied::Gone)
+}
+
+/// A script starts over.
+pub async fn restart(service: &Identity, browser: &Browser) -> Result<(), Denied> {
+    let interaction = latest(service, browser).await?;
+    let mut tx = service.db.begin_relaxed().await?;
+    interactions::reset(&mut tx, interaction.id).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A script sends name and password.
+pub async fn identify(
+    service: &Identity,
+    context: &RequestContext,
+    browser: &Browser,
+    who: &Identifier,
+    password: &str,
+) -> Result<(), Denied> {
+    let interaction = latest(service, browser).await?;
+    let known = check(service, context, who, password).await?;
+    let mut tx = service.db.begin().await?;
+    let user = known.hold(&mut tx).await?;
+    let step = factors::need(service, &mut tx, &user, service.now()).await?;
+    let same = interaction.browser_hash.clone();
+    if !interactions::identify(&mut tx, &interaction, known.at(step), &same).await? {
+        return Err(Denied::Gone);
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A script is done: the address that leads on.
+pub async fn submit(service: &Identity, browser: &Browser) -> Result<String, Denied> {
+    let interaction = latest(service, browser).await?;
+    match interaction.user_id {
+        None => Err(Denied::NotIdentified),
+        Some(_) if interaction.step.is_some() => check_step(&interaction).map(|()| String::new()),
+        Some(_) if interaction.must_replace_password => Err(Denied::MustReplacePassword),
+        Some(_) => Ok(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)),
+    }
+}
+
+/// The address a script was sent to.
+pub async fn resume(
+    service: &Identity,
+    context: &RequestContext,
+    id: Uuid,
+    browser: &Browser,
+) -> Result<SignedIn, Denied> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+    // A consent question, unless a user has signed in since.
+    if let Some(address) = consent::resume(service, &interaction, browser).await? {
+        return Ok(SignedIn { address, login: None });
+    }
+    let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
+    check_step(&interaction)?;
+    if interaction.must_replace_password {
+        return Err(Denied::MustReplacePassword);
+    }
+    let mut tx = service.db.begin().await?;
+    // Locks in the order user, stored request, login, like every transaction that ends the user's sessions.
+    let user = identities::get_steady(&mut tx, user).await?.ok_or(Denied::Gone)?;
+    let proven = Proven { user, methods: proven_by(&interaction) };
+    let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
+    tx.commit().await?;
+    Ok(done)
+}
+
+/// A script sends a code.
+pub async fn prove_factor(service: &Identity, browser: &Browser, code: &str) -> Result<(), Denied> {
+    let interaction = latest(service, browser).await?;
+    let mut tx = service.db.begin().await?;
+    let user = second_step::hold(&mut tx, &interaction, Step::Prove).await?;
+    let (mut tx, method) = second_step::check(service, tx, &interaction, user.id, Given::Code(code)).await?;
+    second_step::pass(&mut tx, &interaction, interaction.methods.with(method)).await?;
+    tx.commit().await?;
+    Ok(())
+}
