@@ -356,7 +356,7 @@ mod tests {
             form_target: None,
             has_recovery: false,
         };
-        let values = json!({"name": page.name, "t": TEXTS["en"], "lang": "en"});
+        let values = json!({"name": page.name, "asked": {}, "t": TEXTS["en"], "lang": "en"});
         let html = TEMPLATES.get_template("sign_in.html").unwrap().render(Serde(&values)).unwrap();
         assert!(!html.contains("<script>"), "{html}");
         assert!(html.contains("&lt;script&gt;"));

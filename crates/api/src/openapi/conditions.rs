@@ -64,6 +64,6 @@ mod tests {
             }
         }
         // Three families and a promotion, users, systems, applications, a layer under two names.
-        assert_eq!(found, 3 * 7 + 1 + 8 + 8 + 5 + 2 * 3);
+        assert_eq!(found, 3 * 7 + 1 + 9 + 8 + 5 + 2 * 3);
     }
 }

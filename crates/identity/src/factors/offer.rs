@@ -8,7 +8,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// How long an offer can be taken.
-pub(super) const LIFE: Duration = Duration::from_secs(600);
+pub(super) const LIFE: Duration = Duration::from_millis(LIFE_MILLISECONDS as u64);
+pub(super) const LIFE_MILLISECONDS: u32 = 600_000;
 
 /// An offer.
 #[derive(Clone, Debug, PartialEq)]

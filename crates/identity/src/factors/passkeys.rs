@@ -7,6 +7,7 @@ use crate::Identity;
 use bailiwick_domain::{Error, Result, UserId};
 use bailiwick_store::{factors::passkeys::Passkey, identities::Identified};
 use serde_json::Value;
+use std::num::NonZeroU32;
 use url::{Host, Url};
 use uuid::Uuid;
 use webauthn_rp::{
@@ -30,6 +31,12 @@ use webauthn_rp::{
 /// The purposes that states are sealed for.
 const ADD: &str = "passkey to add";
 const PROVE: &str = "passkey to prove";
+
+/// How long a browser may ask the person, in milliseconds: as long as the offer counts.
+const TIMEOUT: NonZeroU32 = match NonZeroU32::new(offer::LIFE_MILLISECONDS) {
+    Some(timeout) => timeout,
+    None => NonZeroU32::MIN,
+};
 
 /// Longest answer of a browser, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 * 1024;
@@ -96,6 +103,7 @@ pub(crate) fn offer_to_add(
     });
     let mut options = PublicKeyCredentialCreationOptions::passkey(&site.id, entity, known.collect());
     // Asked for, but not insisted on: browsers refuse authenticators without this extension then, such as those of many devices.
+    options.timeout = TIMEOUT;
     options.extensions.cred_protect =
         CredProtect::UserVerificationRequired(ExtensionInfo::AllowDontEnforceValue);
     let (state, client) = options.start_ceremony().map_err(Error::internal)?;
@@ -143,7 +151,8 @@ pub(super) fn made(service: &Identity, subject: Uuid, state: &str, answer: &[u8]
 /// What a browser needs to prove one of its passkeys. `subject`: the waiting sign-in.
 pub(crate) fn offer_to_prove(service: &Identity, subject: Uuid) -> Result<Option<Offer>> {
     let Some(site) = site(service) else { return Ok(None) };
-    let options = DiscoverableCredentialRequestOptions::passkey(&site.id);
+    let mut options = DiscoverableCredentialRequestOptions::passkey(&site.id);
+    options.0.timeout = TIMEOUT;
     let (state, client) = options.start_ceremony().map_err(Error::internal)?;
     let state = state.encode().map_err(Error::internal)?;
     let state: &[u8] = state.as_ref();

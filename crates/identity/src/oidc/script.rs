@@ -91,10 +91,11 @@ pub async fn resume(
 /// A script sends a code.
 pub async fn prove_factor(service: &Identity, browser: &Browser, code: &str) -> Result<(), Denied> {
     let interaction = latest(service, browser).await?;
-    let mut tx = service.db.begin().await?;
-    let user = second_step::hold(&mut tx, &interaction, Step::Prove).await?;
-    let (mut tx, method) = second_step::check(service, tx, &interaction, user.id, Given::Code(code)).await?;
-    second_step::pass(&mut tx, &interaction, interaction.methods.with(method)).await?;
+    if interaction.step == Some(Step::Add) {
+        return Err(Denied::MustAddFactor);
+    }
+    let (mut tx, _, methods) = second_step::prove(service, &interaction, Given::Code(code)).await?;
+    second_step::pass(&mut tx, &interaction, methods).await?;
     tx.commit().await?;
     Ok(())
 }

@@ -109,7 +109,7 @@ pub(super) async fn addition(
 }
 
 /// The user of a request that waits at this step, locked for a change.
-pub(super) async fn hold(tx: &mut Tx, interaction: &Interaction, step: Step) -> Result<Identified, Denied> {
+async fn hold(tx: &mut Tx, interaction: &Interaction, step: Step) -> Result<Identified, Denied> {
     let user = interaction.user_id.filter(|_| interaction.step == Some(step)).ok_or(Denied::NotIdentified)?;
     enabled(tx, user).await
 }
@@ -119,21 +119,41 @@ async fn enabled(tx: &mut Tx, user: UserId) -> Result<Identified, Denied> {
     user.filter(|user| user.standing.is_enabled()).ok_or(Denied::Gone)
 }
 
-/// The method of a right proof. A wrong code is counted, and that is committed here.
-pub(super) async fn check(
+/// A proof that was given, with what is read before a transaction begins: a request never waits for a second connection while it
+/// holds one.
+enum Shown<'a> {
+    Code(&'a str),
+    Passkey { passkey: ShownPasskey, state: &'a str },
+}
+
+impl<'a> Shown<'a> {
+    async fn read(service: &Identity, given: Given<'a>) -> Result<Shown<'a>, Denied> {
+        Ok(match given {
+            Given::Code(code) => Shown::Code(code),
+            Given::Passkey { answer, state } => {
+                let passkey = prove::shown_passkey(service, answer).await?.ok_or(Denied::WrongFactor)?;
+                Shown::Passkey { passkey, state }
+            }
+        })
+    }
+}
+
+/// Locks the user of a request that waits for a proof, and checks it: the transaction, the user and what they have proved. A wrong
+/// code is counted, and that is committed here.
+pub(super) async fn prove(
     service: &Identity,
-    mut tx: Tx,
     interaction: &Interaction,
-    user: UserId,
     given: Given<'_>,
-) -> Result<(Tx, SignInMethod), Denied> {
+) -> Result<(Tx, Identified, SignInMethods), Denied> {
+    let shown = Shown::read(service, given).await?;
     let now = service.now();
-    let checked = match given {
-        Given::Code(code) => prove::code(service, &mut tx, user, code, now).await?,
-        Given::Passkey { answer, state } => {
-            let shown = prove::shown_passkey(service, answer).await?.filter(|shown| shown.user() == user);
-            let shown = shown.ok_or(Denied::WrongFactor)?;
-            if prove::passkey(service, &mut tx, interaction.id, state, &shown, now).await? {
+    let mut tx = service.db.begin().await?;
+    let user = hold(&mut tx, interaction, Step::Prove).await?;
+    let checked = match &shown {
+        Shown::Code(code) => prove::code(service, &mut tx, user.id, code, now).await?,
+        Shown::Passkey { passkey, .. } if passkey.user() != user.id => Checked::Wrong,
+        Shown::Passkey { passkey, state } => {
+            if prove::passkey(service, &mut tx, interaction.id, state, passkey, now).await? {
                 Checked::Right(SignInMethod::Passkey)
             } else {
                 Checked::Wrong
@@ -141,7 +161,7 @@ pub(super) async fn check(
         }
     };
     let denied = match checked {
-        Checked::Right(method) => return Ok((tx, method)),
+        Checked::Right(method) => return Ok((tx, user, interaction.methods.with(method))),
         Checked::Wrong => Denied::WrongFactor,
         Checked::TooMany { retry_after } => Denied::TooMany { retry_after },
         Checked::Exhausted => Denied::CodesExhausted,
@@ -159,10 +179,7 @@ pub async fn prove_factor(
     given: Given<'_>,
 ) -> Result<Progress, Denied> {
     let (cookie, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
-    let mut tx = service.db.begin().await?;
-    let user = hold(&mut tx, &interaction, Step::Prove).await?;
-    let (mut tx, method) = check(service, tx, &interaction, user.id, given).await?;
-    let methods = interaction.methods.with(method);
+    let (mut tx, user, methods) = prove(service, &interaction, given).await?;
     if interaction.must_replace_password {
         pass(&mut tx, &interaction, methods).await?;
         tx.commit().await?;

@@ -62,6 +62,10 @@ api_test!(
         assert_eq!(browser.get(&going_on).await.expect(303).header("location"), Some(page.as_str()));
         let submitted = browser.send(t.post("/api/interaction/submit")).await.expect(422).json();
         assert_eq!(submitted["code"], "second_factor.enrolment_required");
+        let body = json!({"code": "123456"});
+        let proved =
+            browser.send(t.post("/api/interaction/second-factor").json(body)).await.expect(422).json();
+        assert_eq!(proved["code"], "second_factor.enrolment_required");
         send("factor", &code_at(&t, &secret, 0)).await.expect(400);
         send("add_factor", &wrong_code(&t, &secret)).await.expect(422);
         let added = send("add_factor", &code_at(&t, &secret, 0)).await.expect(200).text();
