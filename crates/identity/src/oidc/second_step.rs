@@ -123,7 +123,7 @@ async fn enabled(tx: &mut Tx, user: UserId) -> Result<Identified, Denied> {
 /// holds one.
 enum Shown<'a> {
     Code(&'a str),
-    Passkey { passkey: ShownPasskey, state: &'a str },
+    Passkey { passkey: Box<ShownPasskey>, state: &'a str },
 }
 
 impl<'a> Shown<'a> {
@@ -132,7 +132,7 @@ impl<'a> Shown<'a> {
             Given::Code(code) => Shown::Code(code),
             Given::Passkey { answer, state } => {
                 let passkey = prove::shown_passkey(service, answer).await?.ok_or(Denied::WrongFactor)?;
-                Shown::Passkey { passkey, state }
+                Shown::Passkey { passkey: Box::new(passkey), state }
             }
         })
     }
