@@ -110,7 +110,7 @@ impl<'a> Change<'a> {
         Ok(self.tx.commit().await?)
     }
 
-    /// After a removal: whoever must have a second factor keeps one. Without any, the recovery codes go too.
+    /// Refuses a removal that leaves a user without a second factor they must have. Without any factor the recovery codes go too.
     pub(super) async fn check_what_is_left(&mut self, service: &Identity) -> Result<()> {
         let standing = factors::standing(&mut self.tx, self.user.id).await?;
         if standing.has_any() {

@@ -1,4 +1,4 @@
-//! Help for someone who has lost their second factors: all of them go, their sessions end, and they are notified by mail.
+//! Resets the second factors of a user who has lost them: removes all, ends the user's sessions and notifies the user by mail.
 
 use super::{check_on, is_on};
 use crate::{
