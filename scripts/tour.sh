@@ -50,7 +50,7 @@ if [[ $mode == signed-in ]]; then
     shift
     {
         echo '{'
-        python3 scripts/tour.py sign-in README.md
+        python3 scripts/blocks.py sign-in README.md
         echo '} >/dev/null'
         echo 'export TOUR_ACCESS=$ACCESS; cd "$TOUR_REPOSITORY"; "$@"'
     } >"$work/tour.sh"
@@ -60,14 +60,14 @@ fi
 
 # The README's blocks, each followed by a line that names it, so that its output can be told from the others'. What the
 # terminal shows is both outputs, with the address that a reader has.
-python3 scripts/tour.py extract README.md >"$work/tour.sh"
+python3 scripts/blocks.py extract README.md >"$work/tour.sh"
 for time in 1 2; do
     bash "$work/tour.sh" >"$work/raw" 2>&1 || { cat "$work/raw" "$work/log" >&2; exit 1; }
     sed "s|127\.0\.0\.1:$port|127.0.0.1:8080|g" "$work/raw" >"$work/output"
     if [[ $mode == write && $time == 1 ]]; then
-        python3 scripts/tour.py write "$repository/README.md" "$work/output"
+        python3 scripts/blocks.py write "$repository/README.md" "$work/output"
     else
-        python3 scripts/tour.py compare "$repository/README.md" "$work/output"
+        python3 scripts/blocks.py compare "$repository/README.md" "$work/output"
     fi
 done
 echo "tour ($mode): as the README says, and again on the same database"

@@ -99,4 +99,5 @@ start_service
 checks before
 start_keycloak
 checks
+GUIDES_PROGRAM=$program scripts/guides.sh keycloak
 echo 'everything is as the documents say'

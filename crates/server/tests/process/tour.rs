@@ -43,7 +43,7 @@ fn a_stranger() -> String {
 fn a_step_that_fails_ends_it() {
     let extracted = Command::new("python3")
         .current_dir(repository())
-        .args(["scripts/tour.py", "extract", "README.md"])
+        .args(["scripts/blocks.py", "extract", "README.md"])
         .output()
         .expect("python3");
     assert!(extracted.status.success(), "{extracted:?}");
