@@ -35,17 +35,17 @@ pub use decide::{Decision, Granted, Target, decide};
 pub use effective::Effective;
 pub use organization::{
     NewOrganization, OrgNode, OrgTarget, Parent, Standing, alert_configuration, attributing, in_hierarchy,
-    resource_of,
+    organization_in_reach, resource_of,
 };
 pub use permission::{Permission, PermissionSet, Resource, Verb};
 pub use rank::{RankGap, filter_roles, known_roles, may_grant, rank_gap, visible_roles};
-pub use rebranding::{RebrandingChange, rebranding, rebranding_gate};
+pub use rebranding::{RebrandingChange, rebranding_gate};
 pub use refusal::Refusal;
 pub use role::{
     BUILT_IN_JSON, Catalogue, CatalogueDocument, OrgRole, OrgRoleDocument, UserRole, UserRoleDocument,
 };
 pub use scope::{Path, Scope, hierarchy, list_scope, scope_for};
-pub use second_factor::{may_relax, second_factor};
+pub use second_factor::may_relax;
 pub use subscription::SubscriptionTarget;
 pub use system::{SystemHome, SystemTarget, attribute_system};
 pub use user::{Consent, UserHome, UserTarget, outside_owner_organization, own_account};

@@ -6,7 +6,7 @@ use crate::{
     decide::{Denial, sealed::Judged},
     gate, hierarchy,
 };
-use bailiwick_domain::{ObjectKind, OrgId, OrgType};
+use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Result};
 
 /// Effective state of an object, and the part of it that comes from organizations above (spec:
 /// organizations#hierarchy).
@@ -201,6 +201,23 @@ pub fn alert_configuration(
     named: Option<&OrgNode>,
 ) -> Result<Granted<OrgId>, Refusal> {
     if caller.holds(permission) { in_hierarchy(caller, named) } else { Err(Refusal::Gate) }
+}
+
+/// An organization whose own settings are read or changed (its rebranding, the second factor it requires): within reach and
+/// not deleted. The operation's gate is the caller's part. An unknown organization (none) and one out of reach get the
+/// same error.
+///
+/// # Errors
+/// `organization not found`.
+pub fn organization_in_reach(
+    caller: &Caller,
+    action: Action,
+    named: Option<&OrgNode>,
+) -> Result<Granted<OrgId>> {
+    named
+        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
+        .map(|place| Granted::new(place.path.id, action))
+        .ok_or(Error::NotFound(ObjectKind::Organization))
 }
 
 /// An organization that a body or a query names. It needs no permission; an unknown organization (none) and one out of

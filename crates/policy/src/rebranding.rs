@@ -1,8 +1,8 @@
 //! Rebranding of an organization (spec: rebranding#operations, authorization#object-rules). It has no permission of its
 //! own.
 
-use crate::{Action, Caller, Granted, OrgNode, Permission, Refusal, organization::visible};
-use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Result};
+use crate::{Caller, Permission, Refusal};
+use bailiwick_domain::OrgType;
 
 /// The part of rebranding that a caller wants to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +51,4 @@ pub fn rebranding_gate(
     } else {
         Err(Refusal::OwnersRebrand { verb: change.verb() })
     }
-}
-
-/// The organization whose rebranding is read or, after [`rebranding_gate`], changed: within reach and not deleted. An
-/// unknown organization (none) and one out of reach get the same error.
-///
-/// # Errors
-/// `organization not found`.
-pub fn rebranding(caller: &Caller, action: Action, named: Option<&OrgNode>) -> Result<Granted<OrgId>> {
-    named
-        .filter(|place| visible(caller, &place.path, place.standing, Action::Read))
-        .map(|place| Granted::new(place.path.id, action))
-        .ok_or(Error::NotFound(ObjectKind::Organization))
 }

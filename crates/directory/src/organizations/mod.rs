@@ -44,7 +44,9 @@ use bailiwick_domain::{
 };
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::RequestContext;
-use bailiwick_policy::{Action, Caller, Granted, OrgTarget, decide, gate, resource_of};
+use bailiwick_policy::{
+    Action, Caller, Granted, OrgTarget, decide, gate, organization_in_reach, resource_of,
+};
 use bailiwick_store::{
     organizations::{self, Editable},
     sql::On,
@@ -118,6 +120,21 @@ async fn authorize_change(
         ctx.check_conditions(service, &found.ok_or(Error::NotFound(family.into()))?)?;
     }
     Ok(granted)
+}
+
+/// An organization whose own settings are read or changed, if it is within reach and not deleted; a missing, a foreign and a
+/// malformed id (none) give the same answer.
+pub(crate) async fn in_reach(
+    on: impl Into<On<'_>>,
+    caller: &Caller,
+    action: Action,
+    id: Option<OrgId>,
+) -> Result<Granted<OrgId>> {
+    let place = match id {
+        Some(id) => organizations::place(on, id).await?,
+        None => None,
+    };
+    organization_in_reach(caller, action, place.as_ref())
 }
 
 /// Loads the place of an organization and checks permission; missing and unreadable ones give the same answer.

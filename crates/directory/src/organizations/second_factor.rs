@@ -1,14 +1,14 @@
 //! The second factor that an organization requires of its users and of those below (spec: organizations#second-factor).
 
+use super::in_reach;
 use crate::Directory;
 use bailiwick_domain::{AuditAction, Error, OrgId, OrgType, Result, Ts, validate::Fields};
 use bailiwick_identity::factors as identity_factors;
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_policy::{Action, Caller, Granted, may_relax, second_factor};
+use bailiwick_policy::{Action, Caller, may_relax};
 use bailiwick_store::{
     factors::{self, Requirement},
     organizations,
-    sql::On,
 };
 use serde_json::json;
 
@@ -38,19 +38,6 @@ impl From<Requirement> for OwnRequirement {
     }
 }
 
-async fn authorize(
-    on: impl Into<On<'_>>,
-    caller: &Caller,
-    action: Action,
-    id: Option<OrgId>,
-) -> Result<Granted<OrgId>> {
-    let place = match id {
-        Some(id) => organizations::place(on, id).await?,
-        None => None,
-    };
-    second_factor(caller, action, place.as_ref())
-}
-
 fn check_on(service: &Directory) -> Result<()> {
     if identity_factors::is_on(service) {
         Ok(())
@@ -68,7 +55,7 @@ pub async fn second_factor_policy(
     caller: &Caller,
     id: Option<OrgId>,
 ) -> Result<SecondFactorPolicy> {
-    let id = authorize(&service.db, caller, Action::Read, id).await?.id();
+    let id = in_reach(&service.db, caller, Action::Read, id).await?.id();
     check_on(service)?;
     let own = factors::requirement(&service.db, id).await?;
     let is_required_above = factors::is_required_above(&service.db, id).await?;
@@ -88,7 +75,7 @@ pub async fn require_second_factor(
     id: Option<OrgId>,
     body: impl FnOnce() -> Result<Option<bool>>,
 ) -> Result<SecondFactorPolicy> {
-    authorize(&service.db, caller, Action::Update, id).await?;
+    in_reach(&service.db, caller, Action::Update, id).await?;
     check_on(service)?;
     let mut fields = Fields::new();
     let wanted = body()?;
@@ -101,7 +88,7 @@ pub async fn require_second_factor(
     if let Some(id) = id {
         organizations::lock(&mut tx, id).await?;
     }
-    let id = authorize(&mut tx, caller, Action::Update, id).await?.id();
+    let id = in_reach(&mut tx, caller, Action::Update, id).await?.id();
     let (own, now) = (factors::requirement(&mut tx, id).await?, service.now());
     let may_change = own.is_none_or(|own| may_relax(caller, own.set_by));
     if !wanted && !may_change {

@@ -1,8 +1,7 @@
 //! Enables and disables rebranding and deletes stored values (spec: rebranding#operations). The gate has been passed
 //! before.
 
-use super::authorize;
-use crate::{Directory, images};
+use crate::{Directory, images, organizations::in_reach};
 use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, Ts, rebranding::Asset};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, RebrandingChange, rebranding_gate};
@@ -79,7 +78,7 @@ pub(super) async fn held(
     if let Some(id) = id {
         organizations::hold(tx, id).await?;
     }
-    authorize(tx, caller, Action::Update, id).await
+    in_reach(tx, caller, Action::Update, id).await
 }
 
 /// Removes everything stored for a product.

@@ -16,14 +16,14 @@ pub use change::{delete_asset, delete_product, disable, enable};
 pub use serve::{Document, File, Shown, asset, asset_for_system, document};
 pub use upload::{MAX_NAME_BYTES, Part, upload};
 
-use crate::Directory;
+use crate::{Directory, organizations::in_reach};
 use bailiwick_domain::{
     OrgId, Result, Ts,
     org::OrgRef,
     rebranding::{Asset, Product},
 };
-use bailiwick_policy::{Action, Caller, Granted, hierarchy, rebranding};
-use bailiwick_store::{organizations, rebranding as stored, sql::On};
+use bailiwick_policy::{Action, Caller, hierarchy};
+use bailiwick_store::rebranding as stored;
 use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -106,7 +106,7 @@ pub struct ProductStatus {
 /// # Errors
 /// `organization not found`.
 pub async fn status(service: &Directory, caller: &Caller, id: Option<OrgId>) -> Result<Status> {
-    let id = authorize(&service.db, caller, Action::Read, id).await?.id();
+    let id = in_reach(&service.db, caller, Action::Read, id).await?.id();
     let enabled = stored::is_enabled(&service.db, id).await?;
     let mut inventory = stored::inventory(&service.db, id).await?;
     let products = service.settings.rebranding.products.iter();
@@ -121,20 +121,6 @@ pub async fn status(service: &Directory, caller: &Caller, id: Option<OrgId>) -> 
 /// The first `most` organizations within the caller's reach that have rebranding themselves, by name.
 pub async fn enabled(service: &Directory, caller: &Caller, most: u64) -> Result<Vec<OrgRef>> {
     Ok(stored::enabled(&service.db, &hierarchy(caller), most).await?)
-}
-
-/// The organization, if it is within reach and not deleted; missing, foreign and malformed give the same answer.
-async fn authorize(
-    on: impl Into<On<'_>>,
-    caller: &Caller,
-    action: Action,
-    id: Option<OrgId>,
-) -> Result<Granted<OrgId>> {
-    let place = match id {
-        Some(id) => organizations::place(on, id).await?,
-        None => None,
-    };
-    rebranding(caller, action, place.as_ref())
 }
 
 /// The configured product of this id.

@@ -1,8 +1,8 @@
 //! Serves rebranding: files to management and to systems, and the document of a system (spec:
 //! rebranding#system-document, rebranding#serving).
 
-use super::{ProductStatus, authorize, change::named};
-use crate::{Directory, avatars::is_named, images};
+use super::{ProductStatus, change::named};
+use crate::{Directory, avatars::is_named, images, organizations::in_reach};
 use bailiwick_domain::{
     Error, ObjectKind, OrgId, OrgType, Result,
     rebranding::{Asset, Media, ProductType},
@@ -48,7 +48,7 @@ pub async fn asset(
     (product, asset): (&str, &str),
     known: Option<&str>,
 ) -> Result<Shown> {
-    let organization = authorize(&service.db, caller, Action::Read, id).await?.id();
+    let organization = in_reach(&service.db, caller, Action::Read, id).await?.id();
     shown(service, Place { organization, product, asset: named(asset)? }, known).await
 }
 

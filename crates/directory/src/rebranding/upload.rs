@@ -1,7 +1,7 @@
 //! `PUT /rebranding/{org_id}/products/{product_id}` (spec: rebranding#operations): stores all of a form or nothing.
 
-use super::{authorize, change, file_check, known, product};
-use crate::{Directory, images};
+use super::{change, file_check, known, product};
+use crate::{Directory, images, organizations::in_reach};
 use bailiwick_domain::{AuditAction, Error, ObjectKind, OrgId, Result, rebranding::Asset};
 use bailiwick_platform::{RequestContext, limits::acquire_within};
 use bailiwick_policy::{Action, Caller, RebrandingChange, rebranding_gate};
@@ -55,7 +55,7 @@ pub async fn upload(
 ) -> Result<()> {
     let change = RebrandingChange::Update;
     rebranding_gate(caller, change, service.settings.rebranding.organizations_manage_assets)?;
-    let target = authorize(&service.db, caller, Action::Update, id).await?;
+    let target = in_reach(&service.db, caller, Action::Update, id).await?;
     let product_id = &product(service, product_id).ok_or(Error::NotFound(ObjectKind::RebrandingProduct))?.id;
     if !stored::is_enabled(&service.db, target.id()).await? {
         return Err(not_enabled());
