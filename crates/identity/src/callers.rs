@@ -73,7 +73,12 @@ pub async fn exchange(
     let subject = async { oidc::subject_of_access_token(service, provider_token).await.map_err(not_read) };
     let subject = counted.beside(subject).await?;
     let subject = subject.filter(|subject| subject.first_party).ok_or_else(refused)?;
-    let sign_in = SignIn { login: Some(subject.login_id), ..SignIn::default() };
+    let sign_in = SignIn {
+        login: Some(subject.login_id),
+        at: Some(subject.signed_in_at),
+        methods: Some(subject.methods),
+        issuer_session: None,
+    };
     start(service, ctx, subject.user_id, sign_in).await
 }
 

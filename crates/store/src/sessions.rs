@@ -26,6 +26,8 @@ pub struct Chain {
     pub created_at: Ts,
     /// When the person last proved who they are.
     pub signed_in_at: Ts,
+    /// How, if at the embedded provider.
+    pub methods: Option<SignInMethods>,
     /// The session at an external issuer that it came from.
     pub issuer_session: Option<String>,
     /// `jti` of the current refresh token.
@@ -88,6 +90,7 @@ struct ChainRow {
     login_id: Option<Uuid>,
     chain_created_at: TsCodec,
     signed_in_at: TsCodec,
+    methods: Option<String>,
     issuer_session: Option<String>,
     refresh_id: Uuid,
     refresh_issued_at: TsCodec,
@@ -104,6 +107,7 @@ impl From<ChainRow> for Chain {
             login_id: row.login_id.map(LoginId),
             created_at: row.chain_created_at.0,
             signed_in_at: row.signed_in_at.0,
+            methods: row.methods.as_deref().map(SignInMethods::parse),
             issuer_session: row.issuer_session,
             refresh_id: row.refresh_id,
             refresh_issued_at: row.refresh_issued_at.0,
@@ -124,7 +128,7 @@ struct SessionRow {
 macro_rules! chain_columns {
     () => {
         "c.id AS chain_id, c.user_id AS chain_user_id, c.login_id, c.created_at AS chain_created_at, \
-         COALESCE(c.signed_in_at, c.created_at) AS signed_in_at, c.issuer_session, c.refresh_id, c.refresh_issued_at, \
+         COALESCE(c.signed_in_at, c.created_at) AS signed_in_at, c.methods, c.issuer_session, c.refresh_id, c.refresh_issued_at, \
          c.expires_at, c.revoked_at, c.revoked_reason"
     };
 }
@@ -144,8 +148,7 @@ const LOCK: &str =
 
 const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
      refresh_id, refresh_issued_at, expires_at, user_agent, client_ip, issuer_session, signed_in_at, methods) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, COALESCE((SELECT authenticated_at FROM oidc_logins WHERE id = ?), ?), \
-     (SELECT methods FROM oidc_logins WHERE id = ?))";
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
      last_used_at = ? WHERE id = ? AND refresh_id = ? AND revoked_at IS NULL";
@@ -235,9 +238,8 @@ pub async fn insert(tx: &mut Tx, chain: &Chain, device: &Device) -> Result<(), S
         .bind(device.user_agent.as_deref())
         .bind(device.client_ip.as_deref())
         .bind(chain.issuer_session.as_deref())
-        .bind(chain.login_id)
         .bind(chain.signed_in_at)
-        .bind(chain.login_id)
+        .bind(chain.methods.map(|methods| methods.to_string()))
         .run(tx)
         .await
         .map(|_| ())

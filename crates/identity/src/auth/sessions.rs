@@ -10,7 +10,7 @@ use super::{
     user_object,
 };
 use crate::{Identity, TokenRequest};
-use bailiwick_domain::{ChainId, Error, LoginId, ObjectKind, Result, Ts, UserId};
+use bailiwick_domain::{ChainId, Error, LoginId, ObjectKind, Result, SignInMethods, Ts, UserId};
 use bailiwick_platform::{RequestContext, keys::TokenKind};
 use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_store::{
@@ -61,6 +61,7 @@ fn fresh_chain(service: &Identity, user: UserId, sign_in: SignIn, now: Ts, life:
         login_id: sign_in.login,
         created_at: now,
         signed_in_at: sign_in.at.map_or(now, |at| at.min(now)),
+        methods: sign_in.methods,
         issuer_session: sign_in.issuer_session,
         refresh_id: service.fresh(),
         refresh_issued_at: issued,
@@ -74,8 +75,10 @@ fn fresh_chain(service: &Identity, user: UserId, sign_in: SignIn, now: Ts, life:
 pub(crate) struct SignIn {
     /// The browser login at the embedded provider.
     pub(crate) login: Option<LoginId>,
-    /// When, as an external issuer says; one that says nothing has just been asked.
+    /// When, as the provider says; an external issuer that says nothing has just been asked.
     pub(crate) at: Option<Ts>,
+    /// How, at the embedded provider.
+    pub(crate) methods: Option<SignInMethods>,
     /// The session at an external issuer.
     pub(crate) issuer_session: Option<String>,
 }

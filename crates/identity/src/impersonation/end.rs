@@ -79,8 +79,10 @@ async fn leave(
     }
     // A chain that is gone proves no sign-in.
     let sign_in = match chain {
-        Some(chain) => SignIn { login, at: Some(chain.signed_in_at), issuer_session: chain.issuer_session },
-        None => SignIn { login, at: Some(Ts(0)), issuer_session: None },
+        Some(Chain { signed_in_at, methods, issuer_session, .. }) => {
+            SignIn { login, at: Some(signed_in_at), methods, issuer_session }
+        }
+        None => SignIn { login, at: Some(Ts(0)), ..SignIn::default() },
     };
     let back = resume(service, &mut tx, ctx, own, sign_in, now).await?;
     let target = users::get(&mut tx, held.impersonated.id).await.map_err(unreadable)?;

@@ -25,7 +25,7 @@ pub use clients::{Client, ClientCredentials};
 pub use error::{Code, Refusal, Refused};
 
 use crate::Identity;
-use bailiwick_domain::{LoginId, Result, UserId};
+use bailiwick_domain::{LoginId, Result, SignInMethods, Ts, UserId};
 use bailiwick_platform::keys::token_digest;
 use bailiwick_store::{
     identities,
@@ -46,6 +46,10 @@ pub struct ProviderSubject {
     pub user_id: UserId,
     /// The browser login of the token; chains exchanged from the token end with it.
     pub login_id: LoginId,
+    /// When the person had last signed in as the grant of the token was made.
+    pub signed_in_at: Ts,
+    /// How.
+    pub methods: SignInMethods,
     /// The client of the token.
     pub client_id: String,
     /// Whether that client is first-party: only its tokens can be exchanged.
@@ -65,17 +69,19 @@ pub async fn subject_of_access_token(service: &Identity, token: &str) -> Result<
         return Ok(None);
     }
     let Some(client) = clients::find(&service.settings, &token.grant.client_id) else { return Ok(None) };
-    let (user_id, login_id) = (token.grant.user_id, token.grant.login_id);
-    if token.grant.is_ended {
-        let user = identities::get(&service.db, user_id).await?;
+    let grant = token.grant;
+    if grant.is_ended {
+        let user = identities::get(&service.db, grant.user_id).await?;
         if user.is_none_or(|user| user.standing.suspension().is_none()) {
             return Ok(None);
         }
     }
     Ok(Some(ProviderSubject {
-        user_id,
-        login_id,
-        client_id: token.grant.client_id,
+        user_id: grant.user_id,
+        login_id: grant.login_id,
+        signed_in_at: grant.auth_at,
+        methods: grant.methods,
+        client_id: grant.client_id,
         first_party: client.is_first_party(),
     }))
 }

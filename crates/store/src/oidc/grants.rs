@@ -29,7 +29,7 @@ pub struct Grant {
     pub resource: Option<String>,
     /// When the user last signed in.
     pub auth_at: Ts,
-    /// How: as the login says.
+    /// How.
     pub methods: SignInMethods,
     /// The code.
     pub code: Code,
@@ -72,7 +72,7 @@ pub(crate) struct GrantRow {
     grant_expires_at: TsCodec,
     grant_ended_at: Option<TsCodec>,
     login_ended_at: Option<TsCodec>,
-    login_methods: Option<String>,
+    grant_methods: Option<String>,
 }
 
 impl From<GrantRow> for Grant {
@@ -86,7 +86,7 @@ impl From<GrantRow> for Grant {
             nonce: row.nonce,
             resource: row.resource,
             auth_at: row.auth_at.0,
-            methods: methods_of(row.login_methods.as_deref()),
+            methods: methods_of(row.grant_methods.as_deref()),
             code: Code {
                 redirect_uri: row.code_redirect_uri,
                 challenge: row.code_challenge,
@@ -106,7 +106,7 @@ macro_rules! grant_columns {
         "g.id AS grant_id, g.user_id, g.login_id, g.client_id, g.scope AS grant_scope, g.nonce, g.resource, g.auth_at, \
          g.code_redirect_uri, g.code_challenge, g.code_expires_at, g.code_used_at, \
          g.created_at AS grant_created_at, g.expires_at AS grant_expires_at, g.ended_at AS grant_ended_at, \
-         l.ended_at AS login_ended_at, l.methods AS login_methods"
+         l.ended_at AS login_ended_at, COALESCE(g.methods, l.methods) AS grant_methods"
     };
 }
 pub(crate) use grant_columns;
@@ -124,8 +124,8 @@ const LOCK: &str = concat!(
 );
 
 const INSERT: &str = "INSERT INTO oidc_grants (id, user_id, login_id, client_id, scope, nonce, resource, \
-     auth_at, code_hash, code_redirect_uri, code_challenge, code_expires_at, created_at, expires_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     auth_at, methods, code_hash, code_redirect_uri, code_challenge, code_expires_at, created_at, expires_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const USE_CODE: &str = "UPDATE oidc_grants SET code_used_at = ? WHERE id = ? AND code_used_at IS NULL";
 
@@ -174,6 +174,7 @@ pub async fn insert(tx: &mut Tx, grant: &Grant, code_hash: &[u8]) -> Result<(), 
         .bind(grant.nonce.clone())
         .bind(grant.resource.clone())
         .bind(grant.auth_at)
+        .bind(grant.methods.to_string())
         .bind(code_hash)
         .bind(&grant.code.redirect_uri)
         .bind(grant.code.challenge.clone())

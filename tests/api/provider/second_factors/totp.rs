@@ -185,3 +185,29 @@ api_test!(how_someone_has_signed_in_is_listed_and_recorded, |t| async move {
     assert_eq!(row.after, Some(json!({"methods": ["password", "totp"]})));
     assert_eq!(row.object_id, Some(owner.persona.id.0));
 });
+
+api_test!(a_later_sign_in_lends_nothing_to_tokens_granted_before, |t| async move {
+    let browser = Browser::new(&t);
+    let before = redeem(&t, &browser.code(&[]).await, &[]).await.expect(200).json();
+    let owner = owner(&t).await;
+    t.advance(Duration::from_secs(900));
+    // The same browser signs in again, with its second factor now.
+    let (page, token) = browser.open_page(&[("prompt", "login")]).await;
+    browser.submit(&page, &token, OWNER, PASSWORD).await.expect(303);
+    let shown = browser.get(&page).await.expect(200);
+    let done = send_code(&browser, &page, &shown, &code_at(&t, &owner.secret, 0)).await.expect(303);
+    assert_eq!(claims(&t, &done).await["amr"], json!(["pwd", "otp", "mfa"]));
+
+    let renewed = refresh(&t, before["refresh_token"].as_str().unwrap()).await.expect(200).json();
+    let id_token =
+        crate::provider::flow::verified(&t, renewed["id_token"].as_str().unwrap(), "bailiwick").await;
+    assert_eq!(id_token["amr"], json!(["pwd"]));
+    let session = exchange(&t, renewed["access_token"].as_str().unwrap()).await.expect(200).data();
+    let session = session["token"].as_str().unwrap();
+    let sessions = t.get("/api/me/sessions").bearer(session).send().await.expect(200).data();
+    let own = sessions["sessions"].as_array().unwrap().iter().find(|one| one["is_present"] == true).unwrap();
+    assert_eq!(own["methods"], json!(["password"]));
+    let body = json!({"current_password": PASSWORD, "new_password": "Another1!Passage"});
+    let refused = t.post("/api/me/change-password").bearer(session).json(body).send().await.expect(401);
+    assert_eq!(refused.data()["reason"], "fresh_sign_in_required");
+});
