@@ -1,0 +1,28 @@
+"""The compose files, read as Docker Compose reads them."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from chart import REPOSITORY
+
+COMPOSE = REPOSITORY / "packaging/compose"
+
+
+def project(file, **variables):
+    """A compose file with its variables filled in, as a tree."""
+    command = ["compose-config", str(COMPOSE / file)]
+    plain = {"PATH": os.environ["PATH"], **variables}
+    done = subprocess.run(command, cwd=COMPOSE, env=plain, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        raise AssertionError(done.stderr or done.stdout)
+    return json.loads(done.stdout)
+
+
+def docker_compose():
+    """The command of Docker Compose that is installed, or nothing."""
+    for command in [["docker", "compose"], ["docker-compose"]]:
+        if shutil.which(command[0]) and subprocess.run([*command, "version"], capture_output=True, check=False).returncode == 0:
+            return command
+    return None
