@@ -120,6 +120,11 @@ class Pods(unittest.TestCase):
         self.assertEqual(case("everything").container()["startupProbe"]["httpGet"]["scheme"], "HTTPS")
         self.assertEqual(case("default").container()["startupProbe"]["httpGet"]["scheme"], "HTTP")
 
+    def test_probes_ask_where_the_interface_is(self):
+        for paths, path in {"[/api, /]": "/health", "[/api, /backend/api]": "/api/health", "[]": "/health"}.items():
+            rendered = render(f"config: {{http: {{base_paths: {paths}}}}}")
+            self.assertEqual(rendered.container()["startupProbe"]["httpGet"]["path"], path)
+
     def test_they_have_limits(self):
         for name in CASES:
             resources = case(name).container()["resources"]

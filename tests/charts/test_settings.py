@@ -74,6 +74,10 @@ class Settings(unittest.TestCase):
         self.assertEqual(found["owner"], {"name": text})
         self.assertEqual(found["a key"], {"b.c": [text, "d"]})
 
+    def test_there_may_be_no_delay(self):
+        config = self.checked(render("drainSeconds: 0"))
+        self.assertNotIn("drain_delay", config["http"])
+
     def test_whole_numbers_stay_whole(self):
         config = self.checked(render("config: {telemetry: {sample_ratio: 1}, smtp: {port: 25}, limits: {json_body: 4096}}"))
         self.assertEqual(config["smtp"]["port"], 25)

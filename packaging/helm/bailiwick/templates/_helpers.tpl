@@ -45,6 +45,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if dig "http" "tls_certificate" "" .Values.config }}yes{{ end -}}
 {{- end -}}
 
+{{/* /health below one of the paths at which the API answers. */}}
+{{- define "bailiwick.healthPath" -}}
+{{- $bases := dig "http" "base_paths" (list "/") .Values.config | default (list "/") -}}
+{{- if not (kindIs "slice" $bases) -}}
+{{- $bases = splitList "," $bases -}}
+{{- end -}}
+{{- ternary "" (first $bases | trimSuffix "/") (has "/" $bases) }}/health
+{{- end -}}
+
 {{/* The variable of a setting: metrics.token becomes BAILIWICK_METRICS__TOKEN. */}}
 {{- define "bailiwick.variable" -}}
 BAILIWICK_{{ . | replace "." "__" | upper }}

@@ -41,8 +41,11 @@ A table of bailiwick.toml and the tables below it. Helm's own toToml writes whol
 {{- $listen := .Values.listenAddress -}}
 {{- $own := dict
   "data_dir" "/var/lib/bailiwick"
-  "http" (dict "listen" (printf "%s:8080" $listen) "drain_delay" (printf "%ds" (int .Values.drainSeconds)))
+  "http" (dict "listen" (printf "%s:8080" $listen))
 -}}
+{{- if .Values.drainSeconds -}}
+{{- $_ := set $own.http "drain_delay" (printf "%ds" (int .Values.drainSeconds)) -}}
+{{- end -}}
 {{- if include "bailiwick.hasMetrics" . -}}
 {{- $_ := set $own "metrics" (dict "listen" (printf "%s:9464" $listen)) -}}
 {{- end -}}
