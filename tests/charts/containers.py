@@ -10,9 +10,9 @@ from chart import REPOSITORY
 COMPOSE = REPOSITORY / "packaging/compose"
 
 
-def project(file, **variables):
-    """A compose file with its variables filled in, as a tree."""
-    command = ["compose-config", str(COMPOSE / file)]
+def project(files, **variables):
+    """Compose files, separated by spaces, with their variables filled in, as a tree."""
+    command = ["compose-config", *(str(COMPOSE / file) for file in files.split())]
     plain = {"PATH": os.environ["PATH"], **variables}
     done = subprocess.run(command, cwd=COMPOSE, env=plain, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:

@@ -1,6 +1,7 @@
 """The compose files: what must be true of them, and their settings in the real program, which starts with them."""
 
 import http.server
+import os
 import shutil
 import stat
 import subprocess
@@ -15,13 +16,14 @@ import postgres
 import program
 from containers import COMPOSE, docker_compose, project
 
-FILES = ["sqlite.yaml", "mimir.yaml"]
+FILES = ["sqlite.yaml", "mimir.yaml", "sqlite.yaml bucket.yaml", "mimir.yaml bucket.yaml"]
+BUCKET = {"BUCKET_URL": "https://backups.example.org"}
 
 
 class Files(unittest.TestCase):
     def services(self):
         for file in FILES:
-            for name, service in project(file)["services"].items():
+            for name, service in project(file, **BUCKET)["services"].items():
                 with self.subTest(file, service=name):
                     yield name, service
 
@@ -29,19 +31,22 @@ class Files(unittest.TestCase):
         command = docker_compose()
         if not command:
             self.skipTest("Docker Compose is not installed; the reader it uses has read them")
-        for file in FILES:
-            subprocess.run([*command, "-f", COMPOSE / file, "config", "--quiet"], check=True, cwd=COMPOSE)
+        for files in FILES:
+            named = [part for file in files.split() for part in ["-f", COMPOSE / file]]
+            known = {**os.environ, **BUCKET}
+            subprocess.run([*command, *named, "config", "--quiet"], check=True, cwd=COMPOSE, env=known)
 
     def test_images_have_versions(self):
         for _, service in self.services():
             self.assertRegex(service["image"], r"^[a-z/]+:v?[0-9]+\.[0-9]+(\.[0-9]+)?(-[a-z]+)?$")
 
-    def test_only_the_service_is_published(self):
+    def test_only_the_service_and_its_bucket_are_published(self):
         for name, service in self.services():
-            self.assertEqual(bool(service.get("ports")), name == "bailiwick")
-        (port,) = project("mimir.yaml")["services"]["bailiwick"]["ports"]
-        # On this machine only, until someone decides otherwise.
-        self.assertEqual((port["host_ip"], port["published"], port["target"]), ("127.0.0.1", "8080", 8080))
+            self.assertEqual(bool(service.get("ports")), name in ["bailiwick", "backups"])
+            for port in service.get("ports", []):
+                # On this machine only, until someone decides otherwise.
+                self.assertEqual((port["host_ip"], port["published"]), ("127.0.0.1", str(port["target"])))
+        self.assertNotIn("backups", project("mimir.yaml")["services"])
 
     def test_containers_have_no_rights(self):
         for name, service in self.services():
@@ -62,7 +67,7 @@ class Files(unittest.TestCase):
             self.assertEqual(service["restart"], "unless-stopped")
 
     def test_the_router_is_fenced(self):
-        whole = project("mimir.yaml")
+        whole = project("mimir.yaml bucket.yaml", **BUCKET)
         members = {name: set() for name in whole["networks"]}
         for service, each in whole["services"].items():
             for network in each["networks"]:
@@ -72,7 +77,7 @@ class Files(unittest.TestCase):
         # No other way from anyone to the router, but from the storage that holds its state.
         reached = set().union(*(members[each] for each in whole["services"]["mimir"]["networks"]))
         self.assertEqual(reached, {"mimir", "bailiwick", "mimir-storage"})
-        for network in ["database", "backups", "mimir-storage"]:
+        for network in ["database", "mimir-storage"]:
             self.assertTrue(whole["networks"][network]["internal"])
 
     def test_mimir_keeps_tenants_apart_and_its_storage_is_there(self):
@@ -88,7 +93,7 @@ class Files(unittest.TestCase):
 
     def test_no_secret_is_written_down(self):
         for file in FILES:
-            whole = project(file)
+            whole = project(file, **BUCKET)
             for service in whole["services"].values():
                 for key, value in (service.get("environment") or {}).items():
                     if any(word in key for word in ["SECRET", "PASSWORD", "TOKEN", "DATABASE__URL"]):
@@ -100,7 +105,7 @@ class Files(unittest.TestCase):
     def test_what_people_set_arrives(self):
         for file in FILES:
             variables = {"PUBLIC_URL": "https://a.example", "OWNER_EMAIL": "a@b.example", "TRUSTED_PROXIES": "10.0.0.0/8"}
-            service = project(file, **variables, PUBLISH="8443")["services"]["bailiwick"]
+            service = project(file, **variables, **BUCKET, PUBLISH="8443")["services"]["bailiwick"]
             config = program.check(environment=without_files(service["environment"]))
             self.assertEqual(config["http"]["public_url"], "https://a.example")
             self.assertEqual(config["http"]["trusted_proxies"], ["10.0.0.0/8"])
@@ -140,7 +145,7 @@ class Running(unittest.TestCase):
     def environment(self, file):
         """The variables of the service, with paths and its port here."""
         listen = f"127.0.0.1:{program.spare_port()}"
-        service = project(file)["services"]["bailiwick"]
+        service = project(file, **BUCKET)["services"]["bailiwick"]
         found = {
             key: value.replace("/var/lib/bailiwick", f"{self.root}/data").replace("/run/secrets", f"{self.root}/secrets")
             for key, value in service["environment"].items()
@@ -176,16 +181,22 @@ class Running(unittest.TestCase):
         self.assertTrue((self.root / "data/bailiwick.db").exists())
         self.assertTrue((self.root / "data/secret").exists())
 
-    def test_mimir(self):
+    def test_the_bucket_has_an_address_for_people(self):
+        with self.assertRaisesRegex(AssertionError, "BUCKET_URL"):
+            project("mimir.yaml bucket.yaml")
+        environment = project("mimir.yaml bucket.yaml", **BUCKET)["services"]["bailiwick"]["environment"]
+        self.assertEqual(environment["BAILIWICK_ASSETS__ENDPOINT"], BUCKET["BUCKET_URL"])
+
+    def test_mimir_with_a_bucket(self):
         self.make_secrets()
         router = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Router)
         threading.Thread(target=router.serve_forever, daemon=True).start()
         self.addCleanup(router.server_close)
         self.addCleanup(router.shutdown)
-        environment = self.environment("mimir.yaml")
-        here = f"127.0.0.1:{router.server_port}"
-        environment["BAILIWICK_ALERTING__REMOTE__URL"] = environment["BAILIWICK_ALERTING__REMOTE__URL"].replace("mimir:8080", here)
-        environment["BAILIWICK_ASSETS__ENDPOINT"] = environment["BAILIWICK_ASSETS__ENDPOINT"].replace("backups:7070", here)
+        environment = self.environment("mimir.yaml bucket.yaml")
+        here = f"http://127.0.0.1:{router.server_port}"
+        self.assertEqual(environment["BAILIWICK_ALERTING__REMOTE__URL"], "http://mimir:8080")
+        environment |= {"BAILIWICK_ALERTING__REMOTE__URL": here, "BAILIWICK_ASSETS__ENDPOINT": here}
         with postgres.cluster(self.root, self.root / "secrets/database_password") as port:
             url = self.root / "secrets/database_url"
             text = url.read_text(encoding="utf-8").replace("@database/", f"@127.0.0.1:{port}/")
@@ -200,7 +211,7 @@ class Running(unittest.TestCase):
         self.make_secrets()
         directory = self.root / "secrets"
         before = {path.name: path.read_text(encoding="utf-8") for path in directory.iterdir()}
-        self.assertEqual(set(before), set(project("mimir.yaml")["secrets"]))
+        self.assertEqual(set(before), set(project("mimir.yaml bucket.yaml", **BUCKET)["secrets"]))
         self.assertEqual(stat.S_IMODE(directory.stat().st_mode), 0o700)
         for path in directory.iterdir():
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o444)
@@ -209,7 +220,7 @@ class Running(unittest.TestCase):
         self.assertEqual(before, {path.name: path.read_text(encoding="utf-8") for path in directory.iterdir()})
 
     def test_each_container_sees_its_secrets_only(self):
-        services = project("mimir.yaml")["services"]
+        services = project("mimir.yaml bucket.yaml", **BUCKET)["services"]
         seen = {name: {each["source"] for each in service.get("secrets", [])} for name, service in services.items()}
         self.assertEqual(seen["mimir"], {"mimir_storage"})
         self.assertEqual(seen["backups"], {"backups_key"})

@@ -102,7 +102,8 @@ A process that waits for its database is not ready, but must not be killed for t
 /live and a connection do not.
 */}}
 {{- define "bailiwick.probes" -}}
-{{- $health := dict "path" (include "bailiwick.healthPath" .) "port" "http" "scheme" (ternary "HTTPS" "HTTP" (ne (include "bailiwick.speaksTls" .) "")) -}}
+{{- $scheme := ternary "HTTPS" "HTTP" (ne (include "bailiwick.speaksTls" .) "") -}}
+{{- $health := dict "path" (include "bailiwick.healthPath" .) "port" "http" "scheme" $scheme -}}
 # The first start of a version may change the schema.
 startupProbe:
   httpGet:
