@@ -21,8 +21,11 @@ def project(files, **variables):
 
 
 def docker_compose():
-    """The command of Docker Compose that is installed, or nothing."""
+    """The command of a Docker Compose of today's generation, or nothing; version 1 knows less."""
     for command in [["docker", "compose"], ["docker-compose"]]:
-        if shutil.which(command[0]) and subprocess.run([*command, "version"], capture_output=True, check=False).returncode == 0:
+        if not shutil.which(command[0]):
+            continue
+        done = subprocess.run([*command, "version", "--short"], capture_output=True, text=True, check=False)
+        if done.returncode == 0 and int(done.stdout.lstrip("v").split(".")[0]) >= 2:
             return command
     return None
