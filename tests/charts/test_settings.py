@@ -10,7 +10,7 @@ import yaml
 import program
 from chart import CASES, CHART, SECRETS, case, render, values_of
 
-# What the image sets (packaging/container); the pod's own variables stand over it.
+# What the image sets; the pod's own variables stand over it.
 IMAGE = {
     "BAILIWICK_DATA_DIR": "/image",
     "BAILIWICK_HTTP__LISTEN": "0.0.0.0:1",
