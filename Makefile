@@ -7,7 +7,7 @@ SHELL := bash
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
 .PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers fuzz bench \
-	bench-fleet fmt lint generate examples need-build need-test format-check deny direction tests
+	test-charts bench-fleet fmt lint generate examples need-build need-test format-check deny direction tests
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
@@ -86,6 +86,12 @@ test-upgrade: need-build ## replaces the processes of the version before by the 
 test-issuers: need-build ## signs people in at a real Keycloak: links, claims, refresh, revocation, new keys, an outage
 	scripts/need.sh default-jre-headless curl jq openssl procps python3 unzip
 	CARGO='$(CARGO)' tests/issuers/run.sh
+
+# tests/charts/run.sh names the variable. Helm is compiled once, which takes two minutes of two cores, and no container is started.
+test-charts: need-build ## the Helm chart and the compose files: rendered, validated, their settings in the real program
+	scripts/need.sh golang-go postgresql python3
+	$(CARGO) build $(LOCKED) --bin bailiwick
+	tests/charts/run.sh
 
 fuzz: need-build ## search for inputs that break parsing, ten minutes a target; needs a nightly compiler and cargo-fuzz
 	scripts/fuzz.sh

@@ -15,6 +15,7 @@ is_present() {
     chromium) has chromium || has chromium-browser ;;
     chromium-driver) has chromedriver ;;
     default-jre-headless) has java ;;
+    golang-go) has go || [[ -x /usr/local/go/bin/go ]] ;;
     nginx-light) has nginx ;;
     nodejs) has node ;;
     python3-aiosmtpd)
