@@ -15,6 +15,7 @@ mod connections;
 mod delivery;
 mod events;
 mod fleet;
+mod health;
 mod identity;
 mod images;
 mod keys;
