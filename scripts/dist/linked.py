@@ -1,6 +1,7 @@
 """What is linked into the program: crates for a target, and works of others that are no crates. Used by sbom.py and
 licences.py; needs cargo, and the sources that `cargo fetch` has brought."""
 
+import functools
 import io
 import json
 import os
@@ -33,6 +34,13 @@ def run(*command):
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+@functools.cache
+def metadata(target):
+    """All packages of the lock file that cargo knows for a target."""
+    arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target]
+    return json.loads(run(CARGO, *arguments))["packages"]
+
+
 def tree(target):
     """Names and versions as [(depth, (name, version))]: without procedural macros, build scripts and tests."""
     arguments = ["tree", "--locked", "--package", PACKAGE, "--edges", "normal,no-proc-macro", "--target", target]
@@ -45,8 +53,7 @@ def crates(target):
     """Crates of others by (name, version), and what each names, as {(name, version): set}; the program itself is None
     there, with everything that our own crates name."""
     linked = tree(target)
-    metadata = json.loads(run(CARGO, "metadata", "--locked", "--format-version", "1", "--filter-platform", target))
-    packages = {(p["name"], p["version"]): p for p in metadata["packages"]}
+    packages = {(p["name"], p["version"]): p for p in metadata(target)}
     own = {key for key, package in packages.items() if package["source"] is None}
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     checksums = {(p["name"], p["version"]): p.get("checksum") for p in lock}
@@ -75,7 +82,7 @@ def is_licence(path):
 
 def others(target, static):
     """Works that are no crates, as [(key of the crate that contains it or None, work)]; `static` = the C library too."""
-    sources = {p["name"]: Path(p["manifest_path"]).parent for p in metadata_packages(target)}
+    sources = {p["name"]: Path(p["manifest_path"]).parent for p in metadata(target)}
     for name, source in sources.items():
         if name == "aws-lc-sys":
             yield name, in_c(source, "aws-lc", "ISC AND Apache-2.0 AND MIT AND BSD-3-Clause", "github/aws/aws-lc",
@@ -102,11 +109,6 @@ def others(target, static):
     yield None, standard_library()
     if static:
         yield from c_library()
-
-
-def metadata_packages(target):
-    arguments = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target]
-    return json.loads(run(CARGO, *arguments))["packages"]
 
 
 def paths(source, pattern):

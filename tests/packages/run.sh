@@ -20,6 +20,7 @@ pids=()
 trap 'finish' EXIT
 source tests/packages/parts.sh
 source tests/packages/image.sh
+source tests/packages/engine.sh
 source tests/packages/debian.sh
 
 # Packed quickly: programs of tests are large.
@@ -80,7 +81,9 @@ test_unit() {
 
 test_packaging
 test_sbom
-test_image "$work/first/bailiwick-$version-oci-$(dpkg --print-architecture).tar"
+image=$work/first/bailiwick-$version-oci-$(dpkg --print-architecture).tar
+test_image "$image"
+test_engine "$image"
 test_licences
 test_unit
 package_before
