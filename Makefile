@@ -6,8 +6,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers fuzz bench \
-	test-charts bench-fleet fmt lint generate examples need-build need-test format-check deny direction tests
+.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers test-packages \
+	test-charts fuzz bench bench-fleet dist fmt lint generate examples need-build need-test format-check deny direction tests
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
@@ -93,6 +93,12 @@ test-charts: need-build ## the Helm chart and the compose files: rendered, valid
 	$(CARGO) build $(LOCKED) --bin bailiwick
 	tests/charts/run.sh
 
+# tests/packages/run.sh names the variables. It installs a fresh Debian for itself, 100 MB of packages, kept in the user's cache.
+test-packages: need-build ## make the artifacts of a release from the debug program, and install them in an empty root and a fresh Debian
+	scripts/need.sh $(NEED_DIST) debootstrap debian-archive-keyring umoci curl jq python3-aiosmtpd
+	[[ -n $${DIST_PROGRAM:-} ]] || $(CARGO) build $(LOCKED) --bin bailiwick
+	CARGO='$(CARGO)' tests/packages/run.sh
+
 fuzz: need-build ## search for inputs that break parsing, ten minutes a target; needs a nightly compiler and cargo-fuzz
 	scripts/fuzz.sh
 
@@ -105,6 +111,12 @@ bench: need-build ## measure the release build beside nginx; adds to benches/RES
 bench-fleet: need-build ## the load of a fleet on three processes of the release build behind nginx, and a search for anything lost; adds to benches/RESULTS.md
 	scripts/need.sh postgresql nginx-light curl jq
 	CARGO='$(CARGO)' benches/fleet/run.sh $(ARGS)
+
+# scripts/dist/environment.sh names the variables.
+NEED_DIST := debhelper ca-certificates tzdata python3
+dist: need-build ## the artifacts of a release in target/dist: tarball, Debian package, image, list of contents, licences, sums (docs/install.md)
+	scripts/need.sh $(NEED_DIST)
+	CARGO='$(CARGO)' scripts/dist/run.sh
 
 fmt: ## format the code
 	$(CARGO) fmt --all

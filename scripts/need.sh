@@ -10,6 +10,9 @@ has() { command -v "$1" >/dev/null 2>&1 || [[ -x /usr/sbin/$1 ]]; }
 is_present() {
     case $1 in
     build-essential) has cc ;;
+    ca-certificates) [[ -d /usr/share/ca-certificates/mozilla ]] ;;
+    debhelper) has dh ;;
+    debian-archive-keyring) [[ -f /usr/share/keyrings/debian-archive-keyring.gpg ]] ;;
     postgresql) has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
     prometheus-alertmanager) { has prometheus-alertmanager || has alertmanager; } && has amtool ;;
     chromium) has chromium || has chromium-browser ;;
@@ -23,6 +26,7 @@ is_present() {
         ;;
     poppler-utils) has pdftotext ;;
     procps) has pgrep ;;
+    tzdata) [[ -f /usr/share/zoneinfo/UTC ]] ;;
     victoria-metrics) has vmalert ;;
     *) has "$1" ;;
     esac

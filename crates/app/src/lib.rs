@@ -37,6 +37,11 @@ pub mod traces {
     pub use bailiwick_outbound::traces::{TraceConfig, TraceLayer, Traces, Wanted};
 }
 
+/// The question of a command whether the service of this machine answers.
+pub mod own_port {
+    pub use bailiwick_outbound::own_port::status;
+}
+
 /// All services of one process. Cloning it is cheap.
 #[derive(Clone)]
 pub struct App(Arc<Parts>);

@@ -4,7 +4,8 @@
 //! [`telegram`] and [`pagerduty`] the receivers of alerts (spec: alert-delivery#webhook-delivery,
 //! alert-delivery#mail-and-telegram, alert-delivery#chats-and-incidents), [`reachability`] checks whether an appliance answers (spec: systems#reachability), [`issuer`] asks an identity
 //! provider about tokens (spec: authentication#identity-modes), [`logto`] copies users and organizations to Logto
-//! (spec: logto#calls), [`traces`] sends traces to a collector. To add another upstream: a module with the fixed list
+//! (spec: logto#calls), [`traces`] sends traces to a collector, [`own_port`] asks the service of this machine whether it
+//! answers. To add another upstream: a module with the fixed list
 //! of requests it makes, its own error type, time limits and size limits on every answer.
 
 pub mod assets;
@@ -14,7 +15,9 @@ mod http_post;
 pub mod issuer;
 pub mod logto;
 pub mod mail;
+pub mod own_port;
 pub mod pagerduty;
+mod plain_request;
 pub mod reachability;
 pub mod router_client;
 pub mod telegram;

@@ -1,16 +1,10 @@
 //! Checks whether an address that a system has reported answers (spec: systems#reachability). Callers must not be able
 //! to probe the network of the service, so every address is checked before the first packet.
 
+use crate::plain_request::{any_certificate, ask};
 use bailiwick_domain::net::{Network, is_global};
-use http::{Method, Request, header};
-use http_body_util::Empty;
-use hyper_util::rt::TokioIo;
-use rustls::{
-    ClientConfig, DigitallySignedStruct, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::WebPkiSupportedAlgorithms,
-    pki_types::{CertificateDer, ServerName, UnixTime},
-};
+use http::Method;
+use rustls::pki_types::ServerName;
 use std::{
     net::{IpAddr, SocketAddr},
     sync::Arc,
@@ -54,14 +48,7 @@ impl Reach {
     /// # Errors
     /// The TLS library refuses its own defaults.
     pub fn new(allowed: Vec<Network>) -> Result<Reach, rustls::Error> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let anyone = Arc::new(AnyCertificate(provider.signature_verification_algorithms));
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .dangerous()
-            .with_custom_certificate_verifier(anyone)
-            .with_no_client_auth();
-        Ok(Reach { allowed: allowed.into(), tls: TlsConnector::from(Arc::new(config)) })
+        Ok(Reach { allowed: allowed.into(), tls: any_certificate()? })
     }
 
     /// The addresses of a host name or address, if all of them may be contacted; none = do not connect.
@@ -99,25 +86,7 @@ impl Reach {
         let stream = TcpStream::connect(address).await.ok()?;
         let name = ServerName::try_from(plain_host(host)?.to_owned()).ok()?;
         let stream = self.tls.connect(name, stream).await.ok()?;
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake::<_, Empty<bytes::Bytes>>(TokioIo::new(stream))
-                .await
-                .ok()?;
-        let request = Request::builder()
-            .method(Method::HEAD)
-            .uri(candidate.path)
-            .header(header::HOST, host)
-            .header(header::USER_AGENT, crate::USER_AGENT)
-            .header(header::CONNECTION, "close")
-            .body(Empty::new())
-            .ok()?;
-        let mut answer = std::pin::pin!(sender.send_request(request));
-        let answer = tokio::select! {
-            answer = &mut answer => answer,
-            // The connection may have delivered the answer just before it ended.
-            _ = connection => answer.await,
-        };
-        answer.ok().map(drop)
+        ask(stream, Method::HEAD, host, candidate.path).await.ok().map(drop)
     }
 }
 
@@ -137,46 +106,6 @@ fn plain_host(host: &str) -> Option<&str> {
                 && !label.ends_with('-')
         });
     is_name.then_some(host)
-}
-
-/// Appliances have self-signed certificates. The probe only checks whether something answers; it sends no data and
-/// trusts none.
-#[derive(Debug)]
-struct AnyCertificate(WebPkiSupportedAlgorithms);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_schemes()
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db, demo, events, fail, inventory,
-    keys, logto, openapi, owner, retention, serve, sessions, system, token,
+    Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db, demo, events, fail, health,
+    inventory, keys, logto, openapi, owner, retention, serve, sessions, system, token,
 };
 use crate::{
     STACK,
@@ -19,6 +19,7 @@ use tokio::runtime;
 pub fn run(command: Command, config: Config) -> ExitCode {
     match command {
         Command::Serve => serve::run(&config),
+        Command::Health(args) => with_runtime(health::run(&config, args)),
         Command::Migrate => with_runtime(async { open(&config, false).await.map(drop) }),
         Command::Backup(args) => with_runtime(backup::back_up(&config, &args.directory)),
         Command::Restore(args) => with_runtime(async { backup::restore(&config, &args.directory) }),

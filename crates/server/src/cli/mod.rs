@@ -11,6 +11,7 @@ pub mod copy_db;
 pub mod demo;
 pub mod events;
 mod first_start;
+pub mod health;
 pub mod inventory;
 pub mod keys;
 pub mod logto;
@@ -77,6 +78,8 @@ pub struct Sources {
 pub enum Command {
     /// Run the service (the default)
     Serve,
+    /// Ask the running service of this configuration whether it is alive; exit status 1 if it is not
+    Health(health::HealthArgs),
     /// Bring the database to this version's schema and exit
     Migrate,
     /// Copy database, secret and files into a new directory, also while the service runs (SQLite)

@@ -17,6 +17,7 @@ mod documents;
 mod events;
 mod fleet;
 mod guides;
+mod health;
 mod identity;
 mod images;
 mod keys;

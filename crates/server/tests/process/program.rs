@@ -159,10 +159,14 @@ impl Serving {
         Command::new("kill").args(["-HUP", &id]).status().expect("kill");
     }
 
+    /// Asks it to stop.
+    pub fn terminate(&self) {
+        Command::new("kill").arg(self.child.id().to_string()).status().expect("kill");
+    }
+
     /// Asks it to stop and returns whether it ended well within the time.
     pub fn stop(&mut self) -> bool {
-        let id = self.child.id().to_string();
-        Command::new("kill").arg(&id).status().expect("kill");
+        self.terminate();
         let limit = Instant::now() + bailiwick_testkit::PATIENCE;
         while Instant::now() < limit {
             if let Some(status) = self.child.try_wait().expect("a state") {

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// A certificate for 127.0.0.1 in the two files, and once more in a third by this name, for clients that trust it.
-fn renew(dir: &Path, trusted: &str) {
+pub fn renew(dir: &Path, trusted: &str) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
     fs::write(dir.join("key.pem"), pem("PRIVATE KEY", &made.signing_key.serialize_der())).unwrap();
     for name in ["cert.pem", trusted] {
@@ -24,7 +24,7 @@ fn pem(what: &str, der: &[u8]) -> String {
 }
 
 /// Ended when dropped.
-struct Ending(Child);
+pub struct Ending(pub Child);
 
 impl Drop for Ending {
     fn drop(&mut self) {
