@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # Installs what these tests need below the target directory, once for each set of versions, and prints the directory: helm, the
-# reader of compose files that Docker Compose uses, the definitions of Prometheus Operator's objects, and Python's packages.
+# reader of compose files that Docker Compose uses, the types of Prometheus Operator's objects, and Python's packages.
 # Needs the Go module proxy and the Python package registry.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 helm=v3.22.0
-operator=v0.93.0
 here=tests/charts
 tools=$(realpath -m "${CARGO_TARGET_DIR:-target}")/tools/charts
 
@@ -22,13 +21,10 @@ find_go() {
 }
 
 install_go_tools() {
-    local module crds
     export CGO_ENABLED=0 GOBIN=$tools/bin GOFLAGS=-buildvcs=false
     go install -ldflags '-s -w' "helm.sh/helm/v3/cmd/helm@$helm"
     go build -C "$here/compose" -o "$tools/bin/compose-config" .
-    module=$(cd / && go mod download -json "github.com/prometheus-operator/prometheus-operator@$operator")
-    crds=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["Dir"])' <<<"$module")/example/prometheus-operator-crd
-    install -m 644 "$crds"/monitoring.coreos.com_{servicemonitors,prometheusrules}.yaml "$tools/"
+    go build -C "$here/operator" -o "$tools/bin/operator-object" .
 }
 
 install_python() {
@@ -36,7 +32,7 @@ install_python() {
     "$tools/python/bin/pip" install --quiet --disable-pip-version-check --no-input -r "$here/requirements.txt"
 }
 
-wanted="$helm $operator $(cat "$here/requirements.txt" "$here"/compose/{go.mod,go.sum,main.go} | sha256sum)"
+wanted="$helm $(cat "$here/requirements.txt" "$here"/{compose,operator}/{go.mod,go.sum,main.go} | sha256sum)"
 if [[ $(cat "$tools/installed" 2>/dev/null) != "$wanted" ]]; then
     find_go
     echo "installing helm and other tools into $tools" >&2
