@@ -78,10 +78,7 @@ pub(crate) fn router(docs: Arc<Docs>) -> Router<App> {
         .route("/guide", get(async |visit: Visit| visit.document("")))
         .route("/guide/search", get(search))
         .route("/guide/pictures/{name}", get(picture))
-        .route(
-            "/guide/{*address}",
-            get(async |PathText(address): PathText, visit: Visit| visit.document(&address)),
-        );
+        .route("/guide/{*address}", get(document));
     Router::new().route(PATH, get(operations)).nest(PATH, below).layer(Extension(docs))
 }
 
@@ -144,6 +141,11 @@ fn query(query: Option<String>) -> String {
     let query = query.unwrap_or_default();
     let found = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "q");
     found.map(|(_, text)| text.into_owned()).unwrap_or_default()
+}
+
+async fn document(PathText(address): PathText, visit: Visit) -> Response {
+    // An address that is no text is empty, which would be that of the first page.
+    if address.is_empty() { visit.missing() } else { visit.document(&address) }
 }
 
 async fn operations(visit: Visit, RawQuery(asked): RawQuery) -> Response {
