@@ -1,4 +1,4 @@
-//! The sign-in pages, the console and the API reference in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
+//! The sign-in pages, the console, the API reference and the guide in Debian's chromium; run by `make test-browser`. Screenshots go to `target/tmp/`.
 
 #![allow(
     clippy::unwrap_used,

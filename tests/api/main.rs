@@ -31,6 +31,7 @@ mod examples;
 mod explain;
 mod exports;
 mod filters;
+mod guide;
 mod http;
 mod images;
 mod impersonation;

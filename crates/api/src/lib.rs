@@ -4,6 +4,7 @@
 //! [`gate`], then a handler of at most fifteen lines that calls one use case. To add an endpoint see [`routes`].
 
 mod chunked_body;
+mod docs;
 pub mod envelope;
 pub mod error;
 pub mod extract;
@@ -15,7 +16,6 @@ pub mod oidc;
 pub mod openapi;
 pub mod operations;
 pub mod proxy;
-mod reference;
 pub mod route;
 mod route_metrics;
 pub mod routes;
@@ -53,8 +53,8 @@ pub fn router(app: &App, pages: Pages) -> Router {
     // If people sign in elsewhere, the service is not a provider.
     let mut all = if app.settings.identity.is_embedded() { oidc::router() } else { oidc::issuer_router() };
     all = all.merge(pages.router.layer(middleware::from_fn(route_metrics::mark)));
-    let reference = reference::router(app);
-    // People expect the reference at the root, whatever the base paths are.
+    let reference = docs::router(docs::Docs::new(app));
+    // People expect the reference and the guide at the root, whatever the base paths are.
     all = all.merge(reference.clone());
     for base in &app.settings.base_paths {
         all = if base.is_empty() {

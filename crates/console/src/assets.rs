@@ -5,13 +5,10 @@ use axum::response::{IntoResponse, Response};
 use bailiwick_domain::ports::hex;
 use bailiwick_web::{PASSKEY_SCRIPT, PathText};
 use http::{HeaderValue, StatusCode, header};
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
-/// One stylesheet of a file for each subject: tokens first, what differs on small screens last.
+/// After what all pages share: a file for each subject, what differs on small screens last.
 const STYLE: &str = concat!(
-    include_str!("../assets/style/tokens.css"),
-    include_str!("../assets/style/base.css"),
-    include_str!("../assets/style/controls.css"),
     include_str!("../assets/style/frame.css"),
     include_str!("../assets/style/states.css"),
     include_str!("../assets/style/lists.css"),
@@ -37,19 +34,20 @@ const PREFETCH: &str = include_str!("../assets/prefetch.json");
 struct Asset {
     name: String,
     media_type: &'static str,
-    text: &'static str,
+    text: Cow<'static, str>,
 }
 
 static ALL: LazyLock<[Asset; 4]> = LazyLock::new(|| {
     [
-        asset("console", "css", "text/css; charset=utf-8", STYLE),
+        asset("console", "css", "text/css; charset=utf-8", [bailiwick_web::STYLE, STYLE].concat()),
         asset("console", "js", "text/javascript; charset=utf-8", SCRIPT),
         asset("prefetch", "json", "application/speculationrules+json", PREFETCH),
         asset("passkey", "js", "text/javascript; charset=utf-8", PASSKEY_SCRIPT),
     ]
 });
 
-fn asset(stem: &str, extension: &str, media_type: &'static str, text: &'static str) -> Asset {
+fn asset(stem: &str, extension: &str, media_type: &'static str, text: impl Into<Cow<'static, str>>) -> Asset {
+    let text = text.into();
     let hash = hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     let short: String = hash.chars().take(16).collect();
     Asset { name: format!("{stem}.{short}.{extension}"), media_type, text }
@@ -84,5 +82,5 @@ pub(crate) async fn show(PathText(name): PathText) -> Response {
         (header::CONTENT_TYPE, HeaderValue::from_static(asset.media_type)),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable")),
     ];
-    (headers, asset.text).into_response()
+    (headers, asset.text.clone()).into_response()
 }

@@ -5,16 +5,12 @@ use bailiwick_app::App;
 use bailiwick_domain::Ts;
 use bailiwick_identity::console::Open;
 use bailiwick_policy::{Caller, Permission, own_account};
-use bailiwick_web::{Language, cookie};
+use bailiwick_web::{Language, THEME, THEMES, cookie};
 use http::{HeaderMap, Uri};
 use serde::Serialize;
 
-/// Name of the cookie that keeps the theme.
-pub(crate) const THEME: &str = "bailiwick-theme";
 /// Name of the cookie that keeps the language.
 pub(crate) const LANGUAGE: &str = "bailiwick-language";
-/// Themes; without one the system decides.
-pub(crate) const THEMES: [&str; 2] = ["light", "dark"];
 
 /// Around a page.
 #[derive(Clone, Debug, Serialize)]
@@ -27,6 +23,8 @@ pub(crate) struct Look {
     theme: &'static str,
     style: String,
     script: String,
+    /// The documents of the service.
+    guide: String,
     /// Which area of the console it is.
     section: &'static str,
     areas: Vec<Area>,
@@ -90,6 +88,7 @@ impl Look {
             theme: THEMES.into_iter().find(|known| *known == theme).unwrap_or_default(),
             style: assets::style(),
             script: assets::script(),
+            guide: guide(app),
             section: section(uri.path()),
             areas: Vec::new(),
             person: None,
@@ -120,6 +119,14 @@ impl Look {
         });
         self
     }
+}
+
+/// Where the guide is. The files of another interface hide what is at the root from browsers.
+fn guide(app: &App) -> String {
+    let settings = &app.settings;
+    let below = settings.base_paths.iter().find(|base| !base.is_empty());
+    let base = below.filter(|_| settings.static_dir.is_some()).map_or("", String::as_str);
+    format!("{base}/docs/guide")
 }
 
 /// The word of the area that an address belongs to; empty for none.

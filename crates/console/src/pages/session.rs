@@ -3,7 +3,7 @@
 use crate::{
     failure::{self, Outcome},
     form::Form,
-    look::{LANGUAGE, Look, THEME, THEMES},
+    look::{LANGUAGE, Look},
     page,
     session::{self, Guest, kept, page_before},
 };
@@ -20,7 +20,7 @@ use bailiwick_identity::{
     relying_party,
 };
 use bailiwick_platform::RequestContext;
-use bailiwick_web::{Language, Params};
+use bailiwick_web::{Language, Params, THEME, THEMES};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use serde_json::json;
 use url::{Host, Url};

@@ -5,6 +5,7 @@ use aws_lc_rs::{constant_time, digest};
 use bailiwick_domain::{OrgId, fold::fold, ports::hex};
 use bailiwick_policy::UserIdentity;
 use bailiwick_settings::{AccessControl, Application, Client as Configured, Settings};
+use std::iter;
 use url::{Host, Url};
 
 /// `client_id` of the built-in client: the service's own user interface.
@@ -15,6 +16,9 @@ pub const CONSOLE_ID: &str = "bailiwick-console";
 
 /// Where the console is sent its codes, below the public address.
 pub const CONSOLE_REDIRECT: &str = "console/signed-in";
+
+/// Where the reference of the interface is sent the codes of the built-in client, below each base path.
+pub const REFERENCE_REDIRECT: &str = "docs/signed-in";
 
 const DEFAULT_REDIRECT: &str = "login-redirect";
 const DEFAULT_POST_LOGOUT: &str = "login";
@@ -35,13 +39,13 @@ pub struct Client {
 struct Addresses {
     exact: Vec<String>,
     /// Accepted on `http://localhost` and `http://127.0.0.1` with any port (RFC 8252 §7.3).
-    loopback_path: Option<String>,
+    loopback_paths: Vec<String>,
 }
 
 impl Addresses {
     fn allow(&self, address: &str) -> bool {
         self.exact.iter().any(|exact| exact == address)
-            || self.loopback_path.as_deref().is_some_and(|path| is_loopback(address, path))
+            || self.loopback_paths.iter().any(|path| is_loopback(address, path))
     }
 
     fn allow_origin(&self, origin: &str) -> bool {
@@ -49,7 +53,7 @@ impl Addresses {
             |address: &String| Url::parse(address).is_ok_and(|u| u.origin().ascii_serialization() == origin);
         // An opaque origin is written "null", which no page may claim.
         origin != "null"
-            && (self.exact.iter().any(of) || (self.loopback_path.is_some() && is_loopback(origin, "")))
+            && (self.exact.iter().any(of) || (!self.loopback_paths.is_empty() && is_loopback(origin, "")))
     }
 }
 
@@ -130,16 +134,27 @@ fn default_client(settings: &Settings) -> Client {
             .into_iter()
             .chain(more.iter().cloned())
             .collect(),
-        loopback_path: loopback_path(base, path),
+        loopback_paths: loopback_path(base, path).into_iter().collect(),
     };
     let provider = &settings.provider;
+    let mut redirects = addresses(DEFAULT_REDIRECT, &provider.redirect_uris);
+    for path in reference_redirects(settings) {
+        redirects.exact.push(format!("{base}{path}"));
+        redirects.loopback_paths.extend(loopback_path(base, path.trim_start_matches('/')));
+    }
     Client {
         id: DEFAULT_ID.to_owned(),
         secret_sha256: None,
-        redirects: addresses(DEFAULT_REDIRECT, &provider.redirect_uris),
+        redirects,
         post_logout: addresses(DEFAULT_POST_LOGOUT, &provider.post_logout_redirect_uris),
         third_party: None,
     }
+}
+
+/// Where the reference is, at the root and below each base path.
+fn reference_redirects(settings: &Settings) -> impl Iterator<Item = String> {
+    let bases = settings.base_paths.iter().map(String::as_str).filter(|base| !base.is_empty());
+    iter::once("").chain(bases).map(|base| format!("{base}/{REFERENCE_REDIRECT}"))
 }
 
 /// The console: it has no secret because it needs none, and PKCE is mandatory for it as for any public client.
@@ -150,9 +165,9 @@ fn console_client(settings: &Settings) -> Client {
         secret_sha256: None,
         redirects: Addresses {
             exact: vec![format!("{base}/{path}")],
-            loopback_path: loopback_path(base, path),
+            loopback_paths: loopback_path(base, path).into_iter().collect(),
         },
-        post_logout: Addresses { exact: Vec::new(), loopback_path: None },
+        post_logout: Addresses { exact: Vec::new(), loopback_paths: Vec::new() },
         third_party: None,
     }
 }
@@ -169,7 +184,7 @@ fn loopback_path(base: &str, path: &str) -> Option<String> {
 }
 
 fn configured(client: &Configured) -> Client {
-    let exact = |addresses: &[String]| Addresses { exact: addresses.to_vec(), loopback_path: None };
+    let exact = |addresses: &[String]| Addresses { exact: addresses.to_vec(), loopback_paths: Vec::new() };
     Client {
         id: client.id.clone(),
         secret_sha256: client.secret_sha256.clone(),
@@ -358,6 +373,9 @@ mod tests {
         ] {
             assert!(!client.may_redirect_to(bad), "{bad}");
         }
+        for path in ["/docs/signed-in", "/api/docs/signed-in"] {
+            assert!(client.may_redirect_to(&format!("http://localhost:5173{path}")), "{path}");
+        }
         assert!(client.may_return_to("http://localhost:3000/login"));
         assert!(!client.may_return_to("http://localhost:3000/login-redirect"));
     }
@@ -366,6 +384,9 @@ mod tests {
     fn a_public_service_takes_its_own_address_only() {
         let client = default_client(&settings("https://my.example.org"));
         assert!(client.may_redirect_to("https://my.example.org/login-redirect"));
+        assert!(client.may_redirect_to("https://my.example.org/api/docs/signed-in"));
+        assert!(!client.may_redirect_to("https://my.example.org/other/docs/signed-in"));
+        assert!(!client.may_redirect_to("http://localhost:5173/docs/signed-in"));
         assert!(!client.may_redirect_to("http://localhost:5173/login-redirect"));
         assert!(!client.may_redirect_to("https://my.example.org/login-redirect/../x"));
     }

@@ -28,7 +28,7 @@ section! {
     /// at all: the sign-in page adds one.
     second_factor_grace: AnyDuration => provider.second_factor.grace;
     /// Redirect addresses of the default client `bailiwick`, compared character by character. `<public_url>/login-redirect`
-    /// and `<app_url>/login-redirect` are always accepted.
+    /// and `<app_url>/login-redirect` are always accepted, and for the API reference `<public_url><base path>/docs/signed-in`.
     redirect_uris: Vec<ClientUri> => provider.redirect_uris;
     /// Addresses to which the default client may send a browser after sign-out. `<public_url>/login` and `<app_url>/login`
     /// are always accepted.

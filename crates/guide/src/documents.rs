@@ -1,0 +1,42 @@
+//! The documents as they stand in the repository.
+
+use flate2::read::ZlibDecoder;
+use std::{io::Read, sync::LazyLock};
+
+include!(concat!(env!("OUT_DIR"), "/documents.rs"));
+
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/documents.zlib"));
+
+static TEXTS: LazyLock<String> = LazyLock::new(|| {
+    let mut texts = String::new();
+    if let Err(error) = ZlibDecoder::new(PACKED).read_to_string(&mut texts) {
+        tracing::error!(%error, "the documents cannot be unpacked");
+    }
+    texts
+});
+
+/// Name from the root of the repository, and text, of every document.
+pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut start = 0;
+    NAMES.iter().map(move |(name, length)| {
+        let text = TEXTS.get(start..start + length).unwrap_or_default();
+        start += length;
+        (*name, text)
+    })
+}
+
+/// Whether there is a document of this name.
+pub(crate) fn exists(name: &str) -> bool {
+    NAMES.iter().any(|(known, _)| *known == name)
+}
+
+/// A picture by its name from the root of the repository.
+pub(crate) fn picture(name: &str) -> Option<&'static [u8]> {
+    PICTURES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
+}
+
+/// Width and height of a picture (PNG, 11.2.2).
+pub(crate) fn size(picture: &[u8]) -> Option<(u32, u32)> {
+    let number = |at: usize| Some(u32::from_be_bytes(picture.get(at..at + 4)?.try_into().ok()?));
+    Some((number(16)?, number(20)?))
+}

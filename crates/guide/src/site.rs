@@ -1,0 +1,195 @@
+//! The documents as pages.
+
+use crate::{
+    documents,
+    links::{address, href},
+    markdown::{self, Article},
+    page::Framed,
+    search::{Entry, Index},
+    shelves::{Shelf, shelves},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::OnceLock};
+
+/// A document.
+#[derive(Debug)]
+pub(crate) struct Place {
+    name: &'static str,
+    /// Its place in the order of the navigation; none if it is not named there.
+    number: Option<usize>,
+    framed: OnceLock<Framed>,
+}
+
+impl Place {
+    /// The page, rendered at its first use.
+    pub(crate) fn framed(&self, render: impl FnOnce() -> Framed) -> &Framed {
+        self.framed.get_or_init(render)
+    }
+}
+
+/// All documents.
+#[derive(Debug)]
+pub(crate) struct Site {
+    articles: BTreeMap<&'static str, Article>,
+    shelves: Vec<Shelf>,
+    order: Vec<&'static str>,
+    places: Vec<Place>,
+    index: OnceLock<Index>,
+}
+
+impl Site {
+    pub(crate) fn new() -> Site {
+        let render = |(name, text)| {
+            let mut article = markdown::render(name, text);
+            if !text.starts_with("# ") {
+                article.title = own_title(name);
+            }
+            (name, article)
+        };
+        let articles: BTreeMap<_, _> = documents::all().map(render).collect();
+        let shelves = shelves(&articles);
+        let order: Vec<&'static str> = shelves.iter().flat_map(|shelf| shelf.pages.iter().copied()).collect();
+        let place = |name: &&'static str| Place {
+            name,
+            number: order.iter().position(|other| other == name),
+            framed: OnceLock::new(),
+        };
+        let places = articles.keys().map(place).collect();
+        Site { articles, shelves, order, places, index: OnceLock::new() }
+    }
+
+    /// The document at this address.
+    pub(crate) fn find(&self, wanted: &str) -> Option<&Place> {
+        self.places.iter().find(|place| address(place.name) == wanted)
+    }
+
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.places.iter().map(|place| address(place.name))
+    }
+
+    fn title<'a>(&'a self, name: &'a str) -> &'a str {
+        self.articles.get(name).map_or(name, |article| &article.title)
+    }
+
+    /// The navigation, on the page of this name.
+    pub(crate) fn shelves(&self, current: &str) -> Value {
+        let page = |name: &&str| json!({"href": href(address(name)), "title": self.title(name), "is_current": *name == current});
+        let shelf = |shelf: &Shelf| {
+            let pages: Vec<Value> = shelf.pages.iter().map(page).collect();
+            let is_open = shelf.pages.contains(&current);
+            json!({"title": shelf.title, "pages": pages, "is_open": is_open})
+        };
+        self.shelves.iter().map(shelf).collect()
+    }
+
+    /// What a page is rendered from.
+    pub(crate) fn context(&self, place: &Place) -> Value {
+        let Some(article) = self.articles.get(place.name) else { return json!({}) };
+        let neighbour = |number: Option<usize>| {
+            let name = self.order.get(number?)?;
+            Some(json!({"href": href(address(name)), "title": self.title(name)}))
+        };
+        let parts = article.sections.iter().filter(|section| (2..=3).contains(&section.level));
+        let parts: Vec<Value> = parts
+            .map(|part| json!({"level": part.level, "title": part.heading, "anchor": part.anchor}))
+            .collect();
+        json!({
+            "title": article.title,
+            "html": article.html,
+            "has_title": article.sections.first().is_some_and(|first| first.level == 1),
+            "parts": parts,
+            "shelves": self.shelves(place.name),
+            "before": neighbour(place.number.and_then(|number| number.checked_sub(1))),
+            "after": neighbour(place.number.map(|number| number + 1)),
+        })
+    }
+
+    /// The sections of all documents, in the order of the navigation.
+    pub(crate) fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let articles = self.order.iter().filter_map(|name| Some((*name, self.articles.get(name)?)));
+            Index::new(articles.flat_map(|(name, article)| entries(name, article)).collect())
+        })
+    }
+}
+
+fn entries<'a>(name: &'a str, article: &'a Article) -> impl Iterator<Item = Entry> + 'a {
+    article.sections.iter().enumerate().map(move |(number, section)| {
+        let page = href(address(name));
+        let is_first = number == 0;
+        Entry {
+            href: if is_first { page } else { format!("{page}#{}", section.anchor) },
+            title: article.title.clone(),
+            heading: if is_first { String::new() } else { section.heading.clone() },
+            text: section.text.clone(),
+            more: if is_first { name.to_owned() } else { String::new() },
+        }
+    })
+}
+
+/// The title of a document that does not begin with one.
+fn own_title(name: &str) -> String {
+    match name {
+        "benches/RESULTS.md" => "Measurements".to_owned(),
+        other => address(other).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail anywhere")]
+
+    use super::*;
+    use crate::links::ROOT;
+
+    #[test]
+    fn every_document_is_on_a_shelf() {
+        let site = Site::new();
+        for place in &site.places {
+            assert!(place.number.is_some(), "docs/README.md does not name {}", place.name);
+        }
+        assert!(site.places.len() > 50 && site.order.first() == Some(&"docs/README.md"));
+    }
+
+    #[test]
+    fn every_link_and_every_anchor_resolves() {
+        let site = Site::new();
+        let mut seen = 0;
+        for (name, article) in &site.articles {
+            for link in article.html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                let (page, anchor) = link.split_once('#').unwrap_or((link, ""));
+                let Some(page) = (match page.strip_prefix(ROOT) {
+                    Some("/openapi.json") => continue,
+                    Some(own) => own.strip_prefix("/guide").map(|own| own.trim_start_matches('/').to_owned()),
+                    None if page.is_empty() => Some(address(name).to_owned()),
+                    None => continue,
+                }) else {
+                    panic!("{name}: {link}")
+                };
+                if page.starts_with("pictures/") {
+                    continue;
+                }
+                seen += 1;
+                let place = site.find(&page).unwrap_or_else(|| panic!("{name}: {link}"));
+                let anchors = &site.articles[place.name].anchors;
+                assert!(anchor.is_empty() || anchors.contains(anchor), "{name}: no anchor {link}");
+            }
+        }
+        assert!(seen > 400, "{seen}");
+    }
+
+    #[test]
+    fn anchors_stand_once_in_their_page() {
+        for (name, article) in Site::new().articles {
+            let mut ids: Vec<&str> =
+                article.html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+            ids.sort_unstable();
+            let all = ids.len();
+            ids.dedup();
+            assert_eq!(ids.len(), all, "{name}");
+            for anchor in &article.anchors {
+                assert!(ids.contains(&anchor.as_str()), "{name}: {anchor}");
+            }
+        }
+    }
+}
