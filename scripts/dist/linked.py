@@ -2,13 +2,11 @@
 licences.py; needs cargo, and the sources that `cargo fetch` has brought."""
 
 import functools
-import io
 import json
 import os
 import re
 import subprocess
 import tomllib
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,8 +100,6 @@ def others(target, static):
                         ["c_src/mimalloc/v3/LICENSE"])
             number = int(work.version)
             yield name, versioned(work, f"{number // 10000}.{number // 100 % 100}.{number % 100}")
-        if name == "utoipa-swagger-ui-vendored":
-            yield None, swagger_ui(source)
     yield None, Work("Roboto", "2.138", "Apache-2.0", "pkg:generic/roboto@2.138", None,
                      [(ROOT / "crates/export/fonts/LICENSE-Roboto").read_text()], ["Google Inc."])
     yield None, standard_library()
@@ -130,14 +126,6 @@ def dedicated(header):
     start = header.index("The author disclaims copyright")
     lines = header[start : header.index("*****", start)].splitlines()
     return "\n".join(line.removeprefix("**").strip() for line in lines)
-
-
-def swagger_ui(source):
-    archive = next((source / "res").glob("*.zip"))
-    version = archive.stem.removeprefix("v")
-    files = zipfile.ZipFile(io.BytesIO(archive.read_bytes()))
-    texts = [files.read(f"swagger-ui-{version}/{name}").decode() for name in ("LICENSE", "NOTICE")]
-    return Work("swagger-ui", version, "Apache-2.0", f"pkg:npm/swagger-ui@{version}", None, texts, [])
 
 
 def standard_library():

@@ -43,7 +43,7 @@ test_packaging() {
 
 test_licences() {
     local licences=$work/first/THIRD-PARTY-LICENSES
-    grep -q '^aws-lc ' "$licences" && grep -q '^tokio ' "$licences" && grep -q '^swagger-ui ' "$licences" ||
+    grep -q '^aws-lc ' "$licences" && grep -q '^tokio ' "$licences" && grep -q '^sqlite ' "$licences" ||
         fail 'licences are missing'
     mkdir "$work/deb" "$work/tarball"
     dpkg-deb --extract "$work"/first/bailiwick_*.deb "$work/deb"
