@@ -7,7 +7,8 @@ SHELL := bash
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
 .PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers test-packages \
-	test-charts fuzz bench bench-fleet dist fmt lint generate examples need-build need-test format-check deny direction tests
+	test-reproducible test-charts fuzz bench bench-fleet dist fmt lint generate examples need-build need-test format-check deny \
+	direction tests
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
@@ -21,7 +22,7 @@ PROFILE ?= dev
 ARGS ?=
 
 help: ## show this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-17s %s\n", $$1, $$2 }'
 
 run: need-build ## build and start the service with everything built in: http://127.0.0.1:8080, data in ./data
 	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
@@ -98,6 +99,10 @@ test-packages: need-build ## make the artifacts of a release from the debug prog
 	scripts/need.sh $(NEED_DIST) debootstrap debian-archive-keyring umoci curl jq python3-aiosmtpd
 	[[ -n $${DIST_PROGRAM:-} ]] || $(CARGO) build $(LOCKED) --bin bailiwick
 	CARGO='$(CARGO)' tests/packages/run.sh
+
+test-reproducible: need-build ## makes the artifacts of a release twice, in different directories, and compares them: two release builds
+	scripts/need.sh $(NEED_DIST)
+	CARGO='$(CARGO)' tests/packages/twice.sh
 
 fuzz: need-build ## search for inputs that break parsing, ten minutes a target; needs a nightly compiler and cargo-fuzz
 	scripts/fuzz.sh

@@ -18,7 +18,9 @@ maps=("$PWD=/bailiwick" "$target_dir=/target" "$(rustc --print sysroot)/lib/rust
 for crates in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
     maps+=("${crates%/}=/crates")
 done
-rust_flags=() c_flags=()
+# A static program cannot look up the system call for random numbers at run time, and would need /dev.
+rust_flags=(--cfg 'getrandom_backend="linux_getrandom"')
+c_flags=()
 for map in "${maps[@]}"; do
     rust_flags+=("--remap-path-prefix=$map")
     c_flags+=("-ffile-prefix-map=$map")
