@@ -116,6 +116,10 @@ by('credentials-form').addEventListener('submit', (event) => {
   dialog.close();
 });
 by('sign-out').addEventListener('click', () => {
+  const { token, who } = credentials();
+  // The session of a sign-in here ends; a token that was pasted is another program's.
+  const headers = { authorization: `Bearer ${token}` };
+  if (who) fetch(`${base}/auth/logout`, { method: 'POST', credentials: 'omit', headers }).catch(() => {});
   sessionStorage.removeItem(CREDENTIALS);
   by('credentials-form').reset();
   show();

@@ -101,10 +101,17 @@ async fn a_person_signs_in_from_the_reference_and_tries_operations() {
         "{command}"
     );
 
-    // The token is forgotten, and can be pasted instead.
+    // Signing out ends the session. The token is forgotten, and can be pasted instead.
+    let token = run(&stage, "return JSON.parse(sessionStorage.getItem('bailiwick-reference')).token").await;
     click(&stage, "#credentials-open").await;
     click(&stage, "#sign-out").await;
     assert_eq!(run(&stage, "return sessionStorage.length").await, json!(0));
+    let own_user = || stage.test.get("/api/me").bearer(token.as_str().unwrap()).send();
+    let mut tries = 0..1200;
+    while own_user().await.status != 401 {
+        tries.next().expect("signing out ends the session within a minute");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let owner = stage.test.owner().await;
     found(&stage, "#token").await.send_keys(&owner.token).await.unwrap();
     click(&stage, "#credentials-form .main").await;

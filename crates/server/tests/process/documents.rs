@@ -73,8 +73,14 @@ impl Page {
     fn links(&self) -> Vec<&str> {
         let of = |line| str::split(line, "](").skip(1).filter_map(|rest: &str| rest.split(')').next());
         // Code that looks like a link is none.
-        let pictures = self.text().flat_map(|line| line.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next()));
-        self.text().filter(|line| !line.contains("`](") || line.contains("`]")).flat_map(of).chain(pictures).collect()
+        let pictures = self
+            .text()
+            .flat_map(|line| line.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next()));
+        self.text()
+            .filter(|line| !line.contains("`](") || line.contains("`]"))
+            .flat_map(of)
+            .chain(pictures)
+            .collect()
     }
 }
 
