@@ -21,7 +21,14 @@ impl Db {
             Engine::Pg(pool) => pool,
             Engine::Lite { write, .. } => return SQLITE.run(write).await.map_err(told),
         };
-        match POSTGRES.run(pool).await {
+        let mut connection = pool.acquire().await?;
+        let done = POSTGRES.run(&mut *connection).await;
+        if done.is_err() {
+            // A run that fails leaves its lock to the connection, where it would keep others from starting. The lock goes with the
+            // connection.
+            connection.close().await?;
+        }
+        match done {
             Err(MigrateError::VersionMissing(found)) if found > newest() && self.supports_this().await? => {
                 tracing::warn!(
                     migration = found,
