@@ -38,6 +38,20 @@ health_check() {
     python3 tests/packages/enter.py "$bundle" "$listen" -- "${check[@]}" "$@"
 }
 
+# The program alone, as a tarball brings it: a root without zones, certificates, users and devices.
+test_alone() {
+    local alone=$work/alone
+    cp -a "$bundle/rootfs" "$alone"
+    rm -rf "$alone"/{etc,usr/share,var}
+    mkdir "$alone/data"
+    local run=(chroot "$alone" /usr/bin/bailiwick --data-dir /data --listen "127.0.0.1:$(port)")
+    "${run[@]}" serve >"$work/service.log" 2>&1 &
+    local service=$!
+    pids+=("$service")
+    until_true 'the program serves in an empty root' "${run[@]}" health --ready
+    stop "$service"
+}
+
 test_image() {
     local layout=$work/layout manifest
     bundle=$work/bundle
@@ -62,5 +76,6 @@ test_image() {
     [[ -s $bundle/rootfs/var/lib/bailiwick/bailiwick.db ]] || fail 'its data is not in the volume'
     stop "$service"
     health_check >"$work/last" 2>&1 && fail 'it is healthy after its end'
+    test_alone
     say "the image serves as user 10001 from a root with nothing else in it"
 }
