@@ -74,7 +74,7 @@ const pretty = (text, media) => {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
 };
 
-// Streams never end by themselves: what has arrived is shown until somebody stops them.
+// A stream never ends by itself. The page shows what has arrived until the reader stops it.
 const read = async (answer, media) => {
   const chunks = [];
   const decoder = new TextDecoder();

@@ -25,7 +25,7 @@ async fn a_service_is_alive_and_ready_until_it_ends() {
     let dir = dir.path();
     let mut serving = Serving::start(dir, &[]).await;
     let address = serving.url.trim_start_matches("http://").to_owned();
-    // As a container listens: on every address, which nobody can call.
+    // A container listens on every address. Nobody can call such an address, so `health` asks on loopback.
     let everywhere = address.replace("127.0.0.1", "0.0.0.0");
     for listen in [&address, &everywhere] {
         let settings = [("BAILIWICK_HTTP__LISTEN", listen.as_str())];
