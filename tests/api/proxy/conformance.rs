@@ -305,13 +305,27 @@ fn filled(text: &str, base: Ts, ids: &BTreeMap<&str, String>) -> String {
     out
 }
 
+/// The present, in a later millisecond than any answer before. A real router tells times in milliseconds, and the order
+/// of its silences is by these times, so two steps in one millisecond would have none.
+async fn later_millisecond() -> Ts {
+    let millisecond = |time: Ts| time.0.div_euclid(1_000);
+    let before = millisecond(wall_clock());
+    loop {
+        tokio::time::sleep(std::time::Duration::from_micros(100)).await;
+        let now = wall_clock();
+        if millisecond(now) > before {
+            return now;
+        }
+    }
+}
+
 /// Every step's answer, made comparable.
 async fn transcript(system: &Client<'_>) -> Vec<(&'static str, String)> {
     let base = Ts::from_secs(wall_clock().secs() - 5);
     let mut plain = Plain { base, ids: Vec::new() };
     let (mut ids, mut answers) = (BTreeMap::new(), Vec::new());
     for (name, method, path, body) in STEPS {
-        system.test.clock.set(wall_clock());
+        system.test.clock.set(later_millisecond().await);
         let path = filled(path, base, &ids);
         let mut call = system.call(method, &format!("/api/v2/{path}"));
         if *method == "POST" || *method == "PUT" {
