@@ -50,6 +50,12 @@ pictures: need-build ## make the pictures of the console in the documents anew, 
 	scripts/need.sh chromium chromium-driver
 	BAILIWICK_WRITE_PICTURES=1 $(CARGO) test $(LOCKED) --workspace --test browser -- pictures::
 
+# Mermaid is 5 MB of npm, so the pictures are kept in the repository. A test compares their texts with the documents.
+diagrams: ## make the pictures of the diagrams in the documents anew, after a change of one
+	scripts/need.sh chromium nodejs npm python3
+	npm install --prefix "$${CARGO_TARGET_DIR:-target}/diagrams" --no-audit --no-fund --silent mermaid@12.3.0
+	python3 scripts/diagrams.py "$${CARGO_TARGET_DIR:-target}/diagrams/node_modules/mermaid"
+
 # A build of its own for the Rust client and 50 MB of npm, so it is not part of `make test`.
 test-clients: need-build ## generate clients from the interface document (TypeScript, Rust) and run the README's tour with them
 	scripts/need.sh curl jq openssl python3 nodejs npm

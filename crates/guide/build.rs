@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let text = fs::read_to_string(file)?;
             writeln!(list, "    ({name:?}, {}),", text.len())?;
             texts.push_str(&text);
-        } else if has_ending(file, "png") {
+        } else if has_ending(file, "png") || has_ending(file, "svg") {
             writeln!(pictures, "    ({name:?}, include_bytes!({file:?})),")?;
         }
     }

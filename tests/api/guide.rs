@@ -108,11 +108,16 @@ api_test!(pictures_are_sent_as_they_are, |t| async move {
     assert!(picture.body.starts_with(b"\x89PNG"));
     let tag = picture.header("etag").unwrap();
     t.get("/docs/guide/pictures/system.png").header("if-none-match", tag).send().await.expect(304);
+    let diagram = t.get("/docs/guide/pictures/diagram-internals-ingest-1.svg").send().await.expect(200);
+    assert_eq!(diagram.header("content-type"), Some("image/svg+xml"));
+    assert!(diagram.header("content-security-policy").is_some_and(|policy| policy.ends_with("sandbox")));
 });
 
 api_test!(the_search_finds_pages_and_operations, |t| async move {
     let found = get(&t, "/docs/guide/search?q=second+factor").await.expect(200).text();
     assert!(found.contains("<mark>") && found.contains("#second-factors\""), "{found}");
+    // Pages come first, and no text shows its form.
+    assert!(found.find("id=\"guide\"") < found.find("id=\"operations\"") && !found.contains('`'), "{found}");
     let found = get(&t, "/api/docs/guide/search?q=createSys").await.expect(200).text();
     assert!(found.contains("href=\"/api/docs/operations/createSystem\""), "{found}");
     // Fewer than all are shown, and the page says so.

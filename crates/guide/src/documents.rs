@@ -30,13 +30,37 @@ pub(crate) fn exists(name: &str) -> bool {
     NAMES.iter().any(|(known, _)| *known == name)
 }
 
+/// Names of all pictures.
+#[cfg(test)]
+pub(crate) fn pictures() -> impl Iterator<Item = &'static str> {
+    PICTURES.iter().map(|(name, _)| *name)
+}
+
 /// A picture by its name from the root of the repository.
 pub(crate) fn picture(name: &str) -> Option<&'static [u8]> {
     PICTURES.iter().find(|(known, _)| *known == name).map(|(_, bytes)| *bytes)
 }
 
-/// Width and height of a picture (PNG, 11.2.2).
+/// The name of the picture that `make diagrams` makes of a Mermaid diagram; the first one in a document has number 1.
+pub(crate) fn diagram(document: &str, number: usize) -> String {
+    let stem = document.strip_prefix("docs/").unwrap_or(document);
+    let stem = stem.strip_suffix(".md").unwrap_or(stem).replace('/', "-");
+    format!("docs/pictures/diagram-{stem}-{number}.svg")
+}
+
+/// Whether a picture is an SVG file; the others are PNG files.
+pub(crate) fn is_svg(picture: &[u8]) -> bool {
+    picture.starts_with(b"<svg")
+}
+
+/// Width and height of a picture (PNG, 11.2.2; those of SVG files as they name them).
 pub(crate) fn size(picture: &[u8]) -> Option<(u32, u32)> {
+    if is_svg(picture) {
+        let head = picture.split(|byte| *byte == b'>').next()?;
+        let head = std::str::from_utf8(head).ok()?;
+        let value = |name: &str| head.split(name).nth(1)?.split('"').next()?.parse().ok();
+        return Some((value(" width=\"")?, value(" height=\"")?));
+    }
     let number = |at: usize| Some(u32::from_be_bytes(picture.get(at..at + 4)?.try_into().ok()?));
     Some((number(16)?, number(20)?))
 }

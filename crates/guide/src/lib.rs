@@ -45,6 +45,15 @@ pub struct SignIn {
     pub client_id: String,
 }
 
+/// A picture of a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture {
+    /// The file.
+    pub bytes: &'static [u8],
+    /// Whether it is an SVG file; the others are PNG files.
+    pub is_svg: bool,
+}
+
 /// All pages.
 #[derive(Debug)]
 pub struct Guide {
@@ -68,8 +77,9 @@ impl Guide {
     }
 
     /// A picture of a document by its name.
-    pub fn picture(&self, name: &str) -> Option<&'static [u8]> {
-        documents::picture(&format!("docs/pictures/{name}"))
+    pub fn picture(&self, name: &str) -> Option<Picture> {
+        let bytes = documents::picture(&format!("docs/pictures/{name}"))?;
+        Some(Picture { bytes, is_svg: documents::is_svg(bytes) })
     }
 
     /// A document by its address.
@@ -88,7 +98,7 @@ impl Guide {
     pub fn search(&self, text: &str, at: &At<'_>) -> Page {
         let query = Query::read(text);
         let (pages, operations) = (self.site.index().find(&query), self.reference.index().find(&query));
-        // Operations are short; a few of them stand before the pages.
+        // A few operations follow the pages; the reference has a search of its own for all of them.
         let found_operations = operations.iter().take(search::MOST / 5);
         let found_operations: Vec<_> =
             found_operations.filter_map(|place| self.reference.index().show(*place, &query)).collect();

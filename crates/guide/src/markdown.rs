@@ -5,7 +5,7 @@ use crate::{
     links::{self, Target},
     text::{anchor, escaped},
 };
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use std::{collections::BTreeSet, mem};
 
 /// A document, rendered.
@@ -51,6 +51,12 @@ pub(crate) fn short(text: &str) -> String {
     render("", text).html
 }
 
+/// A text without its form, to be searched.
+pub(crate) fn plain(text: &str) -> String {
+    let texts: Vec<String> = render("", text).sections.into_iter().map(|section| section.text).collect();
+    texts.join(" ")
+}
+
 #[derive(Default)]
 struct Writer<'a> {
     document: &'a str,
@@ -64,6 +70,9 @@ struct Writer<'a> {
     is_in_head: bool,
     /// An empty cell of a head is no heading.
     cell_starts: Option<usize>,
+    /// Diagrams so far.
+    diagrams: usize,
+    is_in_diagram: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -122,8 +131,11 @@ impl<'a> Writer<'a> {
                 self.open = Some(dest_url.to_string() + "\n");
                 self.cell_starts = Some(self.events.len());
             }
-            Tag::CodeBlock(_) => {
+            Tag::CodeBlock(kind) => {
                 self.section.text.push(' ');
+                if matches!(kind, CodeBlockKind::Fenced(language) if &*language == "mermaid") {
+                    self.diagram();
+                }
                 self.html("<pre tabindex=\"0\"><code>".to_owned());
             }
             Tag::Table(alignments) => {
@@ -158,7 +170,12 @@ impl<'a> Writer<'a> {
                 }
             }
             TagEnd::Image => self.picture(),
-            TagEnd::CodeBlock => self.html("</code></pre>\n".to_owned()),
+            TagEnd::CodeBlock => {
+                self.html("</code></pre>\n".to_owned());
+                if mem::take(&mut self.is_in_diagram) {
+                    self.html("</details>\n".to_owned());
+                }
+            }
             TagEnd::Table => {
                 self.events.push(Event::End(TagEnd::Table));
                 self.html("</div>\n".to_owned());
@@ -258,6 +275,20 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The picture of a diagram; its text follows, to be opened.
+    fn diagram(&mut self) {
+        self.diagrams += 1;
+        let name = documents::diagram(self.document, self.diagrams);
+        let Some((width, height)) = documents::picture(&name).and_then(documents::size) else { return };
+        let address = links::href(links::address(&name));
+        self.html(format!(
+            "<div class=\"scroll diagram\" tabindex=\"0\" role=\"group\" aria-label=\"Diagram\">\
+             <a href=\"{address}\"><img src=\"{address}\" alt=\"Diagram in full size; its text follows\" width=\"{width}\" height=\"{height}\" loading=\"lazy\"></a>\
+             </div>\n<details><summary>The diagram as text</summary>\n"
+        ));
+        self.is_in_diagram = true;
+    }
+
     fn finish(mut self) -> Article {
         self.end_section();
         let mut html = String::new();
@@ -329,6 +360,16 @@ mod tests {
         assert!(article.html.contains("<h2 id=\"same-1\">Same</h2>"), "{}", article.html);
         let texts: Vec<&str> = article.sections.iter().map(|section| section.text.trim()).collect();
         assert_eq!(texts, ["", "One.", "x two"]);
+    }
+
+    #[test]
+    fn plain_texts_have_no_form() {
+        let text = plain("Sets `name` of **one** [system](x.md).\n\n- first\n- second");
+        assert_eq!(
+            text.split_whitespace().collect::<Vec<_>>().join(" "),
+            "Sets name of one system. first second"
+        );
+        assert_eq!(plain(""), "");
     }
 
     #[test]

@@ -179,6 +179,35 @@ mod tests {
     }
 
     #[test]
+    fn every_diagram_has_its_picture() {
+        let mut wanted = Vec::new();
+        for (name, text) in documents::all() {
+            let diagrams = text.split("```mermaid\n").skip(1).filter_map(|rest| rest.split("```").next());
+            for (number, diagram) in diagrams.enumerate() {
+                let picture = documents::diagram(name, number + 1);
+                let svg =
+                    documents::picture(&picture).unwrap_or_else(|| panic!("no {picture}: make diagrams"));
+                let diagram = diagram.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+                let is_current =
+                    std::str::from_utf8(svg).unwrap().contains(&format!("<desc>{diagram}</desc>"));
+                assert!(is_current, "{picture} shows another text: make diagrams");
+                wanted.push(picture);
+            }
+        }
+        assert!(wanted.len() > 5, "{wanted:?}");
+        for name in documents::pictures().filter(|name| name.contains("/diagram-")) {
+            assert!(wanted.iter().any(|wanted| wanted == name), "{name} is of no document: make diagrams");
+        }
+        let page = &site_article("docs/internals/ingest.md").html;
+        assert_eq!(page.matches("<img src=").count(), 2, "{page}");
+        assert_eq!(page.matches("<details>").count(), page.matches("</details>").count(), "{page}");
+    }
+
+    fn site_article(name: &str) -> Article {
+        Site::new().articles.remove(name).unwrap()
+    }
+
+    #[test]
     fn anchors_stand_once_in_their_page() {
         for (name, article) in Site::new().articles {
             let mut ids: Vec<&str> =

@@ -2,7 +2,7 @@
 
 use crate::Uncompressed;
 use axum::{body::Body, response::Response};
-use bailiwick_guide::{Page, SignIn};
+use bailiwick_guide::{Page, Picture, SignIn};
 use bailiwick_platform::conditions::PACKED;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -34,19 +34,27 @@ pub(super) fn page(page: Page, policy: &str, asked: &HeaderMap) -> Response {
     response
 }
 
-/// A picture, which is packed in its own way.
-pub(super) fn picture(picture: &'static [u8], policy: &str, asked: &HeaderMap) -> Response {
+/// The policy of SVG files: the style that is in them, and nothing else, should somebody open one by itself.
+const SVG_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/// A picture.
+pub(super) fn picture(picture: Picture, policy: &str, asked: &HeaderMap) -> Response {
     // Pictures change with the program; their size tells enough of them apart for the hour that they are kept.
-    let tag = format!("picture-{}", picture.len());
+    let tag = format!("picture-{}", picture.bytes.len());
     let is_known = knows(asked, &tag);
-    let body = if is_known { Body::empty() } else { Bytes::from_static(picture).into() };
-    let mut response = text(body, "image/png", policy);
+    let body = if is_known { Body::empty() } else { Bytes::from_static(picture.bytes).into() };
+    let mut response = match picture.is_svg {
+        true => text(body, "image/svg+xml", SVG_POLICY),
+        false => text(body, "image/png", policy),
+    };
     if is_known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
     put_tag(&mut response, &format!("\"{tag}\""));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    response.extensions_mut().insert(Uncompressed);
+    if !picture.is_svg {
+        response.extensions_mut().insert(Uncompressed);
+    }
     response
 }
 

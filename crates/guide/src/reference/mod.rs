@@ -139,7 +139,7 @@ impl Reference {
             href: operation.href(),
             title: summary.clone(),
             heading: format!("{} {path}", method.to_uppercase()),
-            text: description.to_owned(),
+            text: markdown::plain(description),
             more: more.concat().join(" "),
         }
     }
