@@ -107,7 +107,7 @@ dialog.querySelector('[data-close]').addEventListener('click', () => dialog.clos
 by('sign-in')?.addEventListener('click', () => attempt(begin));
 by('credentials-form').addEventListener('submit', (event) => {
   event.preventDefault();
-  const token = by('token').value.trim().replace(/^bearer\s+/i, '');
+  const token = by('token').value.trim().replace(/^bearer\s+/i, '').replace(/\s+/g, '');
   if (token) keep({ token, who: undefined });
   const [name, secret] = [by('basic-name').value.trim(), by('basic-secret').value];
   if (secret) keep({ name, secret });

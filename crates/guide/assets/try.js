@@ -51,7 +51,7 @@ const request = () => {
   const proof = authorization();
   if (proof) headers.set('authorization', proof);
   const start = by('server').value.replace(/\/$/, '');
-  const address = `${start}${path}${query.size ? `?${query}` : ''}`;
+  const address = `${start}${path}${String(query) && `?${query}`}`;
   return { address, options: { method: form.dataset.method, headers, body: content, credentials: 'omit' } };
 };
 
@@ -101,13 +101,19 @@ const state = (text, isGood) => {
 };
 
 const send = async () => {
-  const asked = request();
+  by('answer').hidden = false;
+  let asked;
+  try {
+    asked = request();
+    by('answer-command').textContent = command(asked);
+  } catch {
+    state('A header or the credential has a character that requests cannot carry.', false);
+    return;
+  }
   const stop = new AbortController();
   by('stop').onclick = () => stop.abort();
   by('stop').hidden = false;
   by('send').disabled = true;
-  by('answer').hidden = false;
-  by('answer-command').textContent = command(asked);
   by('answer-head').hidden = true;
   by('answer-box').hidden = true;
   by('answer-file').hidden = true;

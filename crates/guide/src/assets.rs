@@ -51,9 +51,9 @@ fn asset(stem: &str, ending: &str, media_type: &'static str, text: String) -> As
     Asset { name: format!("{stem}.{}.{ending}", hash(&text)), media_type, text }
 }
 
-/// Tells texts apart; nothing relies on that it is hard to make two with the same.
-pub(crate) fn hash(text: &str) -> String {
+/// Tells texts and pictures apart; nothing relies on that it is hard to make two with the same.
+pub(crate) fn hash(text: impl AsRef<[u8]>) -> String {
     let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
+    text.as_ref().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

@@ -19,7 +19,7 @@ mod text;
 pub use assets::Asset;
 pub use page::{At, Page};
 
-use assets::Assets;
+use assets::{Assets, hash};
 use page::Templates;
 use reference::Reference;
 use search::Query;
@@ -45,13 +45,18 @@ pub struct SignIn {
     pub client_id: String,
 }
 
+/// Characters that stand in rendered pages where something goes that depends on the request.
+const PLACEHOLDERS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e00f}';
+
 /// A picture of a document.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Picture {
     /// The file.
     pub bytes: &'static [u8],
     /// Whether it is an SVG file; the others are PNG files.
     pub is_svg: bool,
+    /// Tells its states apart; to be quoted.
+    pub tag: String,
 }
 
 /// All pages.
@@ -79,7 +84,7 @@ impl Guide {
     /// A picture of a document by its name.
     pub fn picture(&self, name: &str) -> Option<Picture> {
         let bytes = documents::picture(&format!("docs/pictures/{name}"))?;
-        Some(Picture { bytes, is_svg: documents::is_svg(bytes) })
+        Some(Picture { bytes, is_svg: documents::is_svg(bytes), tag: hash(bytes) })
     }
 
     /// A document by its address.
@@ -142,9 +147,9 @@ impl Guide {
     }
 }
 
-/// A query as it is shown again.
+/// A query as it is shown again, without characters that stand for something else in rendered pages.
 fn shown(text: &str) -> String {
-    text.chars().take(search::QUERY_CHARS).collect()
+    text.chars().filter(|c| !PLACEHOLDERS.contains(c)).take(search::QUERY_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -158,6 +163,19 @@ mod tests {
     fn links(page: &str) -> Vec<String> {
         let targets = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
         targets.filter(|target| target.starts_with("/at/docs")).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_query_stays_a_text() {
+        let guide = Guide::new(json!({}), "", &About::default());
+        let at = At { root: "/docs", base: "", theme: "dark" };
+        let pages = |query: &str| [guide.search(query, &at).html, guide.operations(query, &at).html];
+        for placeholder in PLACEHOLDERS {
+            assert_eq!(pages(&format!("a{placeholder} onfocus=a")), pages("a onfocus=a"));
+        }
+        for page in pages("a\" onfocus=a") {
+            assert!(page.contains("a&quot; onfocus=a") && !page.contains("a\" onfocus=a"), "{page}");
+        }
     }
 
     #[test]
@@ -182,7 +200,7 @@ mod tests {
                 page.contains("<h1") && !page.contains("<script>") && !page.contains(" style="),
                 "{page}"
             );
-            assert!(page.chars().all(|c| !('\u{e000}'..='\u{e00f}').contains(&c)), "{page}");
+            assert!(page.chars().all(|c| !PLACEHOLDERS.contains(&c)), "{page}");
             for link in links(page) {
                 let path = link.split(['#', '?']).next().unwrap_or_default().trim_start_matches("/at/docs");
                 let exists = match path.trim_start_matches('/').split_once('/') {

@@ -39,9 +39,7 @@ const SVG_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox
 
 /// A picture.
 pub(super) fn picture(picture: Picture, policy: &str, asked: &HeaderMap) -> Response {
-    // Pictures change with the program; their size tells enough of them apart for the hour that they are kept.
-    let tag = format!("picture-{}", picture.bytes.len());
-    let is_known = knows(asked, &tag);
+    let is_known = knows(asked, &picture.tag);
     let body = if is_known { Body::empty() } else { Bytes::from_static(picture.bytes).into() };
     let mut response = match picture.is_svg {
         true => text(body, "image/svg+xml", SVG_POLICY),
@@ -50,7 +48,7 @@ pub(super) fn picture(picture: Picture, policy: &str, asked: &HeaderMap) -> Resp
     if is_known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
-    put_tag(&mut response, &format!("\"{tag}\""));
+    put_tag(&mut response, &format!("\"{}\"", picture.tag));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
     if !picture.is_svg {
         response.extensions_mut().insert(Uncompressed);
