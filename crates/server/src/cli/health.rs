@@ -1,7 +1,7 @@
 //! `bailiwick health`
 
 use super::print;
-use crate::config::Config;
+use crate::config::{BasePath, Config};
 use bailiwick_app::own_port;
 use clap::Args;
 use std::{
@@ -26,7 +26,7 @@ struct Question {
     setting: &'static str,
     address: SocketAddr,
     tls: bool,
-    path: &'static str,
+    path: String,
     /// Any answer is good: it shows that the process works.
     any: bool,
 }
@@ -43,7 +43,7 @@ pub async fn run(config: &Config, args: HealthArgs) -> Result<(), String> {
     let scheme = if tls { "https" } else { "http" };
     let url = format!("{scheme}://{address}{path}");
     let said = if args.ready { "ready" } else { "alive" };
-    match own_port::status(address, tls, path, TIME).await {
+    match own_port::status(address, tls, &path, TIME).await {
         Ok(status) if any || status == 200 => {
             print(&format!("{said}: {url} answers {status}\n"));
             Ok(())
@@ -57,13 +57,20 @@ pub async fn run(config: &Config, args: HealthArgs) -> Result<(), String> {
 /// there is one.
 fn question(config: &Config, ready: bool) -> Question {
     if let Some(address) = config.metrics.listen {
-        let path = if ready { "/ready" } else { "/live" };
+        let path = if ready { "/ready" } else { "/live" }.to_owned();
         return Question { setting: "metrics.listen", address: here(address), tls: false, path, any: false };
     }
     // The page at `/` needs no database, and `/health` looks at it.
-    let path = if ready { "/health" } else { "/" };
+    let path = if ready { format!("{}/health", first_base(config)) } else { "/".to_owned() };
     let (address, tls) = (here(config.http.listen), config.http.tls_certificate.is_some());
     Question { setting: "http.listen", address, tls, path, any: !ready }
+}
+
+/// A path before the routes of the interface; nothing where they are at the root.
+fn first_base(config: &Config) -> &str {
+    let bases = &config.http.base_paths;
+    let is_at_root = bases.iter().any(|base| base.before_route().is_empty());
+    bases.first().filter(|_| !is_at_root).map_or("", BasePath::before_route)
 }
 
 /// The address under which a program on this machine reaches the listener.
@@ -101,12 +108,15 @@ mod tests {
     #[test]
     fn the_listener_for_operators_is_asked_first() {
         let front = asked(&[], false);
-        assert_eq!((front.setting, front.path, front.tls, front.any), ("http.listen", "/", false, true));
+        assert_eq!((front.setting, &*front.path, front.tls, front.any), ("http.listen", "/", false, true));
         let front = asked(&[], true);
         assert_eq!(
-            (front.setting, front.path, front.tls, front.any),
+            (front.setting, &*front.path, front.tls, front.any),
             ("http.listen", "/health", false, false)
         );
+        for (bases, path) in [("/api", "/api/health"), ("/v1,/api", "/v1/health"), ("/api,/", "/health")] {
+            assert_eq!(asked(&[("http.base_paths", bases)], true).path, path);
+        }
         let settings = [
             ("metrics.listen", "0.0.0.0:9464"),
             ("metrics.token", "long-enough-to-use"),
@@ -116,7 +126,7 @@ mod tests {
         assert!(asked(&settings[2..], false).tls);
         for (ready, path) in [(false, "/live"), (true, "/ready")] {
             let operations = asked(&settings, ready);
-            assert_eq!((operations.setting, operations.path), ("metrics.listen", path));
+            assert_eq!((operations.setting, &*operations.path), ("metrics.listen", path));
             assert!(!operations.tls && !operations.any);
             assert_eq!(operations.address, "127.0.0.1:9464".parse().unwrap());
         }
