@@ -99,6 +99,22 @@ class Pods(unittest.TestCase):
             self.assertEqual(seconds, values(name)["drainSeconds"] + 65)
             self.assertIn(f'drain_delay = "{seconds - 65}s"', case(name).configuration())
 
+    def test_they_have_the_time_to_start(self):
+        for name in CASES:
+            probe = case(name).container()["startupProbe"]
+            self.assertGreaterEqual(probe["failureThreshold"] * probe["periodSeconds"], values(name)["startSeconds"])
+        longest = render("startSeconds: 86400").container()["startupProbe"]
+        self.assertEqual(longest["failureThreshold"] * longest["periodSeconds"], 86400)
+
+    def test_texts_that_look_like_numbers_stay_texts(self):
+        secrets = "secrets: {secret: {name: \"1\", key: \"2\"}}"
+        (source,) = [
+            source["secret"]
+            for volume in render(secrets).pod()["spec"]["volumes"]
+            for source in volume.get("projected", {}).get("sources", [])
+        ]
+        self.assertEqual((source["name"], source["items"][0]["key"]), ("1", "2"))
+
     def test_a_database_that_is_away_kills_nothing(self):
         for name in CASES:
             live = case(name).container()["livenessProbe"]

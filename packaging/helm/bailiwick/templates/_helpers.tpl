@@ -14,7 +14,7 @@
 
 {{- define "bailiwick.selector" -}}
 app.kubernetes.io/name: {{ include "bailiwick.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "bailiwick.labels" -}}

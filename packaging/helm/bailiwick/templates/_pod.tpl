@@ -24,7 +24,7 @@ spec:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   {{- with .Values.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
   securityContext:
     runAsNonRoot: true
@@ -110,7 +110,7 @@ startupProbe:
     {{- toYaml $health | nindent 4 }}
   periodSeconds: 2
   timeoutSeconds: 5
-  failureThreshold: 300
+  failureThreshold: {{ div (add (int .Values.startSeconds) 1) 2 }}
 readinessProbe:
   httpGet:
     {{- if include "bailiwick.hasMetrics" . }}
@@ -178,9 +178,9 @@ volumes:
       sources:
         {{- range $setting, $reference := .Values.secrets }}
         - secret:
-            name: {{ $reference.name }}
+            name: {{ $reference.name | quote }}
             items:
-              - key: {{ $reference.key }}
+              - key: {{ $reference.key | quote }}
                 path: {{ $setting }}
         {{- end }}
   {{- end }}
@@ -189,7 +189,7 @@ volumes:
   {{- if .Values.persistence.existingClaim }}
   - name: data
     persistentVolumeClaim:
-      claimName: {{ .Values.persistence.existingClaim }}
+      claimName: {{ .Values.persistence.existingClaim | quote }}
   {{- else if include "bailiwick.onPostgres" . }}
   - name: data
     emptyDir: {}
