@@ -26,6 +26,7 @@ is_present() {
         ;;
     poppler-utils) has pdftotext ;;
     procps) has pgrep ;;
+    python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
     tzdata) [[ -f /usr/share/zoneinfo/UTC ]] ;;
     victoria-metrics) has vmalert ;;
     *) has "$1" ;;

@@ -22,11 +22,11 @@ run_container() {
 test_engine() {
     command -v podman >"$work/last" || { say 'podman is not installed: the image is not run by it'; return 0; }
     podman_here load --quiet --input "$1" >"$work/podman.log" 2>&1 || fail "podman cannot load it: $(<"$work/podman.log")"
-    local container
     run_container "127.0.0.1:$(port)" || { say "podman runs no containers here: $(tail -n 1 "$work/podman.log")"; return 0; }
     until_true 'podman runs it' podman_here exec "$container" /usr/bin/bailiwick health --ready
     podman_here stop --time 60 "$container" >"$work/last"
     [[ $(podman_here inspect --format '{{.State.ExitCode}}' "$container") == 0 ]] || fail 'it does not end well in podman'
     podman_here rm "$container" >"$work/last"
+    container=
     say 'podman runs the image'
 }

@@ -3,6 +3,7 @@
 # Ends everything.
 finish() {
     local at
+    [[ -z ${container:-} ]] || podman_here rm --force --time 0 "$container" >/dev/null 2>&1 || true
     for ((at = ${#pids[@]} - 1; at >= 0; at--)); do
         kill "${pids[at]}" 2>/dev/null || true
         wait "${pids[at]}" 2>/dev/null || true

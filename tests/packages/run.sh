@@ -32,6 +32,7 @@ make_artifacts() { DIST_DIR=$work/$1 scripts/dist/run.sh >"$work/$1.log" 2>&1 ||
 test_packaging() {
     make_artifacts first &
     local first=$!
+    pids+=("$first")
     make_artifacts second
     wait "$first"
     same 'sums of two runs' "$work/first/SHA256SUMS" "$work/second/SHA256SUMS"
