@@ -298,3 +298,52 @@ fn every_setting_of_an_example_exists() {
     assert_eq!(wrong, [""; 0], "settings that do not exist");
     assert!(count >= 12, "only {count} found");
 }
+
+/// What looks like a setting in a text and is none: kinds of events, attributes of spans, fields of inventories, and files.
+const NO_SETTINGS: [&str; 10] = [
+    "impersonation.",
+    "metrics.timestamp",
+    "events.gap",
+    "events.end",
+    "events.test",
+    "http.request.method",
+    "http.response.status_code",
+    "http.route",
+    "systems.tsv",
+    "assets.rs",
+];
+
+#[test]
+fn every_setting_that_a_text_names_exists() {
+    let table = std::fs::read_to_string(repository().join("docs/configuration.md")).expect("the settings");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for (name, rest) in rows.filter(|(name, _)| name.contains('.')) {
+        known.extend(name.match_indices('.').map(|(at, _)| name[..at].to_owned()));
+        known.insert(name.to_owned());
+        // A secret may be in a file.
+        if rest.starts_with("*secret*") {
+            known.insert(format!("{name}_file"));
+        }
+    }
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for page in pages().iter().filter(|page| !page.is_history() && !page.path.ends_with("configuration.md")) {
+        for code in page.text().flat_map(|line| line.split('`').skip(1).step_by(2)) {
+            let name = code.split([' ', '=']).next().unwrap_or_default();
+            let is_name = name.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '.'));
+            let section = name.split_once('.').map(|(section, _)| section);
+            if !is_name
+                || !section.is_some_and(|section| known.contains(section))
+                || NO_SETTINGS.contains(&name)
+            {
+                continue;
+            }
+            count += 1;
+            if !known.contains(name) && name != "identity.clients" {
+                wrong.push(format!("{}: {name}", page.path.display()));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0], "settings that do not exist");
+    assert!(count > 100, "only {count} found");
+}
