@@ -34,7 +34,7 @@ pub(super) fn page(page: Page, policy: &str, asked: &HeaderMap) -> Response {
     response
 }
 
-/// The policy of SVG files: the style that is in them, and nothing else, should somebody open one by itself.
+/// The policy of SVG files. A browser that opens one as a page applies its style and runs nothing.
 const SVG_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// A picture.
