@@ -148,7 +148,7 @@ need-build:
 	@scripts/need.sh rust build-essential
 
 need-test: need-build
-	@scripts/need.sh postgresql prometheus-alertmanager prometheus victoria-metrics curl jq openssl python3 python3-aiosmtpd poppler-utils nodejs npm
+	@scripts/need.sh postgresql prometheus-alertmanager prometheus victoria-metrics curl jq openssl python3 python3-aiosmtpd poppler-utils nginx-light caddy nodejs npm
 	@scripts/identity-provider.sh
 
 format-check:

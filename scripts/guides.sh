@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the commands of guides (docs/guides/*.md) line by line, each guide against an installation of its own, and compares
-# what they print where the guide shows it.
-#   scripts/guides.sh NAME…       first-fleet, upgrade … ; all that need no other program when none is named
+# Runs the commands of guides (docs/guides/*.md) line by line, one guide after the other against one installation, and
+# compares what they print where the guide shows it.
+#   scripts/guides.sh NAME…       first-fleet, upgrade …
 #
 # Nothing is installed: the directories of the package (/etc/bailiwick, /var/lib/bailiwick, /srv/backups) stand for ones
 # below a temporary directory, the address 127.0.0.1:8080 for one with a spare port, and the commands `bailiwick`, `sudo`,
@@ -21,7 +21,7 @@ trap 'end' EXIT
 
 end() {
     local pid
-    for pid in "${pids[@]}" $(cat "$work"/*/run/pid 2>/dev/null); do kill -- "$pid" 2>/dev/null || true; done
+    for pid in "${pids[@]}" $(cat "$root/run/pid" 2>/dev/null); do kill -- "$pid" 2>/dev/null || true; done
     wait
     rm -rf "$work"
 }
@@ -41,7 +41,7 @@ start_mail() {
 # A machine with the package: its directories and the commands of the system.
 make_machine() {
     local commands=$root/bin
-    mkdir -p "$commands" "$root/etc/bailiwick" "$root/var/lib/bailiwick" "$root/srv/backups" "$root/run" "$root/home"
+    mkdir -p "$commands" "$root/etc/bailiwick" "$root/var/lib/bailiwick" "$root/srv/backups" "$root/run"
     here <"$repository/packaging/bailiwick.toml" >"$root/etc/bailiwick/bailiwick.toml"
     ln -s "$program" "$commands/bailiwick"
     printf '%s\n' '#!/bin/sh' '[ "$1" != -u ] || shift 2' 'exec "$@"' >"$commands/sudo"
@@ -93,6 +93,7 @@ there() { sed "s#127\.0\.0\.1:$address#127.0.0.1:8080#g; s#$root##g"; }
 # The words of people at the keyboard: what a guide's first step would have left behind.
 begin_installed() {
     # Every guide but the first begins with a service that runs.
+    ! systemctl is-active bailiwick >/dev/null || return 0
     sed -i 's|^# email = .*|email = "admin@example.org"|' "$root/etc/bailiwick/bailiwick.toml"
     systemctl start bailiwick
     local deadline=$((SECONDS + 120))
@@ -106,7 +107,7 @@ begin_installed() {
 make_api_key() {
     local password access session
     password=$(sed -n 's/^ *password *\([^ ]*\) .*/\1/p' "$root/run/log")
-    access=$(cd "$root/home" && TOUR_BASE=http://127.0.0.1:$address TOUR_PASSWORD=$password TOUR_EMAIL=admin@example.org bash <<<"
+    access=$(cd "$home" && TOUR_BASE=http://127.0.0.1:$address TOUR_PASSWORD=$password TOUR_EMAIL=admin@example.org bash <<<"
         $(python3 "$repository/scripts/blocks.py" sign-in "$repository/README.md" | sed '/^TOKEN=.*bailiwick token/d; /^api .*\/me"/d')
         echo \"token \$TOKEN\"" 2>&1 | sed -n 's/^token //p')
     session=(-H "Authorization: Bearer $access" -H 'Content-Type: application/json')
@@ -117,13 +118,13 @@ make_api_key() {
 
 # A Keycloak of its own, without certificates: TOUR_KEYCLOAK, TOUR_KEYCLOAK_PASSWORD. Its tool joins the commands.
 start_keycloak() {
-    local home=$root/keycloak port
+    local keycloak=$root/keycloak port
     port=$(port)
-    cp -a "$(scripts/keycloak.sh)" "$home"
+    cp -a "$(scripts/keycloak.sh)" "$keycloak"
     export TOUR_KEYCLOAK=http://127.0.0.1:$port TOUR_KEYCLOAK_PASSWORD
     TOUR_KEYCLOAK_PASSWORD=$(openssl rand -hex 16)
     KC_BOOTSTRAP_ADMIN_USERNAME=admin KC_BOOTSTRAP_ADMIN_PASSWORD=$TOUR_KEYCLOAK_PASSWORD JAVA_OPTS_APPEND=-Xmx1g \
-        setsid "$home/bin/kc.sh" start --optimized --cache=local --http-enabled=true --http-host=127.0.0.1 \
+        setsid "$keycloak/bin/kc.sh" start --optimized --cache=local --http-enabled=true --http-host=127.0.0.1 \
         --http-port="$port" --hostname="$TOUR_KEYCLOAK" >"$root/run/keycloak" 2>&1 </dev/null &
     local script=$! deadline=$((SECONDS + 300))
     # A group of its own: the script waits for the program.
@@ -132,7 +133,7 @@ start_keycloak() {
         kill -0 "$script" 2>/dev/null && ((SECONDS < deadline)) || { cat "$root/run/keycloak" >&2; exit 1; }
         sleep 0.5
     done
-    ln -s "$home/bin/kcadm.sh" "$root/bin/kcadm.sh"
+    ln -s "$keycloak/bin/kcadm.sh" "$root/bin/kcadm.sh"
 }
 
 # What is true after a guide although no command of it shows that.
@@ -145,16 +146,14 @@ has_mail() {
 }
 
 walk() {
-    local guide=$1 page=docs/guides/$1.md
-    root=$work/$guide address=$(port)
-    make_machine
-    export PATH=$root/bin:$system_path
+    local guide=$1 page=docs/guides/$1.md home=$root/home/$1
+    mkdir -p "$home"
     case $guide in
     first-fleet) ;;
     monitoring-tools) begin_installed; make_api_key ;;
     upgrade)
         begin_installed
-        (cd "$root/home" && touch newer.deb older.deb && sha256sum newer.deb older.deb >SHA256SUMS)
+        (cd "$home" && touch newer.deb older.deb && sha256sum newer.deb older.deb >SHA256SUMS)
         export TOUR_PACKAGE=./newer.deb TOUR_OLDER=./older.deb
         ;;
     moving-to-postgresql) begin_installed; export TOUR_DATABASE=$GUIDES_DATABASE ;;
@@ -169,15 +168,17 @@ walk() {
         python3 scripts/blocks.py extract docs/guides/README.md | sed "/^echo '===/d"
         python3 scripts/blocks.py extract "$page"
     } | here >"$script"
-    (cd "$root/home" && HOME=$root/home timeout 300 bash "$script") >"$raw" 2>"$raw.errors" ||
+    (cd "$home" && HOME=$home timeout 300 bash "$script") >"$raw" 2>"$raw.errors" ||
         { there <"$raw" >&2; there <"$raw.errors" >&2; tail -n 30 "$root/run/log" >&2; echo "$page: a command failed" >&2; return 1; }
     there <"$raw" >"$printed"
     python3 scripts/blocks.py shown "$page" "$printed"
     case $guide in first-fleet) has_mail DiskSpaceLow; has_mail noc@example.org ;; esac
-    systemctl stop bailiwick
     echo "$page: as it says"
 }
 
-system_path=$PATH
+root=$work/machine address=$(port)
+make_machine
+export PATH=$root/bin:$PATH
 start_mail
 for guide in "${@:-first-fleet}"; do walk "$guide"; done
+systemctl stop bailiwick

@@ -67,7 +67,7 @@ async fn sign(service: &Alerts) -> Result<(), StoreError> {
     let outage = ends.and_then(|(down, up)| Outage::new(down, up));
     let alerting = service.alerting();
     if let Some(new) = outage.filter(|new| alerting.outage.get() != Some(*new)) {
-        tracing::warn!(outage = %new, "alerts could not be taken for a while; those that ended then may be refreshed");
+        tracing::warn!(outage = %new, "alerts could not be received for a while; those that ended meanwhile get five more minutes");
     }
     alerting.outage.set(Known { outage, signed_at: Some(at) });
     Ok(())

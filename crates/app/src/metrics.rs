@@ -254,7 +254,7 @@ fn alerts(work: &Work, page: &mut Page) {
     page.single("bailiwick_alerts_active", Kind::Gauge, help, work.alerts);
     let help = "Pending and active silences of the embedded alert router.";
     page.single("bailiwick_silences", Kind::Gauge, help, work.silences);
-    let help = "Recipients whose last notification failed.";
+    let help = "Recipients whose last try failed.";
     page.single("bailiwick_recipients_unreached", Kind::Gauge, help, work.unreached);
 }
 

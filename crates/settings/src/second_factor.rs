@@ -23,7 +23,7 @@ pub struct SecondFactor {
     pub levels: Vec<OrgType>,
     /// Roles whose holders need one, by their keys.
     pub roles: Vec<String>,
-    /// How long someone who needs one may still sign in without it, from their first sign-in after it was required.
+    /// Time to add a second factor once it is required, from the first sign-in without one.
     pub grace: Duration,
 }
 

@@ -37,6 +37,20 @@ on_both!(what_may_pass_is_tried_again_and_who_was_told_is_not_told_twice, |engin
     assert_eq!((told.counted("webhook"), told.counted("email")), ([1, 3, 0], [1, 0, 0]));
 });
 
+on_both!(a_recipient_that_is_not_reached_shows_at_the_first_try, |engine| async {
+    let told = DeliveryTest::start(engine).await;
+    told.hook.answer_by(|_| Answer::status(503));
+    told.push(&["a"], None).await;
+    told.t.advance(30 * SECOND);
+    eventually("the failure is shown while tries go on", async || {
+        told.failures().await == ["webhook hook: answered with status 503"]
+    })
+    .await;
+    assert_eq!(told.counted("webhook")[2], 0, "it is not given up");
+    told.hook.answer_by(|_| Answer::status(204));
+    eventually("it is reached again", async || told.failures().await.is_empty()).await;
+});
+
 on_both!(what_is_final_waits_for_the_next_flush_and_is_shown, |engine| async {
     let told = DeliveryTest::start(engine).await;
     told.hook.answer_by(|_| Answer::status(400).body("secret of the other side"));

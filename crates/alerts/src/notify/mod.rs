@@ -20,6 +20,7 @@ mod send;
 mod send_group;
 mod stats;
 mod test_message;
+mod unreached;
 
 pub use stats::{Count, Figures};
 pub use test_message::{A_MINUTE as TESTS_A_MINUTE, TestOrder, TestOutcome, send_test};
@@ -60,6 +61,7 @@ pub struct Delivery {
     ways: OnceLock<send::Senders>,
     recorder: OnceLock<outcomes::OutcomeWriter>,
     figures: Figures,
+    unreached: unreached::Unreached,
 }
 
 impl std::fmt::Debug for Delivery {
@@ -118,7 +120,7 @@ pub(super) fn start(service: &Alerts) {
             }
             run(service)
         };
-        let failure = "alerts cannot be told of and are tried again";
+        let failure = "cannot send notifications, will retry";
         Worker { name: "notifications", failure, poll: POLL, hint: None, step }.run(&service.stop).await;
         close(service).await;
     });

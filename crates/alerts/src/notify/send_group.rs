@@ -5,6 +5,7 @@ use super::{
     outcomes::{Note, record},
     render::{RenderCache, said},
     send::{AttemptContext, Senders, connects},
+    unreached,
 };
 use crate::{Alerts, config::digest_of};
 use bailiwick_alerting::{
@@ -118,6 +119,10 @@ async fn tell(
             return fail(service, flush.key.0, to, failure).await;
         }
         delivery.figures.retried(to.kind());
+        // People see at once what may take minutes to be given up.
+        if unreached::failed(service, flush.key.0, to, &failure).await {
+            note(service, to, &failure).await;
+        }
         tracing::debug!(tenant = %flush.key.0, channel = to.kind().as_str(), recipient = digest_of(to), %failure, tries,
             "a notification is tried again");
         tries += 1;
@@ -172,6 +177,7 @@ async fn attempt(
 
 async fn succeed(service: &Alerts, flush: &GroupSend, to: &AnyRecipient) -> End {
     of(service).figures.sent(to.kind());
+    unreached::reached(service, flush.key.0, to).await;
     let now = service.now();
     let entry = Entry::of(&flush.snapshot, Nanos::from_ts(now));
     let notice = notification_log::Notice {
@@ -188,9 +194,13 @@ async fn succeed(service: &Alerts, flush: &GroupSend, to: &AnyRecipient) -> End 
 
 async fn fail(service: &Alerts, tenant: OrgId, to: &AnyRecipient, failure: Failure) -> End {
     of(service).figures.failed(to.kind());
-    let recipient = digest_of(to);
-    tracing::warn!(%tenant, channel = to.kind().as_str(), recipient, %failure, "a notification was not delivered");
-    let failed = notification_log::Failed { recipient, reason: failure.reason, failed_at: service.now() };
-    record(service, Note::Failed(failed)).await;
+    unreached::failed(service, tenant, to, &failure).await;
+    note(service, to, &failure).await;
     End::Failed
+}
+
+/// Records that a recipient was not reached.
+async fn note(service: &Alerts, to: &AnyRecipient, failure: &Failure) {
+    let (recipient, reason) = (digest_of(to), failure.reason.clone());
+    record(service, Note::Failed(notification_log::Failed { recipient, reason, failed_at: service.now() })).await;
 }

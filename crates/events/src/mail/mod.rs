@@ -161,7 +161,7 @@ pub async fn welcome(
     password: Option<&str>,
 ) -> Result<()> {
     if !is_on(service) {
-        tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
+        tracing::info!(user_id = %user, "mail is not configured: the new user gets no mail about their account");
         return Ok(());
     }
     let Some(password) = password else {
@@ -173,7 +173,7 @@ pub async fn welcome(
 /// The mail of a new account at the tenant, in the transaction that records the account.
 pub async fn welcome_at_provider(service: &Events, tx: &mut Tx, user: UserId, password: &str) -> Result<()> {
     if !is_on(service) {
-        tracing::info!(user_id = %user, "mail is not configured: the new user is not told of his account");
+        tracing::info!(user_id = %user, "mail is not configured: the new user gets no mail about their account");
         return Ok(());
     }
     enqueue(service, tx, &Task::WelcomeAtProvider { user, sealed: seal(service, password)? }).await

@@ -174,7 +174,7 @@ pub struct TokenArgs {
 pub enum UserCommand {
     /// Add a Super Admin to the owner organization; the API never does
     CreateOwner(CreateOwnerArgs),
-    /// Forget which account of the identity provider a user has, so that the next one with his verified address is his
+    /// Unlink a user from their account at the identity provider; the next sign-in with their verified address links again
     Unlink(UnlinkArgs),
     /// Remove the passkeys, the authenticator application and the recovery codes of a user who has lost them; ends their sessions
     ResetSecondFactor(ResetSecondFactorArgs),

@@ -64,7 +64,7 @@ const KEYS: [(&str, &str, &str, &str); 13] = [
         "–",
         "Who sees a third-party application and may sign in to it: lists `organization_ids`, `organization_roles` and `user_roles` (names, in any \
         case), `user_role_ids` (keys; with them `user_roles` does not count). Every list that is not empty must match. \
-        Without the table, or with nothing in it, it is nobody.",
+        Without it nobody sees the application.",
     ),
 ];
 

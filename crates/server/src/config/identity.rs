@@ -24,8 +24,8 @@ section! {
     second_factor_levels: Vec<OrgType> => provider.second_factor.levels;
     /// Roles whose holders need one, by their keys.
     second_factor_roles: Vec<String> => provider.second_factor.roles;
-    /// How long someone who needs one may still sign in without it, from their first sign-in after it was required; `0s` = not
-    /// at all: the sign-in page adds one.
+    /// Time to add a second factor once it is required, from the first sign-in without one; `0s` = the sign-in page adds one at
+    /// once.
     second_factor_grace: AnyDuration => provider.second_factor.grace;
     /// Redirect addresses of the default client `bailiwick`, compared character by character. `<public_url>/login-redirect`
     /// and `<app_url>/login-redirect` are always accepted, and for the API reference `<public_url><base path>/docs/signed-in`.
@@ -46,8 +46,8 @@ section! {
     /// Accept tokens whose client cannot be determined and, when neither `client_ids` nor
     /// `identity.clients` names one of your own, those of every client. Set `audiences` with it.
     accept_any_client: bool => accept_any_client;
-    /// Of which a token's `aud` must have one, an opaque one's as introspection tells it. When unset, or where only
-    /// userinfo can be asked, `aud` is not looked at.
+    /// Accepted audiences: a token's `aud` must be one of them, for an opaque token the `aud` that introspection answers. Unset,
+    /// or where only userinfo can be asked: the audience is not checked.
     audiences: Vec<String> => audiences;
     /// Client id at the introspection endpoint, for opaque tokens.
     introspection_client_id: Option<String>;
@@ -83,7 +83,7 @@ section! {
     /// Accept tokens whose client cannot be determined: needed where Logto names no introspection
     /// endpoint. As in `identity.oidc`.
     accept_any_client: bool => accept_any_client;
-    /// Of which a token's `aud` must have one. As in `identity.oidc`.
+    /// Accepted audiences. As in `identity.oidc`.
     audiences: Vec<String> => audiences;
     /// Link a person who signs in for the first time to the one user with the same verified e-mail address.
     link_by_email: bool => link_by_email;

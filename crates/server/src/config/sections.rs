@@ -50,8 +50,7 @@ section! {
     static_dir: Option<PathBuf> => static_dir;
     /// Threads that serve connections; 0 = one per processor.
     workers: u32 = "0";
-    /// Connections that may be open at the same time. When they are, the one that has been idle longest is closed for
-    /// the next one. When unset, what the limit of open files leaves after a reserve of 1,024 (of half of a small
+    /// Connections that may be open at the same time. At the limit the connection that is idle longest is closed. When unset, what the limit of open files leaves after a reserve of 1,024 (of half of a small
     /// limit) for the database, files and outgoing requests, and at most 16,384.
     max_connections: Option<u32>;
     /// Connections that one client address may have open: an IPv4 address or an IPv6 network of 64 bits. Proxies of
@@ -242,8 +241,8 @@ section! {
     in_flight_per_system: NonZeroU32 => alerting.limits.in_flight_per_system;
     /// Requests to a remote router in flight.
     in_flight_to_router: NonZeroU32 => alerting.limits.in_flight;
-    /// Pushes of one organization that are there at the same moment and travel to a remote router in one request, under the
-    /// request id of the first; 1 = each in its own.
+    /// How many waiting pushes of one organization are sent to a remote router in one request, which has the id of the first;
+    /// 1 = each in a request of its own.
     pushes_together: NonZeroU32 => alerting.limits.pushes_together;
     /// Time for a GET or DELETE to the router, all tries together.
     read_timeout: Duration => alerting.limits.read_timeout;
@@ -294,7 +293,7 @@ section! {
     /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol. Images too, if so wished.
     Assets in "assets", keys "assets.", fills Settings;
     /// Where files of rebranding and pictures of users are kept that are uploaded from now on: `database`, or `bucket`,
-    /// that of `assets.bucket`. What is there already stays where it is until `bailiwick assets move` (docs/rebranding.md).
+    /// that of `assets.bucket`. A change does not move existing files: `bailiwick assets move` does (docs/rebranding.md).
     images: ImageHome => assets.images;
     /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.
     directory: Option<PathBuf>;
@@ -304,8 +303,8 @@ section! {
     endpoint: Option<HttpUrl>;
     /// Region of the bucket.
     region: Word = "us-east-1";
-    /// What the keys of all objects in the bucket begin with, as `fleet` or `fleet/production`. What is there already is
-    /// not looked for elsewhere after a change.
+    /// Prefix of the keys of all objects in the bucket, such as `fleet` or `fleet/production`. A change does not move existing
+    /// objects.
     prefix: Option<KeyPrefix>;
     /// Whether requests name the bucket in their paths (`<endpoint>/<bucket>`); `false` for a storage that wants
     /// it in the name of the host (`<bucket>.<endpoint>`).
@@ -389,7 +388,7 @@ section! {
 }
 
 section! {
-    /// What the service tells of itself: `/metrics` for Prometheus, `/live` and `/ready` (docs/observability.md).
+    /// Metrics and health endpoints: `/metrics` for Prometheus, `/live` and `/ready` (docs/observability.md).
     Metrics in "metrics", keys "metrics.", fills Settings;
     /// Address and port of a listener of its own for them; none = they are not served.
     listen: Option<SocketAddr>;

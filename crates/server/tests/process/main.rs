@@ -26,6 +26,7 @@ mod metrics;
 mod moving;
 mod people_secrets;
 mod program;
+mod proxies;
 mod replica;
 mod secrets;
 mod sessions;
