@@ -48,11 +48,11 @@ struct Acting {
     token: String,
 }
 
-/// A Super Admin of the first distributor acts as an administrator of a customer in the other branch.
+/// A Super Admin of the first distributor acts as an administrator of a customer below it.
 async fn acting(t: &Test) -> Acting {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
-    let target = t.user(tree.other_customer, &["admin"]).await;
+    let target = t.user(tree.customer, &["admin"]).await;
     agree(t, &target, 2).await;
     let started = start(t, &by, &target).await;
     Acting { session: text(&started["session_id"]), token: text(&started["token"]), by, target }

@@ -146,7 +146,7 @@ pub struct Impersonation {
 /// Where the impersonated user must be in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImpersonationScope {
-    /// Anywhere: the consent is enough.
+    /// Anywhere.
     Consent,
     /// The user's organization must be in the impersonator's hierarchy.
     Hierarchy,
@@ -382,7 +382,7 @@ impl Settings {
                 post_logout_redirect_uris: Vec::new(),
             },
             impersonation: Impersonation {
-                scope: ImpersonationScope::Consent,
+                scope: ImpersonationScope::Hierarchy,
                 audit_retention: Duration::from_secs(365 * 86_400),
             },
             systems: Systems {

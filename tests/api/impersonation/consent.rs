@@ -147,27 +147,36 @@ api_test!(lists_say_at_once_who_can_be_impersonated, |t| async move {
 });
 
 api_test!(
-    with_the_scope_hierarchy_the_tree_counts_too,
-    |settings| settings.impersonation.scope = bailiwick_settings::ImpersonationScope::Hierarchy,
+    with_the_scope_consent_the_tree_does_not_count,
+    |settings| settings.impersonation.scope = bailiwick_settings::ImpersonationScope::Consent,
     |t| async move {
         let tree = t.tree().await;
         let by = t.user(tree.distributor, &["super"]).await;
-        let inside = t.user(tree.customer, &["admin"]).await;
         let outside = t.user(tree.other_customer, &["admin"]).await;
-        agree(&t, &inside, 1).await;
         agree(&t, &outside, 1).await;
-        let refused = starting(&t, &by.token, &outside).send().await.expect_message(403, NO_CONSENT);
-        let unknown = json!({"user_id": "0195fada-0000-7000-8000-00000000dead"});
-        let unknown = t.post("/api/impersonate").bearer(&by.token).json(unknown).send().await;
-        assert_eq!(refused.body, unknown.body);
-        let started = start(&t, &by, &inside).await;
+        let started = start(&t, &by, &outside).await;
         me(&t, &text(&started["token"])).await.expect(200);
-        // The target leaves the hierarchy, and the session ends.
-        let owner = t.owner().await;
-        let home = json!({"organization_id": tree.other_customer.to_string()});
-        let path = format!("/api/users/{}", inside.id);
-        t.put(&path).bearer(&owner.token).json(home).send().await.expect(200);
-        is_over(me(&t, &text(&started["token"])).await);
-        assert_eq!(status(&t, &by.token).await, json!({"is_impersonating": false}));
     }
 );
+
+api_test!(the_tree_counts_beside_the_consent, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.distributor, &["super"]).await;
+    let inside = t.user(tree.customer, &["admin"]).await;
+    let outside = t.user(tree.other_customer, &["admin"]).await;
+    agree(&t, &inside, 1).await;
+    agree(&t, &outside, 1).await;
+    let refused = starting(&t, &by.token, &outside).send().await.expect_message(403, NO_CONSENT);
+    let unknown = json!({"user_id": "0195fada-0000-7000-8000-00000000dead"});
+    let unknown = t.post("/api/impersonate").bearer(&by.token).json(unknown).send().await;
+    assert_eq!(refused.body, unknown.body);
+    let started = start(&t, &by, &inside).await;
+    me(&t, &text(&started["token"])).await.expect(200);
+    // The target leaves the hierarchy, and the session ends.
+    let owner = t.owner().await;
+    let home = json!({"organization_id": tree.other_customer.to_string()});
+    let path = format!("/api/users/{}", inside.id);
+    t.put(&path).bearer(&owner.token).json(home).send().await.expect(200);
+    is_over(me(&t, &text(&started["token"])).await);
+    assert_eq!(status(&t, &by.token).await, json!({"is_impersonating": false}));
+});

@@ -21,7 +21,7 @@ fn keys(value: &Value) -> Vec<&str> {
 api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
-    let target = t.user(tree.other_customer, &["admin"]).await;
+    let target = t.user(tree.customer, &["admin"]).await;
     agree(&t, &target, 2).await;
     let own = me(&t, &by.token).await.data();
     let his = me(&t, &target.token).await.data();
@@ -154,7 +154,7 @@ api_test!(sessions_belong_to_their_two_people, |t| async move {
     let tree = t.tree().await;
     let a = t.user(tree.distributor, &["super"]).await;
     let b = t.user(tree.distributor, &["super"]).await;
-    let c = t.user(tree.other_customer, &["reader"]).await;
+    let c = t.user(tree.customer, &["reader"]).await;
     let mut made = Vec::new();
     // More than a page of them, so that ownership does not hang on one.
     for n in 0..23 {

@@ -15,7 +15,7 @@ api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
     let tree = t.tree().await;
     let by = t.user(tree.distributor, &["super"]).await;
     let mut asked: Vec<(&str, UserId)> = Vec::new();
-    let user = async |roles: &[&str]| t.user(tree.other_customer, roles).await;
+    let user = async |roles: &[&str]| t.user(tree.customer, roles).await;
     asked.push(("never agreed", user(&["reader"]).await.id));
     let gone = user(&["reader"]).await;
     agree(&t, &gone, 1).await;

@@ -119,10 +119,10 @@ section! {
 }
 
 section! {
-    /// Acting as another user with his consent.
+    /// Acting as another user with their consent.
     Impersonation in "impersonation", keys "impersonation.", fills Settings;
-    /// Whom one may act as besides his consent: `consent`, nothing more; `hierarchy`, only users of organizations in
-    /// one's hierarchy.
+    /// What is needed besides the user's consent: `hierarchy`, that the user's organization is the impersonator's own or below
+    /// it; `consent`, nothing.
     scope: ImpersonationScope => impersonation.scope;
     /// How long sessions that are over, and the record of what was done in them, are kept.
     audit_retention: Duration => impersonation.audit_retention;
