@@ -3,7 +3,7 @@
 
 use super::{
     Fault, Sender, active_alert_limit,
-    config::provision::lost,
+    config::provision::{lost, make},
     history::{Origin, deferred},
     push_queue::{self, QueueOutcome},
 };
@@ -65,6 +65,7 @@ pub(super) async fn hand_over(
     now: Nanos,
     alerts: Vec<PostedAlert>,
 ) -> Result<Taken, Fault> {
+    make(service, to.tenant).await?;
     let mut taken = Taken::default();
     let (behind, direct) = push_queue::behind(service, to.tenant, alerts).await?;
     if !behind.is_empty() {
@@ -159,6 +160,7 @@ pub(super) async fn set_silence(
     who: &Sender<'_>,
     posted: &PostedSilence,
 ) -> Result<Uuid, Fault> {
+    make(service, who.tenant).await?;
     let client = &client.within(service.settings.alerting.limits.write_timeout);
     let replaces = match posted.id {
         Some(id) => {

@@ -2,7 +2,6 @@
 //! authentication#identity-modes). Also the operator's commands that need only the database and the secret.
 
 use crate::App;
-use bailiwick_directory::organizations::alert_tenants;
 use bailiwick_domain::{
     AuditAction, Error, ObjectKind, OrgId, OrgType, Result, UserId,
     org::Details,
@@ -92,7 +91,6 @@ async fn create_all(app: &App, user: &Checked, password: NewPassword) -> Result<
         at: app.now(),
     };
     organizations::insert(&mut tx, None, &organization).await?;
-    alert_tenants::queue(app, &mut tx, organization.id, organization.org_type).await?;
     logto_sync::organization_created(app, &mut tx, organization.id).await?;
     let created = json!({"name": organization.details.name, "type": "owner"});
     record(app, &mut tx, (AuditAction::OwnerOrganizationCreate, "organization"), organization.id.0, created)

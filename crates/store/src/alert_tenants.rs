@@ -1,5 +1,5 @@
-//! Tenants of a remote alert router that wait for their configuration to be pushed (spec:
-//! alert-configuration#provisioning). A push leases its rows. A tenant queued again during its push stays queued
+//! The tenants that a remote alert router has, and which of them wait for their configuration to be pushed (spec:
+//! alert-configuration#provisioning). A tenant without a row was never made there. A push leases its rows. A tenant queued again during its push stays queued
 //! afterwards, so the router never keeps an older state.
 
 use crate::{
@@ -13,7 +13,10 @@ use bailiwick_domain::{OrgId, OrgType, Ts};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
-const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, pushed_at = ?, checked_at = ?, \
+/// A configuration that the router had already is not pushed: it is read back when it would have been.
+const FINISH: &str = "UPDATE alert_tenants SET claimed_until = NULL, attempts = 0, problem = NULL, \
+     pushed_at = CASE WHEN pushed_digest = ? THEN pushed_at ELSE ? END, \
+     checked_at = CASE WHEN pushed_digest = ? THEN checked_at ELSE ? END, pushed_digest = ?, \
      next_attempt_at = CASE WHEN wanted = ? THEN NULL ELSE next_attempt_at END \
      WHERE organization_id = ? AND claimed_until = ?";
 const POSTPONE: &str = "UPDATE alert_tenants SET claimed_until = NULL, problem = ?, \
@@ -24,18 +27,39 @@ const FORGET: &str =
 pub(crate) const RELEASE_ALL: &str =
     "UPDATE alert_tenants SET claimed_until = NULL WHERE claimed_until IS NOT NULL";
 /// One tenant that the router does not know, unless it is already queued or was pushed a moment ago.
-const LOST: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, \
+const LOST: &str = "UPDATE alert_tenants SET wanted = wanted + 1, attempts = 0, next_attempt_at = ?, queued_at = ?, \
+     pushed_digest = NULL WHERE organization_id = ? AND next_attempt_at IS NULL \
+     AND (pushed_at IS NULL OR pushed_at <= ?)";
+const IS_MADE: &str = "SELECT 1 FROM alert_tenants WHERE organization_id = ? AND is_gone = FALSE";
+const MAKE: &str = "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, \
      queued_at) SELECT o.id, 1, FALSE, 0, ?, ? FROM organizations o WHERE o.id = ? \
-     ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, attempts = 0, \
-     next_attempt_at = excluded.next_attempt_at, queued_at = excluded.queued_at \
-     WHERE alert_tenants.next_attempt_at IS NULL AND (alert_tenants.pushed_at IS NULL OR alert_tenants.pushed_at <= ?)";
+     ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, is_gone = FALSE, attempts = 0, \
+     next_attempt_at = excluded.next_attempt_at, queued_at = excluded.queued_at, pushed_digest = NULL \
+     WHERE alert_tenants.is_gone = TRUE";
+const IDLE: &str = "SELECT t.organization_id, o.name FROM alert_tenants t \
+     JOIN organizations o ON o.id = t.organization_id WHERE t.is_gone = FALSE AND t.next_attempt_at IS NULL \
+     AND (t.queued_at IS NULL OR t.queued_at <= ?) AND NOT EXISTS (SELECT 1 FROM alert_queue w \
+     WHERE w.organization_id = t.organization_id) AND NOT EXISTS (SELECT 1 FROM alert_history h \
+     WHERE h.organization_id = t.organization_id AND (h.status = 'firing' OR h.created_at > ?)) ORDER BY t.organization_id";
+const DROP: &str = "UPDATE alert_tenants SET wanted = wanted + 1, is_gone = TRUE, attempts = 0, next_attempt_at = ?, \
+     queued_at = ? WHERE organization_id = ? AND is_gone = FALSE AND next_attempt_at IS NULL";
 
 const READ_BACK: &str = "UPDATE alert_tenants SET checked_at = ? WHERE organization_id [[= ANY(ARRAY(||IN (]] \
      SELECT t.organization_id FROM alert_tenants t WHERE t.next_attempt_at IS NULL AND t.is_gone = FALSE \
      AND t.checked_at <= ? ORDER BY t.checked_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] RETURNING organization_id";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] =
-    crate::sql::statements![FINISH, POSTPONE, FORGET, RELEASE_ALL, LOST, READ_BACK];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
+    FINISH,
+    POSTPONE,
+    FORGET,
+    RELEASE_ALL,
+    LOST,
+    IS_MADE,
+    MAKE,
+    IDLE,
+    DROP,
+    READ_BACK
+];
 
 /// Which tenants.
 #[derive(Clone, Copy, Debug)]
@@ -65,12 +89,14 @@ pub struct Due {
     pub organization_id: OrgId,
     /// The number of the wanted state when it was leased.
     pub wanted: i64,
-    /// Its organization is destroyed.
+    /// The router is to forget it: its organization is destroyed, or it was idle.
     pub is_gone: bool,
     /// Tries so far, this one included.
     pub attempts: i64,
     /// End of the lease.
     pub claimed_until: Ts,
+    /// Digest of the configuration that the router has; none = unknown.
+    pub pushed: Option<Vec<u8>>,
 }
 
 #[derive(FromRow)]
@@ -80,14 +106,16 @@ struct Row {
     is_gone: bool,
     attempts: i64,
     claimed_until: TsCodec,
+    pushed_digest: Option<Vec<u8>>,
 }
 
-/// Queues tenants; returns how many. One statement, in the order of ids, so that two such statements wait for each
-/// other instead of deadlocking.
+/// Queues tenants that the router has; returns how many. One statement, in the order of ids, so that two such statements
+/// wait for each other instead of deadlocking.
 pub async fn queue(tx: &mut Tx, whose: Whose, is_gone: bool, at: Ts) -> Result<u64, StoreError> {
     let mut q = Q::new(
         "INSERT INTO alert_tenants (organization_id, wanted, is_gone, attempts, next_attempt_at, queued_at) \
-         SELECT o.id, 1, ?, 0, ?, ? FROM organizations o WHERE 1 = 1",
+         SELECT o.id, 1, ?, 0, ?, ? FROM organizations o \
+         WHERE EXISTS (SELECT 1 FROM alert_tenants t WHERE t.organization_id = o.id)",
     )
     .bind(is_gone)
     .bind(at)
@@ -95,14 +123,37 @@ pub async fn queue(tx: &mut Tx, whose: Whose, is_gone: bool, at: Ts) -> Result<u
     whose.push(&mut q);
     q.push(
         " ORDER BY o.id ON CONFLICT (organization_id) DO UPDATE SET wanted = alert_tenants.wanted + 1, \
-         is_gone = excluded.is_gone, attempts = 0, next_attempt_at = excluded.next_attempt_at, problem = NULL, \
+         is_gone = (alert_tenants.is_gone = TRUE OR excluded.is_gone = TRUE), attempts = 0, next_attempt_at = excluded.next_attempt_at, problem = NULL, \
          queued_at = CASE WHEN alert_tenants.next_attempt_at IS NULL THEN excluded.queued_at \
          ELSE alert_tenants.queued_at END",
     );
     q.run(tx).await
 }
 
-/// Queues a tenant that the router does not know, unless it is queued or was pushed after `since`.
+/// Whether the router has a tenant, or will have it.
+pub async fn is_made(db: &Db, tenant: OrgId) -> Result<bool, StoreError> {
+    let rows: Vec<(i32,)> = Q::new(IS_MADE).bind(tenant).all(db).await?;
+    Ok(!rows.is_empty())
+}
+
+/// Queues a tenant that the router does not have, even one that it is to forget.
+pub async fn make(tx: &mut Tx, tenant: OrgId, at: Ts) -> Result<(), StoreError> {
+    Q::new(MAKE).bind(at).bind(at).bind(tenant).run(tx).await?;
+    Ok(())
+}
+
+/// Tenants that the router has, without an alert since `before`, with the names of their organizations.
+pub async fn idle(db: &Db, before: Ts) -> Result<Vec<(OrgId, String)>, StoreError> {
+    let rows: Vec<(Uuid, String)> = Q::new(IDLE).bind(before).bind(before).all(db).await?;
+    Ok(rows.into_iter().map(|(id, name)| (OrgId(id), name)).collect())
+}
+
+/// Has the router forget a tenant, unless something is to be pushed to it.
+pub async fn drop_idle(tx: &mut Tx, tenant: OrgId, at: Ts) -> Result<u64, StoreError> {
+    Q::new(DROP).bind(at).bind(at).bind(tenant).run(tx).await
+}
+
+/// Queues a tenant that the router has lost, unless it is queued or was pushed after `since`.
 pub async fn queue_lost(tx: &mut Tx, tenant: OrgId, at: Ts, since: Ts) -> Result<(), StoreError> {
     Q::new(LOST).bind(at).bind(at).bind(tenant).bind(since).run(tx).await?;
     Ok(())
@@ -126,7 +177,7 @@ pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Res
     }
     q.push(
         " ORDER BY t.next_attempt_at LIMIT ? [[FOR UPDATE SKIP LOCKED))||)]] \
-         RETURNING organization_id, wanted, is_gone, attempts, claimed_until",
+         RETURNING organization_id, wanted, is_gone, attempts, claimed_until, pushed_digest",
     )
     .arg(limit);
     let mut tx = db.begin().await?;
@@ -138,16 +189,19 @@ pub async fn claim(db: &Db, whose: Whose, now: Ts, until: Ts, limit: i64) -> Res
         is_gone: r.is_gone,
         attempts: r.attempts,
         claimed_until: r.claimed_until.0,
+        pushed: r.pushed_digest,
     });
     Ok(due.collect())
 }
 
-/// Records that the router has the wanted state; the tenant stays queued when a newer state is wanted by now.
-pub async fn finish(tx: &mut Tx, due: &Due, now: Ts) -> Result<(), StoreError> {
+/// Records that the router has the wanted state, with the digest of its configuration; the tenant stays queued when a
+/// newer state is wanted by now.
+pub async fn finish(tx: &mut Tx, due: &Due, pushed: &[u8], now: Ts) -> Result<(), StoreError> {
     let q = if due.is_gone {
         Q::by_index(FORGET).bind(due.organization_id).bind(due.wanted)
     } else {
-        Q::by_index(FINISH).bind(now).bind(now).bind(due.wanted).bind(due.organization_id)
+        let q = Q::by_index(FINISH).bind(pushed).bind(now).bind(pushed).bind(now).bind(pushed);
+        q.bind(due.wanted).bind(due.organization_id)
     };
     q.bind(due.claimed_until).run(tx).await?;
     Ok(())

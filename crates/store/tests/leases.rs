@@ -26,7 +26,7 @@ async fn alerts_and_configurations_for_a_remote_router_need_not_wait_for_the_end
     let alert =
         NewQueued { fingerprint: "f".to_owned(), system_key: "s".to_owned(), payload: "{}".to_owned() };
     alert_queue::put(&mut tx, tenant, &[alert], now, now).await.unwrap();
-    alert_tenants::queue(&mut tx, Whose::All, false, now).await.unwrap();
+    alert_tenants::make(&mut tx, tenant, now).await.unwrap();
     tx.commit().await.unwrap();
     let claim = async || {
         let alerts = alert_queue::claim(&db, tenant, now, until, 9).await.unwrap().alerts.len();

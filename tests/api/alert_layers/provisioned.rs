@@ -1,10 +1,10 @@
 //! Configurations pushed to a router with tenants: when, for whom, and until it has them.
 
 use super::*;
-use bailiwick_alerts::config;
+use bailiwick_alerts::{config, deliver_queued, liveness_monitor};
 use bailiwick_domain::OrgId;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
-use bailiwick_store::sql::Q;
+use bailiwick_store::{alert_tenants, sql::Q};
 use bailiwick_testkit::{
     Engine, Settings, api_test, eventually,
     parts::{
@@ -46,6 +46,31 @@ async fn push(t: &Test) {
     while config::work_off(&t.app).await.unwrap() > 0 {}
 }
 
+/// Has the router make the tenants of all organizations, as their first alerts would.
+async fn make_all(t: &Test) {
+    let all: Vec<(uuid::Uuid,)> = Q::new("SELECT id FROM organizations").all(&t.app.db).await.unwrap();
+    let mut tx = t.app.db.begin().await.unwrap();
+    for (id,) in all {
+        alert_tenants::make(&mut tx, OrgId(id), t.app.now()).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    at_rest(t).await;
+}
+
+/// Pushes until nothing waits: the service's own worker may be pushing as well.
+async fn at_rest(t: &Test) {
+    eventually("every configuration is pushed", async || {
+        push(t).await;
+        waiting(t).await == 0
+    })
+    .await;
+}
+
+/// Uploads of configurations so far.
+fn uploads(router: &Configurations) -> usize {
+    router.requests().iter().filter(|r| r.method == "POST" && r.path == "/api/v1/alerts").count()
+}
+
 fn hook(name: &str) -> Value {
     json!({"enabled": {"webhook": true}, "webhook_recipients": [{"name": name, "url": format!("https://8.8.8.8/{name}")}]})
 }
@@ -58,23 +83,35 @@ async fn create(t: &Test, who: &Persona, family: &str, name: &str, vat: &str) ->
     made["id"].as_str().unwrap_or_else(|| made["logto_id"].as_str().unwrap()).parse().unwrap()
 }
 
-api_test!(a_tenant_has_its_configuration_from_its_creation_to_its_destruction, |t| async move {
+const ALERTS: &str = "/api/services/mimir/alertmanager/api/v2/alerts";
+
+/// Fingerprints of the alerts that wait for the router.
+async fn waiting_alerts(t: &Test) -> i64 {
+    let (n,): (i64,) =
+        Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_queue").one(&t.app.db).await.unwrap();
+    n
+}
+
+api_test!(a_tenant_has_its_configuration_from_its_first_alert_to_its_destruction, |t| async move {
     let router = Configurations::start().await.unwrap();
     let t = with_router(t.engine, &t.app.settings, &router).await;
     let owner = t.owner().await;
-    router.wait_until("the owner is pushed at the start", |r| r.of(owner.org).is_some()).await.unwrap();
     let distributor = create(&t, &owner, "distributors", "D", "10000000001").await;
-    router.wait_until("the new one is pushed", |r| r.of(distributor).is_some()).await.unwrap();
-    assert!(!names(&router, distributor, "webhook_configs"));
     let reply = post(&t, &owner, "", hook("all")).await.expect(200).data();
     assert_eq!(reply, json!({"warnings": [], "propagated_to": 2, "affected_tenants": 2}));
-    assert!(
-        names(&router, distributor, "https://8.8.8.8/all")
-            && names(&router, owner.org, "https://8.8.8.8/all")
-    );
+    let system = t.system(distributor).await;
+    t.get(ALERTS).basic(&system.key, &system.secret).send().await.expect(200);
+    assert_eq!((router.count(), uploads(&router)), (0, 0), "neither a save nor a read makes a tenant");
+    let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"}}]);
+    t.post(ALERTS).basic(&system.key, &system.secret).json(alert).send().await.expect(200);
+    router
+        .wait_until("the first alert makes it", |r| names(r, distributor, "https://8.8.8.8/all"))
+        .await
+        .unwrap();
+    assert_eq!(router.count(), 1, "no other");
     let query = format!("?organization_id={distributor}");
     post(&t, &owner, &query, hook("own")).await.expect(200);
-    assert!(names(&router, distributor, "8.8.8.8/own") && !names(&router, owner.org, "8.8.8.8/own"));
+    assert!(names(&router, distributor, "8.8.8.8/own"));
 
     // Suspended it contributes nothing, reactivated it does again.
     let act = async |method: &str, what: &str| {
@@ -103,9 +140,10 @@ api_test!(a_tenant_has_its_configuration_from_its_creation_to_its_destruction, |
             Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM alert_tenants").one(&t.app.db).await.unwrap();
         n
     };
-    eventually("its row goes", async || rows().await <= 1).await;
+    eventually("its row goes", async || rows().await == 0).await;
     assert!(router.requests().iter().all(|r| r.values("x-scope-orgid").len() == 1));
-    let yaml = router.requests().into_iter().find(|r| r.method == "POST").unwrap();
+    let is_upload = |r: &Recorded| r.method == "POST" && r.path == "/api/v1/alerts";
+    let yaml = router.requests().into_iter().find(is_upload).unwrap();
     assert_eq!(
         (yaml.path.as_str(), yaml.value("content-type")),
         ("/api/v1/alerts", Some("application/yaml"))
@@ -116,7 +154,7 @@ api_test!(who_is_not_reached_is_named_and_pushed_later, |t| async move {
     let router = Configurations::start().await.unwrap();
     let t = with_router(t.engine, &t.app.settings, &router).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
-    router.wait_until("the start", |r| r.of(owner.org).is_some()).await.unwrap();
+    make_all(&t).await;
     let (refused, broken) = (tree.customer.to_string(), tree.reseller.to_string());
     router.fail_by(move |tenant| match tenant {
         id if id == refused => Some(Answer::status(400).body("error validating Alertmanager config: secret")),
@@ -138,7 +176,7 @@ api_test!(who_is_not_reached_is_named_and_pushed_later, |t| async move {
     assert_eq!(warnings, expected);
     assert_eq!(waiting(&t).await, 2);
     router.recover();
-    assert!(router.of(tree.customer).is_none(), "not before its time");
+    assert!(!names(&router, tree.customer, "8.8.8.8/new"), "not before its time");
     t.advance(Duration::from_secs(1));
     push(&t).await;
     router
@@ -153,31 +191,26 @@ api_test!(what_the_router_has_lost_is_pushed_again, |t| async move {
     let router = Configurations::start().await.unwrap();
     let t = with_router(t.engine, &t.app.settings, &router).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
+    make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
+    at_rest(&t).await;
     assert_eq!(router.count(), 7);
     router.lose();
     t.advance(Duration::from_secs(120));
     let system = t.system(tree.customer).await;
-    let listed = t
-        .get("/api/services/mimir/alertmanager/api/v2/alerts")
-        .basic(&system.key, &system.secret)
-        .send()
-        .await;
+    let listed = t.get(ALERTS).basic(&system.key, &system.secret).send().await;
     assert_eq!(listed.expect(200).json(), json!([]));
     router.wait_until("the sign is followed", |r| names(r, tree.customer, "8.8.8.8/all")).await.unwrap();
     assert_eq!(router.count(), 1);
-    if t.engine == Engine::Postgres {
-        // Another process that starts pushes everything.
-        let _replica = t.replica().await;
-        router.wait_until("all are pushed", |r| r.count() == 7).await.unwrap();
-    }
 });
 
 api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
     let router = Configurations::start().await.unwrap();
     let t = with_router(t.engine, &t.app.settings, &router).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
+    make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
+    at_rest(&t).await;
     let read_back = async || config::read_back(&t.app).await.unwrap();
     assert_eq!(read_back().await, Some(0), "all were pushed a moment ago");
     t.advance(Duration::from_secs(600));
@@ -250,6 +283,7 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
     let t = Test::with(t.engine, settings).await;
     let owner = t.owner().await;
     let distributor = create(&t, &owner, "distributors", "D", "10000000002").await;
+    make_all(&t).await;
     for (method, what) in [("DELETE", ""), ("DELETE", "/destroy")] {
         let path = format!("/api/distributors/{distributor}{what}");
         t.call(method.parse().unwrap(), &path).bearer(&owner.token).send().await.expect(200);
@@ -277,4 +311,99 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
         [("POST", "/alertmanager/api/v2/alerts"), ("DELETE", silence.as_str()), ("DELETE", "/api/v1/alerts")];
     assert_eq!(told, expected);
     assert_eq!(changes[0].json().unwrap()[0]["endsAt"], "2026-03-04T10:00:00Z");
+});
+
+/// A start uploads what differs from what the router has; so does every change.
+api_test!(a_start_uploads_only_what_differs, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let owner = t.owner().await;
+    t.tree().await;
+    make_all(&t).await;
+    assert_eq!((router.count(), uploads(&router)), (7, 7));
+    let queue_all = async || {
+        let mut tx = t.app.db.begin().await.unwrap();
+        let queued =
+            alert_tenants::queue(&mut tx, alert_tenants::Whose::All, false, t.app.now()).await.unwrap();
+        tx.commit().await.unwrap();
+        queued
+    };
+    assert_eq!(queue_all().await, 7, "as at a start");
+    at_rest(&t).await;
+    assert_eq!(uploads(&router), 7);
+    if t.engine == Engine::Postgres {
+        let _replica = t.replica().await;
+        at_rest(&t).await;
+        assert_eq!(uploads(&router), 7, "another process has nothing to upload");
+    }
+    post(&t, &owner, "", hook("new")).await.expect(200);
+    at_rest(&t).await;
+    assert_eq!(uploads(&router), 14);
+    // The same configuration again, but the router has lost it meanwhile.
+    router.lose();
+    t.advance(Duration::from_secs(600));
+    while config::read_back(&t.app).await.unwrap() != Some(0) {}
+    at_rest(&t).await;
+    assert_eq!((router.count(), uploads(&router)), (7, 21));
+});
+
+api_test!(liveness_alerts_and_history_survive_that_their_tenant_is_made, |t| async move {
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let tree = t.tree().await;
+    let system = t.system(tree.customer).await;
+    t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
+    t.advance(Duration::from_secs(1200));
+    assert_eq!(liveness_monitor::check(&t.app).await.unwrap().posted, 1);
+    assert_eq!(waiting_alerts(&t).await, 1, "the router did not have the tenant");
+    router.wait_until("it has", |r| r.of(tree.customer).is_some()).await.unwrap();
+    t.advance(Duration::from_secs(60));
+    eventually("the alert is delivered", async || {
+        deliver_queued(&t.app).await.unwrap();
+        waiting_alerts(&t).await == 0
+    })
+    .await;
+    let customer = tree.customer.to_string();
+    let delivered = router.requests().into_iter().filter(|r| {
+        r.method == "POST"
+            && r.path == "/alertmanager/api/v2/alerts"
+            && r.value("x-scope-orgid") == Some(&customer)
+            && r.json().is_ok_and(|body| body[0]["labels"]["alertname"] == "LinkFailed")
+    });
+    assert!(delivered.count() >= 1);
+    let fires = async || -> i64 {
+        let text = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history WHERE organization_id = ? AND status = 'firing'";
+        let (n,): (i64,) = Q::new(text).bind(tree.customer).one(&t.app.db).await.unwrap();
+        n
+    };
+    eventually("the history has it", async || fires().await == 1).await;
+});
+
+api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+    let router = Configurations::start().await.unwrap();
+    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let tree = t.tree().await;
+    make_all(&t).await;
+    let system = t.system(tree.customer).await;
+    let push_alert = async || {
+        let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"}}]);
+        t.post(ALERTS).basic(&system.key, &system.secret).json(alert).send().await.expect(200);
+    };
+    t.advance(29 * DAY);
+    push_alert().await;
+    t.advance(2 * DAY);
+    let found = async |apply| config::prune(&t.app, 30 * DAY, apply).await.unwrap().unwrap();
+    let listed = found(false).await;
+    assert_eq!((listed.idle.len(), listed.kept.len()), (6, 0), "{listed:?}");
+    assert!(listed.idle.iter().all(|(id, _)| *id != tree.customer));
+    at_rest(&t).await;
+    assert_eq!(router.count(), 7, "a dry run");
+    assert_eq!(found(true).await.idle.len(), 6);
+    at_rest(&t).await;
+    assert_eq!(router.count(), 1);
+    let other = t.system(tree.other_customer).await;
+    let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"}}]);
+    t.post(ALERTS).basic(&other.key, &other.secret).json(alert).send().await.expect(200);
+    router.wait_until("it is made again", |r| r.of(tree.other_customer).is_some()).await.unwrap();
 });

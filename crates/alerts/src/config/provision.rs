@@ -11,7 +11,10 @@ use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
 use bailiwick_platform::{backoff::Backoff, worker::Worker};
-use bailiwick_store::alert_tenants::{self, Due, Whose};
+use bailiwick_store::{
+    StoreError,
+    alert_tenants::{self, Due, Whose},
+};
 use futures_util::future::join_all;
 use std::{
     collections::HashMap,
@@ -42,6 +45,10 @@ const SAVE_WAITS: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Tenants that a save names one by one.
 const NAMED: i64 = 1000;
+/// How long a process remembers that a tenant is made.
+pub(super) const REMEMBERED: Duration = Duration::from_secs(600);
+/// The purpose of the digests of configurations.
+const DIGEST: &str = "alert configuration";
 /// Time that a router needs to start a tenant: within it, a missing tenant is not a lost one.
 const SETTLES: Duration = Duration::from_secs(60);
 
@@ -54,6 +61,8 @@ pub(crate) struct Provisioning {
     arrived: Notify,
     /// When a tenant was last found missing at the router, so that not every such answer costs a write.
     lost: Mutex<HashMap<OrgId, Ts>>,
+    /// When this process last saw that a tenant is made, so that a push costs no read.
+    made: Mutex<HashMap<OrgId, Ts>>,
 }
 
 impl Provisioning {
@@ -66,6 +75,30 @@ impl Provisioning {
     pub(crate) fn new(client: Option<RouterClient>) -> Provisioning {
         Provisioning { client, ..Provisioning::default() }
     }
+}
+
+/// Has the router make a tenant, at its first alert or silence: until then an organization costs the router nothing (spec:
+/// alert-configuration#provisioning). The caller goes on: what the router does not take yet waits.
+///
+/// # Errors
+/// The database's.
+pub(crate) async fn make(service: &Alerts, tenant: OrgId) -> std::result::Result<(), StoreError> {
+    if !service.settings.alerting.router.is_provisioned() {
+        return Ok(());
+    }
+    let (now, provisioning) = (service.now(), &service.alerting().provisioning);
+    let made = || provisioning.made.lock().unwrap_or_else(PoisonError::into_inner);
+    if made().get(&tenant).is_some_and(|at| *at > now.minus(REMEMBERED)) {
+        return Ok(());
+    }
+    if !alert_tenants::is_made(&service.db, tenant).await? {
+        let mut tx = service.db.begin().await?;
+        alert_tenants::make(&mut tx, tenant, now).await?;
+        tx.commit().await?;
+        provisioning.arrived.notify_one();
+    }
+    made().insert(tenant, now);
+    Ok(())
 }
 
 /// Called when the router has answered that it does not know a tenant (spec: alerts#waiting-tenants).
@@ -97,7 +130,7 @@ pub(super) async fn queue_lost(service: &Alerts, tenant: OrgId) -> Result<()> {
     Ok(())
 }
 
-/// Queues every tenant once, as the router or the settings may have changed while the service was down, then pushes
+/// Queues every tenant once, as the program or the settings may have changed while the service was down, then pushes
 /// queued tenants until the application stops.
 pub(crate) fn start(service: &Alerts) {
     if !service.settings.alerting.router.is_provisioned() {
@@ -155,7 +188,7 @@ async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
         };
         push_one(service, &client, one, wanted, publishing.clone())
     });
-    let mut outcomes: Vec<(&Due, Result<(), &'static str>)> =
+    let mut outcomes: Vec<(&Due, Result<Vec<u8>, &'static str>)> =
         due.iter().zip(join_all(pushes).await).collect();
     // All writers of several of these rows write them in the order of their ids.
     outcomes.sort_by_key(|(one, _)| one.organization_id);
@@ -163,7 +196,7 @@ async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
     let mut tx = service.db.begin().await?;
     for (one, outcome) in outcomes {
         match outcome {
-            Ok(()) => alert_tenants::finish(&mut tx, one, now).await?,
+            Ok(digest) => alert_tenants::finish(&mut tx, one, &digest, now).await?,
             Err(reason) => {
                 let next = RETRY.next_try(now, one.attempts);
                 alert_tenants::postpone(&mut tx, one, reason, next).await?;
@@ -176,7 +209,7 @@ async fn push(service: &Alerts, whose: Whose) -> Result<usize> {
 
 /// The configuration that a tenant should have at the router.
 enum Wanted {
-    /// None: there is no such organization.
+    /// None.
     Nothing,
     /// The document made from this layer.
     Layer(Layer),
@@ -204,21 +237,22 @@ pub(super) async fn layers_of(service: &Alerts, tenants: &[OrgId]) -> Result<Has
     Ok(found)
 }
 
-/// Pushes one tenant; returns a reason that may be shown when it failed.
+/// Pushes one tenant, unless the router has the same already; returns the digest of its configuration, or a reason that may be
+/// shown when it failed.
 async fn push_one(
     service: &Alerts,
     client: &RouterClient,
     due: &Due,
     wanted: Wanted,
     publishing: Publishing,
-) -> Result<(), &'static str> {
+) -> Result<Vec<u8>, &'static str> {
     const REJECTED: &str = "configuration rejected";
     let tenant = due.organization_id.to_string();
     let request_id = service.fresh::<uuid::Uuid>().to_string();
     let caller = Caller { tenant: &tenant, request_id: &request_id };
     let pushed = match wanted {
         Wanted::Unreadable => return Err("internal error"),
-        Wanted::Nothing => forget(service, client, caller).await,
+        Wanted::Nothing => forget(service, client, caller).await.map(|()| Vec::new()),
         Wanted::Layer(layer) => {
             let named = tenant.clone();
             let making = move || {
@@ -237,7 +271,11 @@ async fn push_one(
                     return Err("internal error");
                 }
             };
-            client.put_configuration(caller, body.into()).await
+            let digest = service.keys.mac(DIGEST, body.as_bytes()).to_vec();
+            if due.pushed.as_ref() == Some(&digest) {
+                return Ok(digest);
+            }
+            client.put_configuration(caller, body.into()).await.map(|()| digest)
         }
     };
     pushed.map_err(|e| match e {

@@ -1,6 +1,6 @@
 //! Creation (spec: organizations#create): rule, body, attribution, fields, uniqueness, in this order.
 
-use super::{Accepted, OrganizationBody, VAT, accept, alert_tenants, audited};
+use super::{Accepted, OrganizationBody, VAT, accept, audited};
 use crate::Directory;
 use bailiwick_domain::{AuditAction, Error, Happening, OrgId, OrgType, Organization, Result};
 use bailiwick_events::EventDraft;
@@ -96,7 +96,6 @@ async fn write(
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
     let told = EventDraft::organization(Happening::Created, new.org_type, new.id, &after.details.name);
     told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
-    alert_tenants::queue(service, &mut tx, new.id, new.org_type).await?;
     logto_sync::organization_created(service, &mut tx, new.id).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;

@@ -1,13 +1,42 @@
 //! `bailiwick alerts …`
 
-use super::{AlertRoutesArgs, AlertsCommand, print};
+use super::{AlertPruneArgs, AlertRoutesArgs, AlertsCommand, print};
 use bailiwick_alerts::config;
 use bailiwick_app::App;
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
+
+/// Runs one of the commands.
+pub async fn run(app: &App, command: AlertsCommand) -> Result<(), String> {
+    match command {
+        AlertsCommand::Routes(args) => routes(app, args).await,
+        AlertsCommand::Prune(args) => prune(app, args).await,
+    }
+}
+
+/// Lists idle tenants of a remote router, and has it forget them.
+async fn prune(app: &App, AlertPruneArgs { idle_days, apply }: AlertPruneArgs) -> Result<(), String> {
+    let idle = Duration::from_secs(u64::from(idle_days) * 24 * 3600);
+    let found = config::prune(app, idle, apply).await.map_err(|e| e.to_string())?;
+    let found = found.ok_or("the configuration names no remote router with tenants (alerting.url)")?;
+    let mut out = String::new();
+    for (id, name) in &found.idle {
+        let _ = writeln!(out, "{id}  {name}");
+    }
+    for (id, why) in &found.kept {
+        let _ = writeln!(out, "{id}  stays: {why}");
+    }
+    let what = if apply {
+        "idle; the running service has the router forget them"
+    } else {
+        "idle; --apply has the router forget them"
+    };
+    let _ = writeln!(out, "{} {what}", found.idle.len());
+    print(&out);
+    Ok(())
+}
 
 /// Prints the recipients that an alert would notify, and why.
-pub async fn run(app: &App, command: AlertsCommand) -> Result<(), String> {
-    let AlertsCommand::Routes(AlertRoutesArgs { organization, labels }) = command;
+async fn routes(app: &App, AlertRoutesArgs { organization, labels }: AlertRoutesArgs) -> Result<(), String> {
     let labels = labels.into_iter().collect();
     let found = config::explain(app, organization, labels).await.map_err(|e| e.to_string())?;
     print(&shown(&found).map_err(|e| e.to_string())?);

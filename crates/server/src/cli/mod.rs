@@ -346,6 +346,20 @@ pub struct AssetsMoveArgs {
 pub enum AlertsCommand {
     /// Print the recipients that an alert would notify, and why; secrets are left out
     Routes(AlertRoutesArgs),
+    /// Find organizations that a remote router keeps without an alert, and have it forget them with --apply; their next alert makes
+    /// them again
+    Prune(AlertPruneArgs),
+}
+
+/// `bailiwick alerts prune`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct AlertPruneArgs {
+    /// Days without an alert
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    pub idle_days: u32,
+    /// Have the router forget them; without it they are only listed
+    #[arg(long)]
+    pub apply: bool,
 }
 
 /// `bailiwick alerts routes`

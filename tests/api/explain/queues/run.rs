@@ -165,13 +165,14 @@ async fn configurations(room: &mut Room<'_>) {
         is_gone: false,
         attempts: 1,
         claimed_until: until,
+        pushed: None,
     });
     room.repeat("configurations: work", Cost::Claim, async || {
         write(db, async |tx| {
             alert_tenants::postpone(tx, &due, "later", now).await?;
-            alert_tenants::finish(tx, &due, now).await?;
+            alert_tenants::finish(tx, &due, b"digest", now).await?;
             let gone = alert_tenants::Due { is_gone: true, ..due.clone() };
-            alert_tenants::finish(tx, &gone, now).await?;
+            alert_tenants::finish(tx, &gone, b"", now).await?;
             alert_tenants::queue_lost(tx, due.organization_id, now, now).await
         })
         .await;
