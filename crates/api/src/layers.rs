@@ -133,9 +133,16 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
     let forwarded = request.headers().get_all("x-forwarded-for").iter().rev();
     let nearest_first = forwarded.flat_map(|line| line.to_str().unwrap_or_default().split(',').rev());
     // Entries before an invalid address are ignored: the client may have made them up.
-    let mut addresses =
-        nearest_first.map_while(|ip| ip.trim().parse::<IpAddr>().ok()).map(|ip| ip.to_canonical());
+    let elements = nearest_first.map(str::trim).filter(|element| !element.is_empty());
+    let mut addresses = elements.map_while(forwarded_address);
     addresses.find(|ip| !is_trusted(*ip)).unwrap_or(peer)
+}
+
+/// An address as proxies write it: alone, in brackets, or with the port.
+fn forwarded_address(element: &str) -> Option<IpAddr> {
+    let alone = element.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(element);
+    let with_port = || element.parse::<SocketAddr>().ok().map(|address| address.ip());
+    alone.parse().ok().or_else(with_port).map(|ip: IpAddr| ip.to_canonical())
 }
 
 fn is_provider_path(path: &str) -> bool {
