@@ -228,7 +228,7 @@ api_test!(
         ask("10.0.0.1", &["198.51.100.9", "192.0.2.1, 10.0.0.9"]).await.expect(429);
         // A caller behind an entry that is no address cannot choose the address that the service takes it for.
         ask("10.0.0.1", &["198.51.100.1, unknown"]).await.expect(401);
-        ask("10.0.0.1", &["198.51.100.2, 192.0.2.7:4711"]).await.expect(429);
+        ask("10.0.0.1", &["198.51.100.2, 192.0.2.7:"]).await.expect(429);
         // From anywhere else the header means nothing.
         ask("192.0.2.1", &["198.51.100.3"]).await.expect(429);
         t.advance(Duration::from_millis(400));

@@ -18,6 +18,7 @@ mod attacks;
 mod audit;
 mod audit_record;
 mod avatars;
+mod cases;
 mod choices;
 mod clients;
 mod clock_skew;

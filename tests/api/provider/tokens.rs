@@ -2,6 +2,7 @@
 
 use super::{client::*, flow::verified};
 use bailiwick_identity::oidc;
+use bailiwick_settings::{Application, Client};
 use bailiwick_testkit::api_test;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -128,23 +129,53 @@ api_test!(the_service_is_the_only_resource, |t| async move {
 
 api_test!(
     introspection_is_for_confidential_clients,
-    |settings| settings.provider.clients.push(console()),
+    |settings| {
+        let application = Application { login_url: Some(BASE.into()), ..Application::default() };
+        let partner = Client { id: "partner".into(), first_party: false, application, ..console() };
+        settings.provider.clients.extend([console(), partner]);
+    },
     |t| async move {
         let got = tokens(&t).await;
-        let ask = async |token: &str| {
-            let call = t.post("/oidc/token/introspection").basic("console", "open%20sesame");
+        let ask_as = async |client: &str, token: &str| {
+            let call = t.post("/oidc/token/introspection").basic(client, "open%20sesame");
             call.form(&[("token", token)]).send().await.expect(200).json()
         };
+        let ask = async |token: &str| ask_as("console", token).await;
         let active = ask(&text(&got, "access_token")).await;
         assert_eq!(active["active"], true);
         assert_eq!(active["client_id"], "bailiwick");
         assert_eq!(active["username"], "owner");
         assert_eq!(active["exp"], t.app.now().secs() + 3600);
-        let first = text(&got, "refresh_token");
+        // The refresh tokens of other clients are not its business, and a third party learns of its own tokens alone.
+        let inactive = json!({"active": false});
+        assert_eq!(ask(&text(&got, "refresh_token")).await, inactive);
+        assert_eq!(ask_as("partner", &text(&got, "access_token")).await, inactive);
+        assert_eq!(ask_as("partner", &text(&got, "refresh_token")).await, inactive);
+        let changes = [("client_id", "console"), ("redirect_uri", CONSOLE_CALLBACK), ("prompt", "consent")];
+        let code = Browser::new(&t).code(&changes).await;
+        let own = redeem(
+            &t,
+            &code,
+            &[
+                ("client_id", "console"),
+                ("client_secret", CONSOLE_SECRET),
+                ("redirect_uri", CONSOLE_CALLBACK),
+            ],
+        )
+        .await
+        .expect(200)
+        .json();
+        let first = text(&own, "refresh_token");
         assert_eq!(ask(&first).await["active"], true);
-        refresh(&t, &first).await.expect(200);
+        let again = [
+            ("grant_type", "refresh_token"),
+            ("client_id", "console"),
+            ("client_secret", CONSOLE_SECRET),
+            ("refresh_token", &first),
+        ];
+        t.post("/oidc/token").form(&again).send().await.expect(200);
         for dead in [first.as_str(), "unknown"] {
-            assert_eq!(ask(dead).await, json!({"active": false}));
+            assert_eq!(ask(dead).await, inactive);
         }
         let form = [("client_id", "bailiwick"), ("token", &text(&got, "access_token"))];
         refused(t.post("/oidc/token/introspection").form(&form).send().await, 401, "invalid_client");

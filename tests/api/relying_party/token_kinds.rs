@@ -65,6 +65,22 @@ forge_test!(
     }
 );
 
+forge_test!(a_client_may_be_named_cid, |_issuer| {}, |t, f| async move {
+    let of = |client_id: Value, cid: &str| {
+        let mut claims = f.claims();
+        (claims["client_id"], claims["cid"]) = (client_id, json!(cid));
+        claims
+    };
+    let (own, two) = (of(Value::Null, "bailiwick"), of(json!("bailiwick"), "wiki"));
+    exchange(&t, &f.sign(&Forge::header(), &own)).await.expect(200);
+    refused(&t, &f.sign(&Forge::header(), &two), "two clients").await;
+    let said = |client_id: Value, cid: &str| json!({"active": true, "token_type": "Bearer", "sub": "o", "client_id": client_id, "cid": cid});
+    say(&f, said(Value::Null, "bailiwick"), Answer::status(401));
+    exchange(&t, "opaque").await.expect(200);
+    say(&f, said(json!("bailiwick"), "wiki"), Answer::status(401));
+    refused(&t, "another opaque", "two clients").await;
+});
+
 /// Tokens of any client, and one of the own named in a table only.
 async fn one_is_named(engine: Engine) {
     let f = Forge::start().await;

@@ -2,7 +2,7 @@
 
 use super::{
     cookies,
-    form::Query,
+    form::{Form, Query},
     pages::{self, Language, Notice},
 };
 use crate::extract::{Ctx, PathId, Service};
@@ -12,7 +12,9 @@ use bailiwick_identity::{
     Identity,
     oidc::{
         authorize::{self, Authorized},
-        consent, script,
+        consent,
+        onward::Onward,
+        script,
         sign_in::{Denied, SignedIn},
     },
 };
@@ -37,7 +39,7 @@ pub async fn authorize(
         Ok(Authorized::Untrusted(refused)) => {
             pages::notice(language, Notice::BadRequest, Some(&refused.description))
         }
-        Ok(Authorized::Redirect(address)) => see_other(language, &address),
+        Ok(Authorized::Onward(onward)) => go_on(language, &onward),
         Ok(Authorized::SignIn { interaction, browser }) => {
             to_page(&identity, language, &sign_in_page(&identity, interaction), &browser)
         }
@@ -45,6 +47,16 @@ pub async fn authorize(
             to_page(&identity, language, &consent::address(&identity, interaction), &browser)
         }
     }
+}
+
+/// The same as a form (OpenID Connect Core §3.1.2.1). Browsers leave `SameSite=Lax` cookies out of another site's form, but
+/// send them with the GET that follows.
+pub async fn authorize_by_form(
+    Service(identity): Service<Identity>,
+    headers: HeaderMap,
+    Form(parameters): Form,
+) -> Response {
+    see_other(pages::language_of(&headers), &parameters.request_address(&identity))
 }
 
 /// Where a scripted sign-in leads on.
@@ -76,7 +88,7 @@ pub fn sign_in_page(identity: &Identity, id: Uuid) -> String {
 
 /// Redirects to the client, with the cookie of the login.
 pub fn signed_in(identity: &Identity, language: Language, done: &SignedIn) -> Response {
-    let mut response = see_other(language, &done.address);
+    let mut response = go_on(language, &done.onward);
     if let Some(login) = &done.login {
         cookies::set_login(identity, response.headers_mut(), login);
     }
@@ -88,6 +100,14 @@ fn to_page(identity: &Identity, language: Language, address: &str, browser: &str
     let mut response = see_other(language, address);
     cookies::set_browser(identity, response.headers_mut(), browser);
     response
+}
+
+/// 303, or the page with the form that leads on.
+pub fn go_on(language: Language, onward: &Onward) -> Response {
+    match onward {
+        Onward::Address(address) => see_other(language, address),
+        Onward::Form { action, fields } => pages::response_form(language, action, fields),
+    }
 }
 
 /// 303.

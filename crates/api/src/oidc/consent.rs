@@ -1,7 +1,7 @@
 //! The page on which a user grants or withdraws the scopes that a third-party application requests.
 
 use super::{
-    authorize::see_other,
+    authorize::{go_on, see_other},
     cookies,
     page_form::PageForm,
     pages::{self, Notice},
@@ -39,7 +39,7 @@ pub async fn submit(
 ) -> Response {
     let Some(id) = form.waiting(&identity, id) else { return form.expired() };
     match consent::answer(&identity, &context, id, &form.browser, form.sent("answer") == "allow").await {
-        Ok(address) => see_other(form.language, &address),
+        Ok(onward) => go_on(form.language, &onward),
         Err(Denied::Fault(error)) => pages::fault(form.language, &error),
         Err(_) => form.expired(),
     }

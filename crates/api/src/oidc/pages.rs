@@ -10,6 +10,7 @@ use bailiwick_identity::{
     oidc::{
         consent::{Allowed, Page as ConsentPage},
         login::Person,
+        onward::form_target,
         sign_in::Asks,
     },
 };
@@ -33,7 +34,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     all
 });
 
-const SOURCES: [(&str, &str); 11] = [
+const SOURCES: [(&str, &str); 12] = [
     ("layout.html", include_str!("../../templates/layout.html")),
     ("sign_in.html", include_str!("../../templates/sign_in.html")),
     ("second_factor.html", include_str!("../../templates/second_factor.html")),
@@ -44,6 +45,7 @@ const SOURCES: [(&str, &str); 11] = [
     ("confirm_address.html", include_str!("../../templates/confirm_address.html")),
     ("consent.html", include_str!("../../templates/consent.html")),
     ("signed_in.html", include_str!("../../templates/signed_in.html")),
+    ("response_form.html", include_str!("../../templates/response_form.html")),
     ("message.html", include_str!("../../templates/message.html")),
 ];
 
@@ -192,12 +194,27 @@ pub fn recovery_codes(language: Language, codes: &[String], address: &str) -> Re
 }
 
 /// `GET /oidc/passkey.js`: lets a browser make and use passkeys in forms that carry an offer.
-pub async fn script() -> Response {
+pub async fn passkey_script() -> Response {
+    script(bailiwick_web::PASSKEY_SCRIPT)
+}
+
+/// `GET /oidc/form-post.js`: posts the form of [`response_form`] by itself.
+pub async fn form_post_script() -> Response {
+    script("document.forms[0].submit();\n")
+}
+
+fn script(text: &'static str) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/javascript; charset=utf-8")),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
     ];
-    (headers, bailiwick_web::PASSKEY_SCRIPT).into_response()
+    (headers, text).into_response()
+}
+
+/// Renders the form that carries a response to its client; without JavaScript the user presses its button.
+pub fn response_form(language: Language, action: &str, fields: &[(&'static str, String)]) -> Response {
+    let values = json!({"action": action, "fields": fields});
+    render(language, StatusCode::OK, "response_form.html", values, form_target(action).as_deref())
 }
 
 /// Renders the page that asks for consent to an application's scopes.

@@ -1,6 +1,9 @@
 //! Authorization requests: what they may request, and the response (spec: openid-provider#endpoints, steps 2 and 4).
 
-use super::{Code, INTERACTION, Refused, clients, consent};
+use super::{
+    Code, INTERACTION, Refused, clients, consent,
+    onward::{ClientResponse, Onward, with_query},
+};
 use crate::{Identity, TokenRequest, factors};
 use bailiwick_domain::{Error, Result, SignInMethods, Ts, UserId};
 use bailiwick_platform::keys::{fresh_secret, token_digest};
@@ -15,7 +18,7 @@ use bailiwick_store::{
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use url::{Url, form_urlencoded};
+use url::form_urlencoded;
 use uuid::Uuid;
 
 /// Supported scopes; others are ignored.
@@ -53,6 +56,13 @@ impl Parameters {
             Some(v) if v.chars().any(char::is_control) => Err(wrong("has characters that are not allowed")),
             value => Ok(value),
         }
+    }
+
+    /// The address of an authorization request with these parameters.
+    pub fn request_address(&self, service: &Identity) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        let address = format!("{}/auth", service.settings.provider_issuer());
+        with_query(&address, &query.extend_pairs(&self.0).finish())
     }
 
     /// As [`Parameters::one`] for a required parameter.
@@ -95,6 +105,9 @@ pub struct AuthorizationRequest {
     /// The user has signed in and is asked what the client may learn.
     #[serde(default)]
     pub asked: Option<consent::Asked>,
+    /// The response is posted by a form (`response_mode=form_post`).
+    #[serde(default)]
+    pub by_form: bool,
 }
 
 /// The parts of a request that decide whether the user must sign in; they are not stored.
@@ -111,7 +124,7 @@ pub enum Authorized {
     /// Unknown client or address: shown here, never sent on.
     Untrusted(Refused),
     /// Back to the client, with a code or an error.
-    Redirect(String),
+    Onward(Onward),
     /// The user must sign in first.
     SignIn {
         /// Of the stored request.
@@ -141,7 +154,9 @@ pub async fn authorize(
     };
     let refuse = |refused: &Refused| {
         let state = parameters.one("state").ok().flatten();
-        Authorized::Redirect(error_address(service, &redirect_uri, state, refused))
+        let by_form = response_mode(parameters).unwrap_or_default();
+        let response = ClientResponse { redirect_uri: &redirect_uri, state, by_form };
+        Authorized::Onward(response.refusal(service, refused))
     };
     let read = read(service, parameters, &client, &redirect_uri);
     let (request, wish) = match read {
@@ -156,9 +171,9 @@ pub async fn authorize(
     if let Some((login, _)) = login {
         let mut tx = service.db.begin().await?;
         match consent::settle(service, &mut tx, &request, &login, now).await? {
-            consent::SignInEnd::Redirect(address) => {
+            consent::SignInEnd::Onward(onward) => {
                 tx.commit().await?;
-                return Ok(Authorized::Redirect(address));
+                return Ok(Authorized::Onward(onward));
             }
             consent::SignInEnd::Ask if wish.no_page => {
                 return Ok(refuse(&Refused::new(Code::ConsentRequired, "the user must be asked first")));
@@ -207,9 +222,6 @@ fn read(
     if parameters.required("response_type")? != "code" {
         return refused(Code::UnsupportedResponseType, "only response_type=code is supported");
     }
-    if parameters.one("response_mode")?.is_some_and(|mode| mode != "query") {
-        return refused(Code::InvalidRequest, "only response_mode=query is supported");
-    }
     let request = AuthorizationRequest {
         client_id: client.id().to_owned(),
         redirect_uri: redirect_uri.to_owned(),
@@ -221,8 +233,20 @@ fn read(
         login_hint: parameters.one("login_hint")?.map(str::to_owned),
         wants_consent: has_prompt(parameters, "consent")?,
         asked: None,
+        by_form: response_mode(parameters)?,
     };
     Ok((request, wish(parameters)?))
+}
+
+/// Whether the response is posted by a form.
+fn response_mode(parameters: &Parameters) -> Result<bool, Refused> {
+    match parameters.one("response_mode")? {
+        None | Some("query") => Ok(false),
+        Some("form_post") => Ok(true),
+        Some(_) => {
+            Err(Refused::new(Code::InvalidRequest, "only response_mode query and form_post are supported"))
+        }
+    }
 }
 
 fn known_scopes(asked: &str) -> String {
@@ -331,7 +355,7 @@ pub(super) async fn store(
     Ok((interaction.id, browser))
 }
 
-/// Writes the grant of a request and returns the address that carries its code. [`consent::settle`] decides whether it
+/// Writes the grant of a request and returns the response that carries its code. [`consent::settle`] decides whether it
 /// may.
 pub(super) async fn grant(
     service: &Identity,
@@ -339,7 +363,7 @@ pub(super) async fn grant(
     request: &AuthorizationRequest,
     login: &Login,
     now: Ts,
-) -> Result<String> {
+) -> Result<Onward> {
     let code = fresh_secret(&*service.entropy);
     let code_expires_at = now.plus(service.settings.provider.code);
     let grant = Grant {
@@ -363,8 +387,7 @@ pub(super) async fn grant(
         is_ended: false,
     };
     grants::insert(tx, &grant, &token_digest(&code)).await?;
-    let state = request.state.as_deref();
-    Ok(address(service, &request.redirect_uri, &[("code", Some(&code)), ("state", state)]))
+    Ok(ClientResponse::to(request).code(service, code))
 }
 
 /// The user, if they may still sign in. Their state cannot change until the transaction ends.
@@ -377,46 +400,4 @@ pub(super) async fn hold_user(tx: &mut Tx, user: UserId) -> Result<Option<Identi
 pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<Option<Identified>> {
     let user = hold_user(tx, login.user_id).await?;
     Ok(if logins::hold(tx, login.id).await? { user } else { None })
-}
-
-/// The address that returns a refusal of a valid request to its client.
-pub(super) fn refusal(service: &Identity, request: &AuthorizationRequest, refused: &Refused) -> String {
-    error_address(service, &request.redirect_uri, request.state.as_deref(), refused)
-}
-
-/// The address that returns a refusal to the client.
-fn error_address(service: &Identity, redirect_uri: &str, state: Option<&str>, refused: &Refused) -> String {
-    let description = Some(refused.description.as_ref());
-    let pairs =
-        [("error", Some(refused.code.as_str())), ("error_description", description), ("state", state)];
-    address(service, redirect_uri, &pairs)
-}
-
-/// The redirect URI with additional query parameters, and the issuer (RFC 9207).
-fn address(service: &Identity, redirect_uri: &str, pairs: &[(&str, Option<&str>)]) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    for (name, value) in pairs {
-        if let Some(value) = value {
-            query.append_pair(name, value);
-        }
-    }
-    query.append_pair("iss", &service.settings.provider_issuer());
-    with_query(redirect_uri, &query.finish())
-}
-
-/// Appends to a query, whether there is one or not; the rest of the address stays unchanged byte by byte.
-pub(super) fn with_query(address: &str, query: &str) -> String {
-    let separator = if address.contains('?') { '&' } else { '?' };
-    format!("{address}{separator}{query}")
-}
-
-/// The source that a page's `form-action` must allow so that its form can lead there (spec: openid-provider#endpoints,
-/// step 3).
-pub fn form_target(redirect_uri: &str) -> Option<String> {
-    let url = Url::parse(redirect_uri).ok()?;
-    match url.scheme() {
-        "http" | "https" => Some(url.origin().ascii_serialization()),
-        // An application's own scheme has no origin, so only the scheme can be named.
-        scheme => Some(format!("{scheme}:")),
-    }
 }

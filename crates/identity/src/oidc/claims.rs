@@ -33,7 +33,7 @@ pub const CLAIMS: [&str; 17] = [
     "sid",
     "name",
     "username",
-    "picture",
+    "preferred_username",
     "email",
     "email_verified",
     "phone_number",
@@ -45,21 +45,21 @@ pub(super) fn has_scope(scopes: &str, scope: &str) -> bool {
     scopes.split(' ').any(|word| word == scope)
 }
 
-/// The user's claims that the scopes open.
+/// The user's claims that the scopes open. A claim without a value is left out (OpenID Connect Core §5.3.2).
 fn of_user(user: &Identified, scope: &str) -> Map<String, Value> {
     let mut claims = Map::new();
     claims.insert("sub".into(), json!(user.id));
     if has_scope(scope, "profile") {
         claims.insert("name".into(), json!(user.name));
         claims.insert("username".into(), json!(user.username));
-        claims.insert("picture".into(), Value::Null);
+        claims.insert("preferred_username".into(), json!(user.username));
     }
     if has_scope(scope, "email") {
         claims.insert("email".into(), json!(user.email));
         claims.insert("email_verified".into(), json!(user.email_verified));
     }
-    if has_scope(scope, "phone") {
-        claims.insert("phone_number".into(), json!(user.phone));
+    if let Some(phone) = user.phone.as_ref().filter(|_| has_scope(scope, "phone")) {
+        claims.insert("phone_number".into(), json!(phone));
         claims.insert("phone_number_verified".into(), json!(false));
     }
     claims
@@ -146,7 +146,8 @@ pub async fn userinfo(service: &Identity, access_token: &str) -> Result<Map<Stri
     Ok(of_user(&user, &token.scope))
 }
 
-/// `POST /oidc/token/introspection` (RFC 7662); for confidential clients.
+/// `POST /oidc/token/introspection` (RFC 7662); for confidential clients. A client learns of its own tokens, and a first-party
+/// one of other clients' access tokens too; the others are inactive to it.
 ///
 /// # Errors
 /// `invalid_client` when the client has no secret.
@@ -162,7 +163,9 @@ pub async fn introspect(
     let now = service.now();
     let inactive = json!({"active": false});
     let Some(token) = counted.beside(find_token(service, token)).await? else { return Ok(inactive) };
-    if !token.is_alive(now) || token.rotated_at.is_some() {
+    let is_own = token.grant.client_id == client.id();
+    let may_learn = is_own || (client.is_first_party() && token.kind == Kind::Access);
+    if !may_learn || !token.is_alive(now) || token.rotated_at.is_some() {
         return Ok(inactive);
     }
     let user = identities::get(&service.db, token.grant.user_id).await?;
@@ -204,7 +207,7 @@ pub fn discovery(service: &Identity) -> Value {
         "introspection_endpoint": at("/token/introspection"),
         "end_session_endpoint": at("/session/end"),
         "response_types_supported": ["code"],
-        "response_modes_supported": ["query"],
+        "response_modes_supported": ["query", "form_post"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
         "code_challenge_methods_supported": ["S256"],
         "id_token_signing_alg_values_supported": ["ES384"],

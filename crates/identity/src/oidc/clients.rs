@@ -37,15 +37,19 @@ pub struct Client {
 /// Addresses a client may be sent to.
 #[derive(Clone, Debug)]
 struct Addresses {
+    /// Those on a loopback literal are accepted with any port (RFC 8252 §7.3).
     exact: Vec<String>,
-    /// Accepted on `http://localhost` and `http://127.0.0.1` with any port (RFC 8252 §7.3).
+    /// Accepted on `http://localhost` and on loopback literals with any port.
     loopback_paths: Vec<String>,
 }
 
 impl Addresses {
     fn allow(&self, address: &str) -> bool {
-        self.exact.iter().any(|exact| exact == address)
-            || self.loopback_paths.iter().any(|path| is_loopback(address, path))
+        let loopback = Loopback::of(address);
+        self.exact.iter().any(|exact| {
+            exact == address
+                || loopback.is_some_and(|given| given.is_literal() && Loopback::of(exact) == Some(given))
+        }) || loopback.is_some_and(|given| self.loopback_paths.iter().any(|path| path == given.path))
     }
 
     fn allow_origin(&self, origin: &str) -> bool {
@@ -53,22 +57,39 @@ impl Addresses {
             |address: &String| Url::parse(address).is_ok_and(|u| u.origin().ascii_serialization() == origin);
         // An opaque origin is written "null", which no page may claim.
         origin != "null"
-            && (self.exact.iter().any(of) || (!self.loopback_paths.is_empty() && is_loopback(origin, "")))
+            && (self.exact.iter().any(of)
+                || (!self.loopback_paths.is_empty()
+                    && Loopback::of(origin).is_some_and(|origin| origin.path.is_empty())))
     }
 }
 
-/// `http://localhost` or `http://127.0.0.1`, any port, then exactly the path. Compared as text, so no leniency of a
-/// parser applies.
-fn is_loopback(address: &str, path: &str) -> bool {
-    let hosts = ["http://localhost", "http://127.0.0.1"];
-    let Some(rest) = hosts.iter().find_map(|host| address.strip_prefix(host)) else { return false };
-    let Some(port) = rest.strip_suffix(path) else { return false };
-    match port.strip_prefix(':') {
-        None => port.is_empty(),
-        Some(digits) => {
-            digits.bytes().all(|b| b.is_ascii_digit()) && digits.parse::<u16>().is_ok_and(|port| port > 0)
-        }
+/// An `http` address on loopback without its port. Compared as text, so no leniency of a parser applies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Loopback<'a> {
+    host: &'a str,
+    /// The path and what follows it.
+    path: &'a str,
+}
+
+impl<'a> Loopback<'a> {
+    fn of(address: &'a str) -> Option<Loopback<'a>> {
+        let address = address.strip_prefix("http://")?;
+        let (authority, path) = address.split_at(address.find(['/', '?']).unwrap_or(address.len()));
+        let host = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => is_port(port).then_some(host)?,
+            _ => authority,
+        };
+        let loopback = Loopback { host, path };
+        (host == "localhost" || loopback.is_literal()).then_some(loopback)
     }
+
+    fn is_literal(self) -> bool {
+        matches!(self.host, "127.0.0.1" | "[::1]")
+    }
+}
+
+fn is_port(digits: &str) -> bool {
+    digits.bytes().all(|b| b.is_ascii_digit()) && digits.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 /// The credentials a client presents at an endpoint.
@@ -352,6 +373,7 @@ mod tests {
             "http://localhost:5173/login-redirect",
             "http://127.0.0.1/login-redirect",
             "http://localhost:65535/login-redirect",
+            "http://[::1]:5173/login-redirect",
         ] {
             assert!(client.may_redirect_to(good), "{good}");
         }

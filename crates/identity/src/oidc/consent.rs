@@ -11,6 +11,7 @@ use super::{
     claims::has_scope,
     clients,
     login::Person,
+    onward::{ClientResponse, Onward, form_target},
     script::latest,
     sign_in::{Denied, form_token, open, request_of, take},
 };
@@ -34,7 +35,7 @@ use uuid::Uuid;
 /// How a sign-in ends.
 pub(super) enum SignInEnd {
     /// Back to the client, with a code or with a refusal.
-    Redirect(String),
+    Onward(Onward),
     /// The user must be asked first.
     Ask,
     /// The user, the login or the client is no longer valid.
@@ -97,12 +98,12 @@ pub(super) async fn settle(
     let Some(user) = authorize::hold(tx, login).await? else { return Ok(SignInEnd::Gone) };
     if !admits(service, &client, &user) {
         let refused = Refused::new(Code::AccessDenied, "this user may not use the application");
-        return Ok(SignInEnd::Redirect(authorize::refusal(service, request, &refused)));
+        return Ok(SignInEnd::Onward(ClientResponse::to(request).refusal(service, &refused)));
     }
     if !client.is_first_party() && !is_allowed(tx, request, login).await? {
         return Ok(SignInEnd::Ask);
     }
-    authorize::grant(service, tx, request, login, now).await.map(SignInEnd::Redirect)
+    authorize::grant(service, tx, request, login, now).await.map(SignInEnd::Onward)
 }
 
 /// Whether the user has consented to at least these scopes, and has done so just now if the client requires a new
@@ -160,19 +161,19 @@ pub async fn page(service: &Identity, id: Uuid, browser: &Browser) -> Result<Opt
         host: redirect.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default(),
         scopes: authorize::SCOPES.into_iter().filter(|s| has_scope(&waiting.request.scope, s)).collect(),
         person: Person::of(waiting.user),
-        form_target: authorize::form_target(&waiting.request.redirect_uri),
+        form_target: form_target(&waiting.request.redirect_uri),
         form_token: form_token(service, cookie, id),
     }))
 }
 
-/// The page's form: the address that leads on.
+/// The page's form: where the browser goes on.
 pub async fn answer(
     service: &Identity,
     ctx: &RequestContext,
     id: Uuid,
     browser: &Browser,
     allows: bool,
-) -> Result<String, Denied> {
+) -> Result<Onward, Denied> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     let Waiting { interaction, mut request, client, login, .. } =
         waiting(service, interaction, browser).await?.ok_or(Denied::Gone)?;
@@ -181,19 +182,19 @@ pub async fn answer(
     // Locks in the order user, stored request, login, like every sign-in.
     let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
     take(&mut tx, &interaction).await?;
-    let address = if allows {
+    let onward = if allows {
         remember(&mut tx, ctx, &user, &client, &request.scope, now).await?;
         request.asked = Some(Asked { login: login.id, is_allowed: true });
         match settle(service, &mut tx, &request, &login, now).await? {
-            SignInEnd::Redirect(address) => address,
+            SignInEnd::Onward(onward) => onward,
             SignInEnd::Ask | SignInEnd::Gone => return Err(Denied::Gone),
         }
     } else {
         let refused = Refused::new(Code::AccessDenied, "the user has declined");
-        authorize::refusal(service, &request, &refused)
+        ClientResponse::to(&request).refusal(service, &refused)
     };
     tx.commit().await?;
-    Ok(address)
+    Ok(onward)
 }
 
 /// A script answers yes: the address that continues the sign-in. None when no question is open.
@@ -217,21 +218,23 @@ pub async fn allow_by_script(
     Ok(Some(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)))
 }
 
-/// The address that a script continues with after its yes. None when this interaction has no question.
+/// Where a script continues after its yes. None when this interaction has no question.
 pub(super) async fn resume(
     service: &Identity,
     interaction: &Interaction,
     browser: &Browser,
-) -> Result<Option<String>, Denied> {
+) -> Result<Option<Onward>, Denied> {
     let Some(waiting) = waiting(service, interaction.clone(), browser).await? else { return Ok(None) };
     let mut tx = service.db.begin().await?;
     authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(Denied::Gone)?;
     take(&mut tx, interaction).await?;
     let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.now()).await?;
     // Not answered yet: the transaction ends without a write, and the page asks.
-    let SignInEnd::Redirect(address) = settled else { return Ok(Some(address(service, interaction.id))) };
+    let SignInEnd::Onward(onward) = settled else {
+        return Ok(Some(Onward::Address(address(service, interaction.id))));
+    };
     tx.commit().await?;
-    Ok(Some(address))
+    Ok(Some(onward))
 }
 
 /// Stores the newly allowed scopes together with those allowed before.

@@ -71,8 +71,8 @@ pub async fn resume(
 ) -> Result<SignedIn, Denied> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     // A consent question, unless a user has signed in since.
-    if let Some(address) = consent::resume(service, &interaction, browser).await? {
-        return Ok(SignedIn { address, login: None });
+    if let Some(onward) = consent::resume(service, &interaction, browser).await? {
+        return Ok(SignedIn { onward, login: None });
     }
     let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
     check_step(&interaction)?;

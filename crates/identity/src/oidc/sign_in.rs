@@ -7,6 +7,7 @@ use super::{
     INTERACTION,
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
     consent, login,
+    onward::{Onward, form_target},
     second_step::{self, Addition, Proof},
 };
 use crate::{
@@ -128,8 +129,8 @@ pub enum Progress {
 /// A completed sign-in.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// The client's address with the code; without a client the provider's own page.
-    pub address: String,
+    /// To the client with the code; without a client to the provider's own page.
+    pub onward: Onward,
     /// Cookie of a new login; none when the browser has it already.
     pub login: Option<String>,
 }
@@ -188,7 +189,7 @@ pub async fn page(
     };
     Ok(Some(Page {
         asks,
-        form_target: request.as_ref().and_then(|request| authorize::form_target(&request.redirect_uri)),
+        form_target: request.as_ref().and_then(|request| form_target(&request.redirect_uri)),
         login_hint: request.and_then(|request| request.login_hint),
         form_token: form_token(service, cookie, id),
         has_recovery: bailiwick_events::mail::is_on(service),
@@ -425,9 +426,9 @@ async fn answer(
     let (id, organization) = (proven.user.id, proven.user.organization.id);
     let after = Some(json!({"methods": methods}));
     audit::record_own_with(tx, now, context, (id, organization), AuditAction::UserSignIn, after).await?;
-    let address = match request {
+    let onward = match request {
         Some(request) => match consent::settle(service, tx, &request, &login, now).await? {
-            consent::SignInEnd::Redirect(address) => address,
+            consent::SignInEnd::Onward(onward) => onward,
             consent::SignInEnd::Ask => {
                 let question = Interaction {
                     id: service.fresh(),
@@ -442,14 +443,14 @@ async fn answer(
                     ..interaction.clone()
                 };
                 interactions::insert(tx, &question).await?;
-                consent::address(service, question.id)
+                Onward::Address(consent::address(service, question.id))
             }
             consent::SignInEnd::Gone => return Err(Denied::Gone),
         },
-        None if authorize::hold(tx, &login).await?.is_some() => login::address(service),
+        None if authorize::hold(tx, &login).await?.is_some() => Onward::Address(login::address(service)),
         None => return Err(Denied::Gone),
     };
-    Ok(SignedIn { address, login: Some(cookie) })
+    Ok(SignedIn { onward, login: Some(cookie) })
 }
 
 /// The browser's login from now on. If the same user signs in again, it is the existing one. Otherwise it is a new one,

@@ -2,8 +2,9 @@
 
 use super::{
     Refused,
-    authorize::{Browser, Parameters, is_cookie, with_query},
+    authorize::{Browser, Parameters, is_cookie},
     clients, keys,
+    onward::with_query,
 };
 use crate::{Identity, auth::revoke_login_chains};
 use bailiwick_domain::Result;

@@ -209,6 +209,8 @@ pub(super) struct Claims {
     pub(super) auth_time: Option<Value>,
     pub(super) azp: Option<String>,
     pub(super) client_id: Option<String>,
+    /// The client at Okta.
+    pub(super) cid: Option<String>,
     pub(super) email: Option<String>,
     pub(super) email_verified: Option<Value>,
     /// What an ID token hands back to the client that asked for it.

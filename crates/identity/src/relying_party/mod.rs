@@ -275,7 +275,7 @@ async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> 
     let (claims, is_typed) = (jwt.claims, jwt.is_typed_access);
     let settings = &external.settings;
     // Without a client, nothing else distinguishes it from a token that was meant for another client only.
-    let names_client = claims.client_id.is_some() || claims.azp.is_some();
+    let names_client = claims.client_id.is_some() || claims.azp.is_some() || claims.cid.is_some();
     let is_for_somebody = names_client || is_typed || !settings.audiences.is_empty();
     let good = is_signed_by.is_some_and(|issuer| claims.iss.as_deref() == Some(issuer.as_str()))
         && claims.is_bearer_access()
@@ -287,24 +287,20 @@ async fn verified(service: &Identity, external: &RelyingParty, jwt: Jwt<'_>) -> 
 }
 
 fn seen(claims: Claims) -> Option<Seen> {
-    let client_id = one_client(claims.client_id, claims.azp).ok()?;
+    let client_id = one_client([claims.client_id, claims.azp, claims.cid]).ok()?;
     let email = address_said(claims.email, claims.email_verified.as_ref());
     let sign_in = sign_in(claims.auth_time.as_ref(), claims.sid.as_ref());
     Some(Seen { subject: claims.sub?, client_id, email, sign_in })
 }
 
-/// Two different names for one client.
+/// Different names for one client.
 struct Mistaken;
 
 /// The client that a token was issued to, if the token names it.
-fn one_client(
-    client_id: Option<String>,
-    azp: Option<String>,
-) -> std::result::Result<Option<String>, Mistaken> {
-    match (client_id, azp) {
-        (Some(id), Some(azp)) if id != azp => Err(Mistaken),
-        (id, azp) => Ok(id.or(azp)),
-    }
+fn one_client(names: [Option<String>; 3]) -> std::result::Result<Option<String>, Mistaken> {
+    let mut names = names.into_iter().flatten();
+    let first = names.next();
+    if names.all(|name| Some(name) == first) { Ok(first) } else { Err(Mistaken) }
 }
 
 fn is_in_time(now: Ts, exp: Option<f64>, nbf: Option<f64>) -> bool {
@@ -355,7 +351,7 @@ async fn asked(service: &Identity, external: &RelyingParty, token: &str) -> Resu
     };
     // A refresh token is active too: without a token type, only userinfo decides, because it takes access tokens only.
     let is_access = kinds(&said).next().is_some();
-    let Ok(client_id) = one_client(said.client_id, said.azp) else { return Ok(None) };
+    let Ok(client_id) = one_client([said.client_id, said.azp, said.cid]) else { return Ok(None) };
     let email = address_said(said.email, said.email_verified.as_ref());
     match said.sub {
         Some(subject) if is_access => {

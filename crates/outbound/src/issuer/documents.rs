@@ -114,6 +114,8 @@ pub struct Introspected {
     pub client_id: Option<String>,
     /// The same, as some issuers call it.
     pub azp: Option<String>,
+    /// The same at Okta.
+    pub cid: Option<String>,
     /// Issued by.
     pub iss: Option<String>,
     /// Meant for; a text or a list.
