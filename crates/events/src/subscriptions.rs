@@ -13,6 +13,7 @@ use bailiwick_domain::{
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{
     Action, Caller, Granted, Path, Permission, Scope, SubscriptionTarget, decide, hierarchy, in_hierarchy,
+    subscription_gate,
 };
 use bailiwick_store::{
     Tx,
@@ -156,6 +157,7 @@ pub async fn load(
     action: Action,
     id: Option<Uuid>,
 ) -> Result<(Granted<Uuid>, Subscription)> {
+    subscription_gate(caller, action)?;
     let found = match id {
         Some(id) => subscriptions::get(&service.db, id).await?,
         None => None,

@@ -46,6 +46,6 @@ pub use role::{
 };
 pub use scope::{Path, Scope, hierarchy, list_scope, scope_for};
 pub use second_factor::may_relax;
-pub use subscription::SubscriptionTarget;
+pub use subscription::{SubscriptionTarget, subscription_gate};
 pub use system::{SystemHome, SystemTarget, attribute_system};
 pub use user::{Consent, UserHome, UserTarget, outside_owner_organization, own_account};

@@ -22,13 +22,20 @@ impl Judged for SubscriptionTarget {
     type Id = Uuid;
 
     fn judge(&self, caller: &Caller, action: Action) -> Result<Uuid, Denial> {
-        let needed = if action == Action::Read { Permission::ReadAlerts } else { Permission::ManageAlerts };
-        if !caller.holds(needed) || (caller.is_read_only() && action != Action::Read) {
-            return Err(Refusal::Gate.into());
-        }
+        subscription_gate(caller, action)?;
         if !hierarchy(caller).contains(&self.path) {
             return Err(Denial::Hidden(ObjectKind::EventSubscription));
         }
         Ok(self.id)
     }
+}
+
+/// The permission for an action on subscriptions, whichever one is meant.
+///
+/// # Errors
+/// The refusal `insufficient permissions`.
+pub fn subscription_gate(caller: &Caller, action: Action) -> Result<(), Refusal> {
+    let needed = if action == Action::Read { Permission::ReadAlerts } else { Permission::ManageAlerts };
+    let may_write = action == Action::Read || !caller.is_read_only();
+    if caller.holds(needed) && may_write { Ok(()) } else { Err(Refusal::Gate) }
 }

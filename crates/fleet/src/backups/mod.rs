@@ -19,7 +19,7 @@ use bailiwick_platform::{
     RequestContext, audit,
     limits::{Allowed, SlidingWindow},
 };
-use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_policy::{Action, Caller, Resource, decide, gate};
 use bailiwick_store::{Tx, backups, systems as stored};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::json;
@@ -143,6 +143,7 @@ pub async fn delete(
     ctx: &RequestContext,
     (system, id): (Option<SystemId>, &str),
 ) -> Result<SystemId> {
+    gate(caller, Action::Update, Resource::Systems)?;
     let system = system.ok_or(Error::NotFound(ObjectKind::System))?;
     let mut tx = service.db.begin().await?;
     let found = stored::lock(&mut tx, system).await?.ok_or(Error::NotFound(ObjectKind::System))?;

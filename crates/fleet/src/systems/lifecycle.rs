@@ -1,7 +1,7 @@
 //! Suspend, reactivate, delete, restore, destroy, a new secret (spec: systems#life-cycle). Each raises the auth epoch
 //! in its transaction, so that the very next system-facing request to any process sees it.
 
-use super::Created;
+use super::{Created, load_for};
 use crate::{Fleet, backup_objects};
 use bailiwick_domain::{
     AuditAction, Error, Happening, ObjectKind, Result, System, SystemId, Ts, validate::SystemSecret,
@@ -128,13 +128,12 @@ impl AllowedChange {
         action: Action,
         id: Option<SystemId>,
     ) -> Result<AllowedChange> {
-        let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
         // A caller without permission neither waits for the row nor makes others wait.
-        let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
-        decide(caller, action, &found.target()).granted()?;
+        let found = load_for(service, caller, action, id).await?;
         ctx.check_conditions(service, &found.system)?;
         let mut tx = service.db.begin().await?;
-        let held = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+        let held =
+            systems::lock(&mut tx, found.system.id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let target = decide(caller, action, &held.target()).granted()?;
         ctx.check_conditions(service, &held.system)?;
         Ok(AllowedChange { tx, target, before: held.system, standing: held.standing, now: service.now() })

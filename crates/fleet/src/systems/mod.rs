@@ -35,7 +35,7 @@ use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
     list_filters,
 };
-use bailiwick_policy::{Action, Caller, Resource, Scope, decide, list_scope};
+use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, list_scope};
 use bailiwick_store::{
     ListEpochs,
     matches::Matches,
@@ -194,6 +194,8 @@ pub async fn load_for(
     action: Action,
     id: Option<SystemId>,
 ) -> Result<SystemRecord> {
+    // Before the row is looked for: the refusal must not tell whether there is one.
+    gate(caller, action, Resource::Systems)?;
     let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
     let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     decide(caller, action, &found.target()).granted()?;

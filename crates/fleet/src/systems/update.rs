@@ -8,7 +8,7 @@ use bailiwick_domain::{
 };
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_policy::{Action, Caller, Resource, decide, gate};
 use bailiwick_store::{Tx, epoch::Concerns, systems};
 use serde_json::{Map, Value, json};
 
@@ -34,6 +34,7 @@ pub async fn update(
     id: Option<SystemId>,
     body: impl FnOnce() -> Result<Change>,
 ) -> Result<System> {
+    gate(caller, Action::Update, Resource::Systems)?;
     let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
     let mut tx = service.db.begin().await?;
     let found = systems::lock(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
