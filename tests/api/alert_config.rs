@@ -6,7 +6,7 @@ mod routing;
 use bailiwick_alerting::{
     config::{Layer, Posted, Publishing, Smtp, Timing, Upload, merge},
     receivers::Kind,
-    texts::{Surroundings, Zone},
+    texts::{Pages, Surroundings, Zone},
     webhook_target::AllowedHosts,
 };
 use bailiwick_testkit::parts::{alertmanager, scratch::Scratch};
@@ -41,7 +41,10 @@ fn publishing() -> Publishing {
             url: "https://portal.example.org/api/alert_history".to_owned(),
             secret: "12:30:00 thirty-two characters of a secret".to_owned(),
         }),
-        surroundings: Surroundings { app_url: "https://portal.example.org".to_owned(), zone: Zone::utc() },
+        surroundings: Surroundings {
+            pages: Pages::Other("https://portal.example.org".to_owned()),
+            zone: Zone::utc(),
+        },
     }
 }
 

@@ -22,7 +22,7 @@ pub const CHOSEN: &str = "Chosen-Horse-4-Staple";
 /// The settings of every test with mail: a server on this port, without protection.
 pub fn settings(port: u16) -> Settings {
     let mut settings = engine::settings();
-    settings.app_url = "https://ui.example.org".to_owned();
+    settings.app_url = Some("https://ui.example.org".to_owned());
     settings.mail = Some(Mail {
         host: "127.0.0.1".to_owned(),
         port,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::sync::LazyLock;
 
-pub use bailiwick_domain::Language;
+pub use bailiwick_domain::{Language, Pages};
 
 static TEXTS: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../templates/texts.json")).unwrap_or_default());
@@ -37,8 +37,8 @@ pub(crate) fn language(word: &str) -> Option<Language> {
 /// The settings that messages show besides the alert.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// Address of the user interface, without a slash at the end.
-    pub app_url: String,
+    /// Where links lead.
+    pub pages: Pages,
     /// Of the times.
     pub zone: Zone,
 }

@@ -14,7 +14,8 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
     let mut settings = Settings::defaults(&config.public_url(), secret.reveal().as_bytes().to_vec());
     fill(config, &mut settings);
     settings.build = crate::build::build();
-    settings.app_url = config.app_url().trim_end_matches('/').to_owned();
+    let app_url = config.general.app_url.as_ref();
+    settings.app_url = app_url.map(|url| url.as_str().trim_end_matches('/').to_owned());
     let previous = config.general.previous_secret.as_ref();
     settings.previous_secret = previous.map(|secret| Secret::new(secret.reveal().as_bytes().to_vec()));
     settings.tokens.issuer = config.token_issuer();

@@ -12,6 +12,7 @@ mod rebranding;
 mod second_factor;
 
 use bailiwick_alerting::router::SHORT_OUTAGE;
+use bailiwick_domain::Pages;
 use bailiwick_inventory::Rules;
 use bailiwick_outbound::telegram::API as TELEGRAM_API;
 use bailiwick_platform::Secret;
@@ -49,9 +50,9 @@ pub struct Settings {
     pub build: Build,
     /// Where browsers reach the service, without a trailing slash: `http://127.0.0.1:8080`.
     pub public_url: String,
-    /// Where browsers reach the user interface, for links; `public_url` unless set.
-    pub app_url: String,
-    /// Path of the API below `app_url` in links to it: `/api`.
+    /// Address of another user interface than the console, without a trailing slash.
+    pub app_url: Option<String>,
+    /// Path of the API in links to it, below [`Settings::app_url`]: `/api`.
     pub api_base_url: String,
     /// Bases under which the API answers; `""` is the root.
     pub base_paths: Vec<String>,
@@ -341,13 +342,27 @@ impl Settings {
         format!("{}/oidc", self.public_url)
     }
 
+    /// The address before the path of links to the API: that of the user interface, which may have an address of its own.
+    pub fn app_url(&self) -> &str {
+        self.app_url.as_deref().unwrap_or(&self.public_url)
+    }
+
+    /// Where the links of messages lead: to the console, unless it is off or there is another user interface.
+    pub fn pages(&self) -> Pages {
+        let has_another = self.app_url.is_some() || self.static_dir.is_some();
+        match self.console.enabled && !has_another {
+            true => Pages::Console(self.public_url.clone()),
+            false => Pages::Other(self.app_url().to_owned()),
+        }
+    }
+
     /// The documented defaults for a service reached at `public_url`, with this secret.
     pub fn defaults(public_url: &str, secret: Vec<u8>) -> Settings {
         let public_url = public_url.trim_end_matches('/').to_owned();
         let host = url::Url::parse(&public_url).ok().and_then(|u| u.host_str().map(str::to_owned));
         Settings {
             build: Build { version: env!("CARGO_PKG_VERSION"), commit: "unknown", time: "unknown" },
-            app_url: public_url.clone(),
+            app_url: None,
             api_base_url: "/api".to_owned(),
             static_dir: None,
             base_paths: ["", "/api", "/backend/api", "/collect/api"].map(str::to_owned).to_vec(),

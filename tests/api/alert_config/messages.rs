@@ -4,8 +4,8 @@ use super::*;
 use bailiwick_alerting::{
     Labels, Nanos, StoredAlert,
     config::Document,
-    notify::{Message, Reason, Snapshot},
-    texts::Language,
+    notify::{Message, Reason, Snapshot, Taken},
+    texts::{Language, Pages},
 };
 use bailiwick_testkit::{
     parts::{alertmanager::Alertmanager, smtp::SmtpSink},
@@ -26,18 +26,26 @@ fn rome() -> Zone {
 fn alert(status: &str, starts: &str) -> Value {
     json!({
         "status": status, "startsAt": starts, "endsAt": if status == "firing" { "0001-01-01T00:00:00Z" } else { "2026-11-20T23:30:00Z" },
-        "labels": {"alertname": "DiskFull", "severity": "critical", "system_id": "id-1", "system_key": "SYS-1"},
+        "labels": {"alertname": "DiskFull", "severity": "critical", "organization_id": "org-1", "system_id": "id-1", "system_key": "SYS-1"},
         "annotations": {"summary_it": "Disco <b>pieno</b> & {{ .x }}", "summary": "plain", "summary_en": "Disk full",
             "description_en": "only English", "system_name": "Milan <cluster>", "organization_vat": "IT123"},
         "fingerprint": "0",
     })
 }
 
+/// Another interface, whose address needs to be escaped.
+fn elsewhere() -> Pages {
+    Pages::Other("https://portal.example.org/\"x&y".to_owned())
+}
+
 /// Renders one template of an upload with `amtool template render`.
 fn rendered(name: &str, kind: &str, status: &str, alerts: &[Value]) -> String {
+    rendered_for(elsewhere(), name, kind, status, alerts)
+}
+
+fn rendered_for(pages: Pages, name: &str, kind: &str, status: &str, alerts: &[Value]) -> String {
     let mut publishing = publishing();
-    publishing.surroundings =
-        Surroundings { app_url: "https://portal.example.org/\"x&y".to_owned(), zone: rome() };
+    publishing.surroundings = Surroundings { pages, zone: rome() };
     let everything = layer(&json!({"enabled": {"email": true, "telegram": true},
         "email_recipients": [{"address": "a@example.org"}, {"address": "b@example.org", "language": "it"}],
         "telegram_recipients": [{"bot_token": "1:a", "chat_id": 1, "language": "it"}]}));
@@ -159,7 +167,12 @@ fn lines(text: &str) -> Vec<String> {
 
 #[test]
 fn the_embedded_router_says_the_same() {
-    let around = Surroundings { app_url: "https://portal.example.org/\"x&y".to_owned(), zone: rome() };
+    says_the_same(&elsewhere());
+    says_the_same(&Pages::Console("https://fleet.example.org/\"x&y".to_owned()));
+}
+
+fn says_the_same(pages: &Pages) {
+    let around = Surroundings { pages: pages.clone(), zone: rome() };
     let mut bare = alert("firing", "2026-07-20T22:19:20Z");
     bare["labels"] = json!({"alertname": "DiskFull", "system_key": "SYS-1", "z": "second"});
     bare["annotations"] = json!({"summary": "only 'this' \"one\"", "system_name": "Milan <cluster>"});
@@ -168,11 +181,13 @@ fn the_embedded_router_says_the_same() {
     for (status, alerts) in [("firing", &firing[..]), ("resolved", &resolved[..])] {
         let snapshot = snapshot(alerts);
         // In the order of the notification.
-        let find = |labels: &Labels| {
-            let is_it = |a: &&Value| a["labels"]["z"].as_str() == labels.get("z");
-            alerts.iter().find(is_it).unwrap().clone()
+        let find = |taken: &Taken| {
+            let is_it = |a: &&Value| a["labels"]["z"].as_str() == taken.alert.labels.get("z");
+            let mut alert = alerts.iter().find(is_it).unwrap().clone();
+            alert["fingerprint"] = json!(taken.fingerprint.to_string());
+            alert
         };
-        let alerts: Vec<Value> = snapshot.alerts.iter().map(|t| find(&t.alert.labels)).collect();
+        let alerts: Vec<Value> = snapshot.alerts.iter().map(find).collect();
         let message = Message {
             receiver: "r",
             reason: Reason::First,
@@ -184,7 +199,13 @@ fn the_embedded_router_says_the_same() {
         for language in Language::ALL {
             let code = language.code();
             let theirs = |name: &str, kind: &str| {
-                rendered(&format!("{name}_{code}.{}", part(name, kind)), kind, status, &alerts)
+                rendered_for(
+                    pages.clone(),
+                    &format!("{name}_{code}.{}", part(name, kind)),
+                    kind,
+                    status,
+                    &alerts,
+                )
             };
             assert_eq!(
                 lines(&message.text(language, &around)),

@@ -5,7 +5,7 @@
 use super::*;
 use bailiwick_alerting::{
     config::{Layer, Publishing, Timing, Upload, merge},
-    texts::{Surroundings, Zone},
+    texts::{Pages, Surroundings, Zone},
 };
 use bailiwick_testkit::parts::alertmanager::Alertmanager;
 
@@ -37,7 +37,10 @@ fn publishing() -> Publishing {
         smtp: None,
         omitted: Vec::new(),
         history: None,
-        surroundings: Surroundings { app_url: "https://ui.example.org".to_owned(), zone: Zone::utc() },
+        surroundings: Surroundings {
+            pages: Pages::Other("https://ui.example.org".to_owned()),
+            zone: Zone::utc(),
+        },
     }
 }
 

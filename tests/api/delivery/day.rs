@@ -7,7 +7,7 @@ use super::*;
 use crate::proxy::wall_clock;
 use bailiwick_alerting::{
     config::{Publishing, Smtp, Timing, Upload},
-    texts::{Surroundings, Zone},
+    texts::{Pages, Surroundings, Zone},
 };
 use bailiwick_alerts::config;
 use bailiwick_domain::OrgId;
@@ -91,7 +91,10 @@ impl Day {
             }),
             omitted: Vec::new(),
             history: None,
-            surroundings: Surroundings { app_url: "https://ui.example.org".to_owned(), zone: Zone::utc() },
+            surroundings: Surroundings {
+                pages: Pages::Other("https://ui.example.org".to_owned()),
+                zone: Zone::utc(),
+            },
         };
         let upload = Upload::new(&tenant.to_string(), &effective[&tenant], &publishing).unwrap();
         real.configure(&upload.alertmanager_config, &upload.template_files).await.unwrap();

@@ -4,7 +4,8 @@
 
 use bailiwick_alerting::{
     config::{History, Layer, Posted, Publishing, Smtp, Timing, Upload, merge, shown_yaml},
-    texts::{Surroundings, Zone},
+    receivers::Channels,
+    texts::{Pages, Surroundings, Zone},
     webhook_target::AllowedHosts,
 };
 use std::time::Duration;
@@ -26,7 +27,10 @@ fn publishing() -> Publishing {
             url: text("https://portal.example.org/api/alert_history"),
             secret: text("thirty-two characters of a secret"),
         }),
-        surroundings: Surroundings { app_url: text("https://portal.example.org"), zone: Zone::utc() },
+        surroundings: Surroundings {
+            pages: Pages::Other(text("https://portal.example.org")),
+            zone: Zone::utc(),
+        },
     }
 }
 

@@ -7,6 +7,7 @@
 //! value.
 
 use crate::{
+    notify::link,
     receivers::{Recipient as _, for_each_kind},
     texts::{Language, Offset, SHOWN, Surroundings, Zone, word},
 };
@@ -51,10 +52,15 @@ fn filled(template: &str, language: Language, state: &str, around: &Surroundings
         .replace("@state@", state)
         .replace("@heading@", word(state))
         .replace("@colour@", if state == "firing" { "#c0392b" } else { "#1e8449" });
-    for key in ["is_firing", "is_resolved", "severity", "starts", "ends", "open"] {
+    for key in ["is_firing", "is_resolved", "severity", "starts", "ends"] {
         out = out.replace(&format!("@{key}@"), word(key));
     }
-    out.replace("@app_url@", &constant(&around.app_url))
+    let pages = &around.pages;
+    let base = constant(pages.base());
+    let escaped = |shown: &str| format!("{{{{ template \"slack_{}.escaped\" {shown} }}}}", language.code());
+    out.replace("@open@", word(link::word_key(pages)))
+        .replace("@link@", &link::template(pages, &base, |shown| format!("{{{{ {shown} }}}}")))
+        .replace("@slack_link@", &link::template(pages, &base, escaped))
 }
 
 /// Writes the lines with `@each@` out for every display value.

@@ -9,6 +9,7 @@
 //! the templates of [`crate::config`] that a remote router receives. After a success the entry is [`Entry::of`] the
 //! snapshot; a failure that may pass is retried ([`retry_wait`]).
 
+pub(crate) mod link;
 mod log;
 mod message;
 mod snapshot;

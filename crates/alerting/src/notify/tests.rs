@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     Fingerprint, Labels, Matcher, Op, StoredAlert,
     router::{ActiveSilence, Outage},
-    texts::{Language, Offset, Surroundings, Zone},
+    texts::{Language, Offset, Pages, Surroundings, Zone},
 };
 use proptest::prelude::*;
 
@@ -213,7 +213,7 @@ fn the_body_of_a_webhook() {
 
 fn around() -> Surroundings {
     let zone = Zone { base: Offset { seconds: 3600, name: "CET".into() }, others: Vec::new() };
-    Surroundings { app_url: "https://portal.example.org".into(), zone }
+    Surroundings { pages: Pages::Other("https://portal.example.org".into()), zone }
 }
 
 #[test]
@@ -281,6 +281,24 @@ fn people_read_the_same_in_text_and_html() {
         chat.ends_with("<a href=\"https://portal.example.org/systems/id%2F1\">Apri il sistema</a>"),
         "{chat}"
     );
+}
+
+#[test]
+fn the_link_leads_to_the_alert_in_the_console() {
+    let mut alert = firing("a");
+    alert.labels.insert("system_id", "id/1");
+    alert.labels.insert("organization_id", "org");
+    let snapshot = taken(&[alert.clone()]);
+    let around = Surroundings { pages: Pages::Console("https://fleet.example.org".into()), ..around() };
+    let fingerprint = snapshot.alerts.first().unwrap().fingerprint;
+    let text = message(&snapshot, |m| m.text(Language::English, &around));
+    let link = format!("https://fleet.example.org/console/alerts/org/{fingerprint}?system=id%2F1");
+    assert!(text.lines().any(|line| line == link), "{text}");
+    let html = message(&snapshot, |m| m.html(Language::Italian, &around));
+    assert!(html.contains(&format!("<a href=\"{link}\">Apri l’allarme</a>")), "{html}");
+    // Without a system there is nothing to open.
+    alert.labels.insert("system_id", "");
+    assert!(!message(&taken(&[alert]), |m| m.text(Language::English, &around)).contains("https://"));
 }
 
 /// Whether every tag of Telegram's is closed and every entity ends.

@@ -2,7 +2,7 @@
 //! alert-delivery#mail-and-telegram). Their content equals that of the templates for remote routers, in the same words;
 //! a test has an Alertmanager render both.
 
-use super::{Message, Taken};
+use super::{Message, Taken, link};
 use crate::{
     Labels, Nanos,
     texts::{Language, SHOWN, Surroundings, word},
@@ -24,6 +24,8 @@ pub(crate) struct ShownAlert<'a> {
     pub(crate) summary: &'a str,
     pub(crate) description: &'a str,
     pub(crate) link: Option<String>,
+    /// The words of the link.
+    pub(crate) open: &'static str,
 }
 
 impl Message<'_> {
@@ -102,7 +104,7 @@ impl Message<'_> {
             }
             out.push_str("</table>\n");
             if let Some(link) = &shown.link {
-                let (link, open) = (escaped(link), escaped(word(language, "open")));
+                let (link, open) = (escaped(link), escaped(shown.open));
                 out.push_str(&format!("<p style=\"margin:8px 0 0\"><a href=\"{link}\">{open}</a></p>\n"));
             }
             out.push_str("</div>\n");
@@ -135,7 +137,7 @@ impl Message<'_> {
             }
             if let Some(url) = &shown.link {
                 let open = format!("{link}{}{behind_url}", escaped_by(url, out.escape));
-                fits = fits && out.tagged(&open, word(language, "open"), end_of_link) && out.line("");
+                fits = fits && out.tagged(&open, shown.open, end_of_link) && out.line("");
             }
             if !(fits && out.line("")) {
                 break;
@@ -168,7 +170,6 @@ impl<'a> ShownAlert<'a> {
             facts.push((word(language, "ends"), at(taken.alert.ends_at)));
         }
         let severity = labels.get("severity").unwrap_or("info");
-        let link = labels.get("system_id").map(|id| format!("{}/systems/{}", around.app_url, encoded(id)));
         ShownAlert {
             name: labels.value("alertname"),
             severity,
@@ -176,7 +177,8 @@ impl<'a> ShownAlert<'a> {
             facts,
             summary: in_language(annotations, "summary", language),
             description: in_language(annotations, "description", language),
-            link,
+            link: link::of(&around.pages, taken),
+            open: word(language, link::word_key(&around.pages)),
         }
     }
 }
@@ -239,19 +241,6 @@ pub(crate) fn escaped_by(text: &str, escape: fn(char) -> Option<&'static str>) -
         match escape(c) {
             Some(entity) => out.push_str(entity),
             None => out.push(c),
-        }
-    }
-    out
-}
-
-/// A part of a path, whatever is in it.
-fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
         }
     }
     out

@@ -3,7 +3,7 @@
 use super::{ChatRecipient, ChatService};
 use crate::{
     notify::{Message, text::ShownAlert},
-    texts::{self, Language, Surroundings, word},
+    texts::{self, Language, Surroundings},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ impl Message<'_> {
         let mut body = vec![json!({"type": "RichTextBlock", "inlines": [heading]})];
         let mut bytes = 0;
         for (told, alert) in self.snapshot.alerts.iter().enumerate() {
-            let element = alert_element(&ShownAlert::of(alert, language, around), language);
+            let element = alert_element(&ShownAlert::of(alert, language, around));
             bytes += element.to_string().len();
             if bytes > CARD_BYTES && told > 0 {
                 body.push(plain(&self.others(told, language)));
@@ -94,7 +94,7 @@ impl Message<'_> {
     }
 }
 
-fn alert_element(shown: &ShownAlert<'_>, language: Language) -> Value {
+fn alert_element(shown: &ShownAlert<'_>) -> Value {
     let run = |text: &str| json!({"type": "TextRun", "text": text});
     let name = json!({"type": "TextRun", "text": short(shown.name), "weight": "bolder"});
     let state = run(&format!(" ({}, {})", short(shown.severity), shown.state));
@@ -106,7 +106,7 @@ fn alert_element(shown: &ShownAlert<'_>, language: Language) -> Value {
         items.push(plain(&format!("{word}: {}", short(value))));
     }
     if let Some(url) = &shown.link {
-        let open = json!({"type": "Action.OpenUrl", "title": word(language, "open"), "url": url});
+        let open = json!({"type": "Action.OpenUrl", "title": shown.open, "url": url});
         items.push(json!({"type": "ActionSet", "actions": [open]}));
     }
     json!({"type": "Container", "separator": true, "items": items})

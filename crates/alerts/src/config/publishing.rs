@@ -38,7 +38,7 @@ pub(crate) fn publishing(service: &Alerts) -> Publishing {
         omitted,
         smtp,
         history: history.map(|(url, secret)| History { url: url.clone(), secret: secret.reveal().clone() }),
-        surroundings: Surroundings { app_url: settings.app_url.clone(), zone: alerting.zone.clone() },
+        surroundings: Surroundings { pages: settings.pages(), zone: alerting.zone.clone() },
     }
 }
 

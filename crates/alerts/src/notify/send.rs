@@ -49,7 +49,7 @@ impl Senders {
             telegram: settings.telegram.then(|| Telegram::new(&settings.telegram_api)),
             pagerduty: Pagerduty::new(settings.pagerduty_api.clone()),
             mailer: service.settings.mail.is_some().then(|| mail::mailer(service)),
-            around: Surroundings { app_url: service.settings.app_url.clone(), zone: settings.zone.clone() },
+            around: Surroundings { pages: service.settings.pages(), zone: settings.zone.clone() },
             external_url: service.settings.public_url.clone(),
         }
     }

@@ -76,7 +76,9 @@ pub async fn new_password(
     };
     let (new, again) = (form.sent("new_password"), form.sent("new_password_again"));
     match recovery::reset(&identity, &context, counted, &token.unwrap_or_default(), new, again).await {
-        Ok(()) => pages::notice_with_way_on(language, Notice::PasswordChanged, &identity.settings.app_url),
+        Ok(()) => {
+            pages::notice_with_way_on(language, Notice::PasswordChanged, &identity.settings.pages().home())
+        }
         Err(denied) => {
             let page = RecoveryPage::new("new_password.html");
             deny(&identity, &form, Which::NewPassword, page, denied)
@@ -119,7 +121,9 @@ pub async fn confirm(
         return form.expired();
     }
     match recovery::confirm(&identity, &context, &token, browser, form.sent("password")).await {
-        Ok(()) => pages::notice_with_way_on(language, Notice::AddressConfirmed, &identity.settings.app_url),
+        Ok(()) => {
+            pages::notice_with_way_on(language, Notice::AddressConfirmed, &identity.settings.pages().home())
+        }
         Err(denied) => {
             let shown = recovery::confirmation(&identity, &token, browser).await.ok().flatten();
             let page = RecoveryPage {

@@ -65,7 +65,7 @@ pub async fn upload(
     service.objects.wake();
     logto_sync::wake(service);
     let settings = &service.settings;
-    Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url))
+    Ok(format!("{}{}/public/users/{user}/avatar", settings.app_url(), settings.api_base_url))
 }
 
 /// A transaction that has stored the picture, not committed yet, and the picture's user.

@@ -278,20 +278,20 @@ async fn say(
             set("until", letter::shown(until));
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
-            let link = format!("{}/account?changePassword=true", service.settings.app_url);
+            let link = service.settings.pages().own_password();
             Said { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeAtProvider { sealed, .. } => {
             set("password", open(service, sealed)?);
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
-            let link = format!("{}/account?changePassword=true", service.settings.app_url);
+            let link = service.settings.pages().own_password();
             Said { kind: Kind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeElsewhere { .. } => {
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
-            let link = Some(service.settings.app_url.clone());
+            let link = Some(service.settings.pages().home());
             Said { kind: Kind::WelcomeElsewhere, to: user.email.clone(), link }
         }
         Task::PasswordLink { to, sealed, .. } => {
@@ -314,7 +314,7 @@ async fn say(
                 FactorChange::RecoveryCodeUsed => Kind::RecoveryCodeUsed,
                 FactorChange::Reset => Kind::SecondFactorsReset,
             };
-            Said { kind, to: user.email.clone(), link: None }
+            Said { kind, to: user.email.clone(), link: service.settings.pages().own_factors() }
         }
         Task::AddressLink { old, new, sealed, .. } => {
             let token = open(service, sealed)?;
@@ -340,6 +340,7 @@ fn roles(service: &Events, user: &User) -> String {
 
 /// The values that every mail may use.
 fn common(service: &Events, user: &User) -> Map<String, Value> {
+    let home = service.settings.pages().home();
     let support = service.settings.mail.as_ref().map_or("", |mail| mail.from.as_str());
     let pairs = [
         ("name", user.name.as_str()),
@@ -347,7 +348,7 @@ fn common(service: &Events, user: &User) -> Map<String, Value> {
         ("username", &user.username),
         ("organization", &user.organization.name),
         ("support", support),
-        ("app_url", &service.settings.app_url),
+        ("app_url", &home),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value.to_owned()))).collect()
 }

@@ -184,7 +184,7 @@ pub async fn link(service: &Fleet, caller: &Caller, system: Option<SystemId>, id
         Some(url) => url,
         None => {
             let token = token(service, &found.object_key, service.now().plus(life));
-            format!("{}{}/downloads/{token}", settings.app_url, settings.api_base_url)
+            format!("{}{}/downloads/{token}", settings.app_url(), settings.api_base_url)
         }
     };
     Ok(Link { url, seconds: life.as_secs() })

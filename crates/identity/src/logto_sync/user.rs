@@ -131,7 +131,7 @@ async fn after_creation(service: &Identity, placed: &Placed) -> Result<i64, Stop
 pub(super) async fn picture(service: &Identity, user: UserId) -> Result<String, StoreError> {
     let has_one = avatars::etag(&service.db, user).await?.is_some();
     let settings = &service.settings;
-    let url = || format!("{}{}/public/users/{user}/avatar", settings.app_url, settings.api_base_url);
+    let url = || format!("{}{}/public/users/{user}/avatar", settings.app_url(), settings.api_base_url);
     Ok(if has_one { url() } else { String::new() })
 }
 

@@ -150,7 +150,7 @@ fn default_client(settings: &Settings) -> Client {
     let base = &settings.public_url;
     // The user interface may have an address of its own.
     let addresses = |path: &str, more: &[String]| Addresses {
-        exact: [base, &settings.app_url]
+        exact: [base, settings.app_url()]
             .map(|base| format!("{base}/{path}"))
             .into_iter()
             .chain(more.iter().cloned())
@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn a_user_interface_elsewhere_and_configured_addresses_belong_to_the_default_client() {
         let mut s = settings("https://my.example.org");
-        s.app_url = "https://ui.example.org".into();
+        s.app_url = Some("https://ui.example.org".into());
         s.provider.redirect_uris = vec!["https://other.example.org/cb".into()];
         s.provider.post_logout_redirect_uris = vec!["https://other.example.org/bye".into()];
         let client = default_client(&s);

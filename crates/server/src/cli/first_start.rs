@@ -26,7 +26,7 @@ pub fn greet(app: &App, first: FirstStart) {
 fn signs_in_at(app: &App) -> String {
     match bailiwick_identity::console::is_available(app) && app.settings.console.enabled {
         true => format!("{}/console/", app.settings.public_url),
-        false => app.settings.app_url.clone(),
+        false => app.settings.app_url().to_owned(),
     }
 }
 

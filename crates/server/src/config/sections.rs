@@ -26,7 +26,9 @@ section! {
     /// A second secret that is accepted but not used for anything new: the next one before it takes over, and the one
     /// before the present one afterwards (docs/security.md).
     previous_secret: Option<Secret>;
-    /// Public address of the user interface, used in links and as a redirect origin. When unset, `http.public_url`.
+    /// Public address of another user interface than the console, used in links and as a redirect origin. When unset,
+    /// `http.public_url`; links of mails and notifications then lead to the console, unless `console.enabled` is off or
+    /// `http.static_dir` is set.
     app_url: Option<HttpUrl>, older "APP_URL";
 }
 
