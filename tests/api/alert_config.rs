@@ -21,7 +21,7 @@ const TENANT: &str = "0195fada-0000-7000-8000-000000000001";
 
 fn layer(body: &Value) -> Layer {
     let posted = Posted::read(body.to_string().as_bytes()).expect("a body");
-    merge([], Some(&posted.check(None, true, &AllowedHosts::default()).expect("a configuration").layer))
+    merge([], Some(&posted.check(None, None, &AllowedHosts::default()).expect("a configuration").layer))
 }
 
 fn publishing() -> Publishing {

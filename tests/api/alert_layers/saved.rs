@@ -18,6 +18,9 @@ api_test!(what_is_saved_is_read_back_in_both_forms, |t| async move {
     let system = t.system(tree.owner).await;
     let mut layer = three();
     layer["enabled"]["webhook"] = json!(false);
+    for channel in ["slack", "teams", "pagerduty"] {
+        layer["enabled"][channel] = json!(true);
+    }
     let mut off = none.clone();
     off["email"] = json!(false);
     layer["systems"] = json!([{"system_key": system.key, "enabled": off,
@@ -28,7 +31,12 @@ api_test!(what_is_saved_is_read_back_in_both_forms, |t| async move {
     assert_eq!(reply.message(), "alerting configuration updated successfully");
     // The owner, two branches of three.
     let warnings = ["email delivery is not configured", "telegram delivery is not available"];
-    assert_eq!(reply.data(), json!({"warnings": warnings, "propagated_to": 7, "affected_tenants": 7}));
+    let off = [
+        "webhook is switched off: its recipients are not notified".to_owned(),
+        format!("email is switched off: its recipients of {} are not notified", system.key),
+    ];
+    let all: Vec<String> = warnings.into_iter().map(str::to_owned).chain(off).collect();
+    assert_eq!(reply.data(), json!({"warnings": all, "propagated_to": 7, "affected_tenants": 7}));
 
     let shown = get(&t, &owner, "").await;
     for (key, value) in layer.as_object().unwrap() {
@@ -168,4 +176,51 @@ api_test!(saves_to_one_organization_follow_each_other, |t| async move {
             .await
             .unwrap();
     assert_eq!(rows, 5);
+});
+
+// See spec: alert-configuration#opening.
+api_test!(a_recipient_that_is_saved_opens_its_channel, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let reseller = t.user(tree.reseller, &["admin"]).await;
+    let system = t.system(tree.customer).await;
+    let customer = t.user(tree.customer, &["admin"]).await;
+    let mails = |toggle: Value| json!({"enabled": {"email": toggle}, "email_recipients": [{"address": "noc@example.org"}]});
+    let toggle = async |who: &Persona| get(&t, who, "").await["enabled"]["email"].clone();
+    let off = |by: &str| format!("email is switched off{by}: its recipients are not notified");
+    let warnings = |saved: &Value| -> Vec<String> {
+        let all = saved["warnings"].as_array().unwrap().iter().map(|w| w.as_str().unwrap().to_owned());
+        all.filter(|w| w.contains("switched off")).collect()
+    };
+    // No opinion, said or not.
+    let bare = json!({"email_recipients": [{"address": "noc@example.org"}]});
+    for body in [mails(json!(null)), bare] {
+        let saved = post(&t, &reseller, "", body).await.expect(200).data();
+        assert_eq!((toggle(&reseller).await, warnings(&saved)), (json!(true), vec![]));
+    }
+    // An explicit "off" stays.
+    let saved = post(&t, &reseller, "", mails(json!(false))).await.expect(200).data();
+    assert_eq!((toggle(&reseller).await, warnings(&saved)), (json!(null), vec![off("")]));
+    // Without recipients there is nothing to open.
+    post(&t, &reseller, "", json!({"enabled": {"email": null}})).await.expect(200);
+    assert_eq!(toggle(&reseller).await, json!(null));
+    // The owner forbids it.
+    post(&t, &owner, "", json!({"enabled": {"email": false}})).await.expect(200);
+    let saved = post(&t, &customer, "", mails(json!(null))).await.expect(200).data();
+    assert_eq!((toggle(&customer).await, warnings(&saved)), (json!(null), vec![off(" by Owner")]));
+    // Whoever says so explicitly switches it on all the same, for those below too.
+    let saved = post(&t, &reseller, "", mails(json!(true))).await.expect(200).data();
+    assert_eq!((toggle(&reseller).await, warnings(&saved)), (json!(true), vec![]));
+    let saved = post(&t, &customer, "", mails(json!(null))).await.expect(200).data();
+    assert_eq!((toggle(&customer).await, warnings(&saved)), (json!(true), vec![]));
+    // Overrides follow the same rule.
+    let mut single = mails(json!(null));
+    single["system_key"] = json!(system.key);
+    post(&t, &customer, "", json!({"systems": [single.clone()]})).await.expect(200);
+    let stored = get(&t, &customer, "").await;
+    assert_eq!(stored["systems"][0]["enabled"]["email"], json!(true));
+    single["enabled"]["email"] = json!(false);
+    let saved = post(&t, &customer, "", json!({"systems": [single]})).await.expect(200).data();
+    let of = format!("email is switched off: its recipients of {} are not notified", system.key);
+    assert_eq!(warnings(&saved), vec![of]);
 });

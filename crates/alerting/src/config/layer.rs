@@ -47,6 +47,20 @@ impl Layer {
         list.iter().filter(|r| r.wants(severity)).cloned().collect()
     }
 
+    /// Switches on each channel that names recipients and has no toggle: whoever names a recipient wants it notified. A
+    /// channel that the organization, or the layers `above` it, have switched off stays as it is.
+    pub(super) fn open_channels(&mut self, above: &Channels) {
+        let own = Channels { enabled: self.channels.enabled, ..Channels::default() };
+        for channels in self.all_channels_mut() {
+            for_each_kind!(R => {
+                let is_off = [&own, above].into_iter().any(|other| R::toggle(other) == Some(false));
+                if R::toggle(channels).is_none() && !R::list(channels).is_empty() && !is_off {
+                    *R::toggle_mut(&mut channels.enabled) = Some(true);
+                }
+            });
+        }
+    }
+
     /// The toggles and lists of the organization and of its overrides, in order.
     pub fn all_channels(&self) -> impl Iterator<Item = &Channels> {
         std::iter::once(&self.channels).chain(self.systems.iter().map(|o| &o.channels))

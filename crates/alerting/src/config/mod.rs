@@ -35,7 +35,7 @@ pub use plan::{BLACKHOLE, Plan, Receiver, Timing};
 pub use tree::{Destination, Tree, TreeError};
 
 use crate::{
-    receivers::{Check, WebhookField},
+    receivers::{Channels, Check, WebhookField},
     webhook_target::AllowedHosts,
 };
 use bailiwick_domain::Result;
@@ -53,14 +53,15 @@ pub struct Checked {
 
 impl Posted {
     /// Checks a body. `stored` is the present layer, whose secrets are kept where their hidden form was sent back.
-    /// `is_owner` marks the owner organization, the only one whose explicit `false` is kept (layers only add).
+    /// `above`: the merged layers of the organizations above; none for the owner organization, the only one whose explicit
+    /// `false` is kept (layers only add).
     ///
     /// # Errors
     /// Every wrong field by its path as sent, or the text of spec: alert-configuration#layers for the flat form.
     pub fn check(
         mut self,
         stored: Option<&Layer>,
-        is_owner: bool,
+        above: Option<&Channels>,
         allowed: &AllowedHosts,
     ) -> Result<Checked> {
         let mut check = Check::new(allowed);
@@ -72,7 +73,11 @@ impl Posted {
         }
         let mut kept = Vec::new();
         let mut layer = match self {
-            Posted::Layer(draft) => check.layer(draft),
+            Posted::Layer(draft) => {
+                let mut layer = check.layer(draft);
+                layer.open_channels(above.unwrap_or(&Channels::default()));
+                layer
+            }
             Posted::Flat(draft) => {
                 let mut layer = check.flat(draft)?;
                 kept = flat::keep_other_kinds(&mut layer, stored);
@@ -81,7 +86,7 @@ impl Posted {
             }
         };
         check.fields.finish()?;
-        if !is_owner {
+        if above.is_some() {
             layer.channels.enabled = layer.channels.enabled.only_additions();
         }
         Ok(Checked { layer, webhooks: check.webhooks, kept })

@@ -23,7 +23,7 @@ pub(crate) use failures::{digest_of, short_digest};
 pub use provision::LONGEST as LONGEST_WAIT;
 pub use provision::work_off;
 pub use prune::{Pruned, SHORTEST_IDLE, prune};
-pub use save::{Saved, remove, set};
+pub use save::{Closed, Saved, remove, set};
 pub use sealed::{ResealCounts, reseal_all};
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
 pub use watch::read_back;

@@ -3,8 +3,8 @@
 use super::{Saving, condition::EditableLayer, provision, publishing::warnings, sealed, store, target};
 use crate::Alerts;
 use bailiwick_alerting::{
-    config::{Checked, Layer, Posted},
-    receivers::WebhookField,
+    config::{Checked, Layer, Posted, SystemOverride, merge},
+    receivers::{Channels, Kind, WebhookField},
     webhook_target::Target,
 };
 use bailiwick_directory::organizations::alert_tenants;
@@ -20,7 +20,7 @@ use bailiwick_store::{
 use bytes::Bytes;
 use futures_util::future::join_all;
 use serde_json::Value;
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// How many times a save is tried when other requests save the same layer meanwhile.
 const ATTEMPTS: usize = 5;
@@ -38,6 +38,30 @@ pub struct Saved {
     pub propagated_to: u64,
     /// Tenants it concerns: the organization and those below it that are not deleted.
     pub affected_tenants: u64,
+    /// Channels whose recipients in the layer are not notified.
+    pub closed: Vec<Closed>,
+}
+
+/// A channel that is off although the saved layer names recipients of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// The channel.
+    pub kind: Kind,
+    /// The system whose override names the recipients; none = the organization's list does.
+    pub system_key: Option<String>,
+    /// The organization above that has switched the channel off; none = the layer itself leaves it off.
+    pub by: Option<String>,
+}
+
+impl Closed {
+    fn warning(&self) -> String {
+        let (channel, of) = (self.kind.as_str(), self.system_key.as_deref());
+        let of = of.map(|key| format!(" of {key}")).unwrap_or_default();
+        match &self.by {
+            Some(name) => format!("{channel} is switched off by {name}: its recipients{of} are not notified"),
+            None => format!("{channel} is switched off: its recipients{of} are not notified"),
+        }
+    }
 }
 
 /// `POST /alerts/config`: replaces the present layer.
@@ -52,21 +76,25 @@ pub async fn set(
     body: impl FnOnce() -> Result<Bytes>,
 ) -> Result<Saved> {
     let (granted, place) = target(&service.db, caller, Permission::ManageAlerts, organization).await?;
-    let (id, is_owner) = (granted.id(), place.org_type == OrgType::Owner);
+    let id = granted.id();
     if !ctx.is_unconditional() {
         let stored = alert_layers::get(&service.db, id).await?;
         ctx.check_conditions(service, &EditableLayer(open(service, id, stored.as_ref())?.as_ref()))?;
     }
     let body = body()?;
+    let above = Arc::new(above(service, &place).await?);
+    let is_owner = place.org_type == OrgType::Owner;
     for _ in 0..ATTEMPTS {
         // The name service is asked, and secrets are restored, before any row is locked.
         let stored = alert_layers::get(&service.db, id).await?;
         let (body, before, judging) = (body.clone(), open(service, id, stored.as_ref())?, service.clone());
+        let layers_above = above.clone();
         // The write checks that this layer is unchanged; otherwise the save starts over.
         ctx.check_conditions(service, &EditableLayer(before.as_ref()))?;
         let judge = move || {
-            let checked =
-                Posted::read(&body)?.check(before.as_ref(), is_owner, judging.webhooks.allowed())?;
+            let merged = merge(layers_above.iter().map(|(_, layer)| layer), None).channels;
+            let above = (!is_owner).then_some(&merged);
+            let checked = Posted::read(&body)?.check(before.as_ref(), above, judging.webhooks.allowed())?;
             Ok::<_, Error>((checked, before))
         };
         let (mut checked, before) = service.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;
@@ -80,7 +108,9 @@ pub async fn set(
         store(service, &mut tx, &target, &checked.layer, &saving(service, caller)).await?;
         record(service, &mut tx, caller, ctx, id, [before.as_ref(), Some(&checked.layer)]).await?;
         let mut saved = propagate(service, tx, &place).await?;
-        saved.warnings.splice(0..0, warnings(service, &checked.layer));
+        saved.closed = closed(&above, &checked.layer);
+        let closed = saved.closed.iter().map(Closed::warning);
+        saved.warnings.splice(0..0, warnings(service, &checked.layer).into_iter().chain(closed));
         return Ok(saved);
     }
     Err(Error::Unavailable {
@@ -114,6 +144,37 @@ pub async fn remove(
         record(service, &mut tx, caller, ctx, id, [before.as_ref(), None]).await?;
     }
     propagate(service, tx, &place).await
+}
+
+/// The layers of the organizations above that count, from the owner down, each with the organization's name.
+async fn above(service: &Alerts, place: &OrgNode) -> Result<Vec<(String, Layer)>> {
+    let links = alert_layers::chain(&service.db, place.path).await?;
+    let counting = links.into_iter().filter(|link| link.path.id != place.path.id && !link.is_silent);
+    let layers = counting.filter_map(|link| Some((link.name, link.path.id, link.layer?.layer)));
+    layers.map(|(name, id, layer)| Ok((name, sealed::open(&service.keys, id, layer)?))).collect()
+}
+
+/// The channels of a layer whose recipients are not notified.
+fn closed(above: &[(String, Layer)], layer: &Layer) -> Vec<Closed> {
+    let merged = merge(above.iter().map(|(_, layer)| layer), Some(layer));
+    let by = |kind| above.iter().find(|(_, layer)| layer.channels.toggle(kind) == Some(false));
+    let is_on = |channels: Option<&Channels>, kind| {
+        channels.and_then(|own| own.toggle(kind)).or(merged.channels.toggle(kind)) == Some(true)
+    };
+    let of = |channels: &Channels, system: Option<&SystemOverride>| {
+        let own = system.map(|system| &system.channels);
+        let off = Kind::ALL.iter().filter(|kind| channels.has(**kind) && !is_on(own, **kind));
+        let closed = off.map(|kind| Closed {
+            kind: *kind,
+            system_key: system.map(|system| system.system_key.clone()),
+            by: by(*kind)
+                .map(|(name, _)| name.clone())
+                .filter(|_| own.is_none_or(|own| own.toggle(*kind).is_none())),
+        });
+        closed.collect::<Vec<_>>()
+    };
+    let systems = layer.systems.iter().flat_map(|system| of(&system.channels, Some(system)));
+    of(&layer.channels, None).into_iter().chain(systems).collect()
 }
 
 fn open(service: &Alerts, id: OrgId, stored: Option<&Stored>) -> Result<Option<Layer>> {
@@ -200,5 +261,6 @@ async fn propagate(service: &Alerts, mut tx: Tx, place: &OrgNode) -> Result<Save
     alert_tenants::queue(service, &mut tx, top, org_type).await?;
     tx.commit().await?;
     let (left, warnings) = provision::after_save(service, top, org_type).await?;
-    Ok(Saved { warnings, propagated_to: affected_tenants.saturating_sub(left), affected_tenants })
+    let propagated_to = affected_tenants.saturating_sub(left);
+    Ok(Saved { warnings, propagated_to, affected_tenants, closed: Vec::new() })
 }

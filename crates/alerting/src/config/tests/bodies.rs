@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn no_body_makes_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(posted) = Posted::read(&bytes) {
-            let _ = posted.check(None, false, &AllowedHosts::default());
+            let _ = posted.check(None, Some(&Channels::default()), &AllowedHosts::default());
         }
     }
 
