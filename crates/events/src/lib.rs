@@ -17,18 +17,18 @@ pub mod test_and_replay;
 pub use bailiwick_store::events::{Stored, deliveries::Delivery};
 pub use numbering::number_all;
 
-use bailiwick_domain::{Error, Page, PageRequest, Result, SortDirection};
+use bailiwick_domain::{Error, OrgId, OrgType, Page, PageRequest, Result, SortDirection};
 use bailiwick_outbound::webhook::Webhooks;
 use bailiwick_platform::{
     Platform,
     answer_cache::{self, DependsOn, Key},
     list_filters, periodic,
 };
-use bailiwick_policy::{Caller, hierarchy};
+use bailiwick_policy::{Caller, Scope, hierarchy};
 use bailiwick_settings::Settings;
 use bailiwick_store::{
     events::{self, Filter, Sight},
-    leases,
+    leases, organizations,
 };
 use deliver::Deliveries;
 use mail::Outbox;
@@ -112,6 +112,8 @@ pub struct ListQuery {
     pub types: Vec<String>,
     /// `organization_id`.
     pub organization_id: Vec<String>,
+    /// Whether the organizations below the one that is named count too.
+    pub with_descendants: bool,
     /// `object_id`.
     pub object_id: Vec<String>,
     /// `after`: a sequence number; an invalid one matches nothing.
@@ -137,17 +139,37 @@ pub async fn list(service: &Events, caller: &Caller, query: ListQuery) -> Result
         Some(query.organization_id.len()),
         Some(query.object_id.len()),
     ])?;
-    let filter = Filter {
+    let mut filter = Filter {
         organizations: list_filters::ids(&query.organization_id),
         objects: (!query.object_id.is_empty()).then_some(query.object_id),
         after: query.after.map(|after| after.parse().ok().filter(|n| *n >= 0).unwrap_or(i64::MAX)),
     };
-    let sight = sight(caller, types);
+    let mut sight = sight(caller, types);
+    if query.with_descendants {
+        narrow(service, caller, &mut sight, &mut filter).await?;
+    }
     let rows = events::page(&service.db, &sight, &filter, query.direction, query.page);
     let (rows, total) = tokio::join!(rows, total(service, &sight, &filter));
     // Read after the page, so that it includes events removed before the page was read.
     let removed_up_to = events::purged(&service.db).await?;
     Ok(Listed { page: Page { rows: rows?, total: total?, request: query.page }, removed_up_to })
+}
+
+/// Replaces the filter by one organization with a scope of that organization and those below it.
+async fn narrow(service: &Events, caller: &Caller, sight: &mut Sight, filter: &mut Filter) -> Result<()> {
+    let Some(&[id]) = filter.organizations.as_deref() else { return Ok(()) };
+    let place = organizations::place(&service.db, OrgId(id)).await?;
+    let Some(place) = place.filter(|place| sight.scope.contains(&place.path)) else { return Ok(()) };
+    let is_own = caller.org().is_some_and(|own| own.id == place.path.id);
+    if !is_own {
+        if !matches!(place.org_type, OrgType::Distributor | OrgType::Reseller) {
+            return Ok(());
+        }
+        sight.scope = Scope::Subtree { root: place.path.id, org_type: place.org_type };
+        sight.own = None;
+    }
+    filter.organizations = None;
+    Ok(())
 }
 
 /// How many events a list has. Stored events never change, so only those are counted that came after the last count of the

@@ -1,7 +1,12 @@
 //! Everything that is done with organizations, with links and forms alone.
 
-use super::{Browser, between};
+use super::{
+    Browser,
+    alerts::{alert, push},
+    between,
+};
 use bailiwick_domain::{OrgId, OrgType};
+use bailiwick_events as events;
 use bailiwick_testkit::{Persona, Test, api_test};
 use serde_json::json;
 
@@ -314,4 +319,36 @@ api_test!(what_is_foreign_and_what_never_was_are_the_same_page, |t| async move {
     let fields =
         [("family", "customer"), ("name", "Mine"), ("vat", "IT5"), ("created_by_organization_id", &*parent)];
     browser.post("/console/organizations/new", &fields).await.expect(403);
+});
+
+api_test!(alerts_and_events_of_an_organization_are_those_below_it_too, |t| async move {
+    let tree = t.tree().await;
+    let browser = Browser::of(&t, &t.owner().await).await;
+    for (organization, name) in [(tree.customer, "BelowAlert"), (tree.other_customer, "ElsewhereAlert")] {
+        let system = t.system(organization).await;
+        push(&t, &system, json!([alert(name, "critical")])).await;
+    }
+    events::number_all(&t.app).await.unwrap();
+    for above in [tree.distributor, tree.reseller] {
+        let page = browser.get(&page_of(above)).await.expect(200).text();
+        for area in ["alerts", "timeline"] {
+            let address = format!("/console/{area}?organization_id={above}");
+            let below = format!("{address}&include=descendants");
+            assert!(page.contains(&format!("href=\"{}\"", below.replace('&', "&amp;"))), "{area}: {page}");
+            let both = browser.get(&below).await.expect(200).text();
+            assert!(both.contains("BelowAlert") && !both.contains("ElsewhereAlert"), "{area}: {both}");
+            assert!(both.contains(&format!("<a href=\"{address}\">this organization alone</a>")), "{both}");
+            let alone = browser.get(&address).await.expect(200).text();
+            assert!(!alone.contains("BelowAlert") && alone.contains("with those below"), "{area}: {alone}");
+        }
+        // The counts agree.
+        let list = browser.get(&format!("/console/alerts?organization_id={above}&include=descendants")).await;
+        assert!(list.expect(200).text().contains("data-live=\"alert\">1</span>"));
+    }
+    // What is foreign stays so.
+    let reseller = Browser::of(&t, &t.user(tree.other_reseller, &["admin"]).await).await;
+    let foreign = format!("/console/timeline?organization_id={}&include=descendants", tree.distributor);
+    assert!(!reseller.get(&foreign).await.expect(200).text().contains("BelowAlert"));
+    let foreign = foreign.replace("timeline", "alerts");
+    reseller.get(&foreign).await.expect(403);
 });

@@ -375,6 +375,7 @@ api_test!(
             page: bailiwick_domain::PageRequest::parse(None, None, 20),
             types: vec!["*".to_owned(); 101],
             organization_id: vec![],
+            with_descendants: false,
             object_id: vec![],
             after: None,
             direction: SortDirection::Asc,

@@ -36,6 +36,7 @@ pub async fn list(
         page: params.page(PAGE_SIZE),
         types: params.many("types"),
         organization_id: params.many("organization_id"),
+        with_descendants: false,
         object_id: params.many("object_id"),
         after,
         direction: SortDirection::parse(direction),

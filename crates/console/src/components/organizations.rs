@@ -7,6 +7,8 @@ use crate::{
 };
 use bailiwick_app::App;
 use bailiwick_directory::organizations::{self, name_within};
+use bailiwick_domain::OrgType;
+use bailiwick_web::alerts::DESCENDANTS;
 use serde_json::{Value, json};
 
 /// Organizations that are offered at once; more are found by a text.
@@ -46,6 +48,18 @@ pub(crate) async fn below(
         rows.retain(|row| row[0] != owner.as_str());
     }
     Ok(offered)
+}
+
+/// The two ways to read a list of one organization: it alone, or with those below it. None for any other list, and for
+/// people with nothing below them.
+pub(crate) fn reach(guest: &Guest, here: &Address) -> Option<Value> {
+    let is_customer = guest.caller.org_type() == Some(OrgType::Customer);
+    if is_customer || here.values("organization_id").count() != 1 {
+        return None;
+    }
+    let is_below = here.values("include").next() == Some(DESCENDANTS);
+    let way = |text: &str, word: Option<&str>| json!({"text": text, "href": here.with("include", word).text(), "is_here": is_below == word.is_some()});
+    Some(json!([way("reach_alone", None), way("reach_below", Some(DESCENDANTS))]))
 }
 
 /// The organizations that a list is filtered by, each with its name if the person may see it; `text`: key of the filter's

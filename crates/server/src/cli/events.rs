@@ -83,6 +83,7 @@ async fn list(app: &App, args: ListArgs) -> bailiwick_domain::Result<()> {
             page: page(1),
             types: args.types.clone(),
             organization_id: Vec::new(),
+            with_descendants: false,
             object_id: Vec::new(),
             after: Some(after.to_string()),
             direction: SortDirection::Asc,

@@ -4,7 +4,7 @@ use super::shown::shown;
 use crate::{
     components::{
         list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
-        organizations::organization_chips,
+        organizations::{organization_chips, reach},
         time::When,
     },
     failure::Outcome,
@@ -69,6 +69,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "groups": groups,
         "group": params.one("group").filter(|_| by.is_some()),
         "grouped": grouped,
+        "reach": reach(&guest, &here),
         "columns": columns(&here),
         "filters": filters,
         "chips": chips,

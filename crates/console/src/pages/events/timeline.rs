@@ -4,7 +4,7 @@ use super::tabs;
 use crate::{
     components::{
         list::{Address, Chip, Filter, PAGE_SIZE, Pager},
-        organizations::organization_chips,
+        organizations::{organization_chips, reach},
         time::When,
     },
     failure::Outcome,
@@ -18,7 +18,7 @@ use bailiwick_app::App;
 use bailiwick_domain::SortDirection;
 use bailiwick_events::{self as events, ListQuery, Stored, kinds::GROUPS};
 use bailiwick_policy::Caller;
-use bailiwick_web::Params;
+use bailiwick_web::{Params, alerts::DESCENDANTS};
 use http::Uri;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -37,6 +37,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         page: params.page(PAGE_SIZE),
         types: told("types"),
         organization_id: told("organization_id"),
+        with_descendants: params.one("include") == Some(DESCENDANTS),
         object_id: told("object_id"),
         after: None,
         direction: SortDirection::Desc,
@@ -56,6 +57,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "pager": Pager::of(&found, &here),
         "kept": kept(&params),
         "bare": here.bare(),
+        "reach": reach(&guest, &here),
     });
     Ok(page::show(&guest.look, "events/timeline.html", values))
 }
@@ -115,7 +117,7 @@ async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Ch
 }
 
 fn kept(params: &Params) -> Vec<(&'static str, String)> {
-    let keys = ["organization_id", "object_id", "page_size"];
+    let keys = ["organization_id", "include", "object_id", "page_size"];
     let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
     keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
 }

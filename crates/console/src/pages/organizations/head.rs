@@ -11,6 +11,7 @@ use bailiwick_app::App;
 use bailiwick_directory::organizations::{self, Found, name_within};
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_policy::{Action, Caller, Permission, decide};
+use bailiwick_web::alerts::DESCENDANTS;
 use serde_json::{Value, json};
 
 /// The organization, if the person may read it.
@@ -71,16 +72,16 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
 
 /// The pages of the organization in other areas.
 fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
+    // As the other tabs, alerts and events are those of the organizations below too.
+    let below = format!("&include={DESCENDANTS}");
     let areas = [
-        ("alerts", "/console/alerts"),
-        ("notifications", "/console/notifications"),
-        ("events", "/console/timeline"),
+        ("alerts", "/console/alerts", &*below),
+        ("notifications", "/console/notifications", ""),
+        ("events", "/console/timeline", &*below),
     ];
-    let open = areas.into_iter().filter(|(area, _)| guest.look.has_area(area));
-    open.map(
-        |(area, path)| json!({"text": format!("nav_{area}"), "href": format!("{path}?organization_id={id}")}),
-    )
-    .collect()
+    let open = areas.into_iter().filter(|(area, ..)| guest.look.has_area(area));
+    let link = |(area, path, more)| json!({"text": format!("nav_{area}"), "href": format!("{path}?organization_id={id}{more}")});
+    open.map(link).collect()
 }
 
 /// The actions that the state of the organization and the rights of the person allow.
