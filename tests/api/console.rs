@@ -18,14 +18,20 @@ mod alerts;
 mod applications;
 #[path = "console/crawl.rs"]
 mod crawl;
+#[path = "console/every_mail.rs"]
+mod every_mail;
 #[path = "console/events.rs"]
 mod events;
 #[path = "console/factors.rs"]
 mod factors;
+#[path = "console/flash.rs"]
+mod flash;
 #[path = "console/home.rs"]
 mod home;
 #[path = "console/imports.rs"]
 mod imports;
+#[path = "console/mails.rs"]
+mod mails;
 #[path = "console/notifications.rs"]
 mod notifications;
 #[path = "console/organizations.rs"]
@@ -40,6 +46,8 @@ mod session;
 mod states;
 #[path = "console/systems.rs"]
 mod systems;
+#[path = "console/unsent.rs"]
+mod unsent;
 #[path = "console/users.rs"]
 mod users;
 #[path = "console/weight.rs"]
@@ -50,7 +58,10 @@ use bailiwick_identity::auth;
 use bailiwick_platform::keys::token_digest;
 use bailiwick_store::console_sessions;
 use bailiwick_testkit::{Call, Persona, Reply, Test};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU32, Ordering},
+};
 
 /// Where the console is, for the forms of its own pages.
 pub const ORIGIN: &str = "http://127.0.0.1:8080";
@@ -61,6 +72,8 @@ pub struct Browser<'t> {
     t: &'t Test,
     /// What its cookie holds.
     pub cookie: String,
+    /// The note that the next page shows.
+    note: Mutex<String>,
 }
 
 impl<'t> Browser<'t> {
@@ -72,22 +85,32 @@ impl<'t> Browser<'t> {
         let hash = token_digest(&cookie);
         console_sessions::insert(&mut tx, &hash, session.chain, t.app.now()).await.unwrap();
         tx.commit().await.unwrap();
-        Browser { t, cookie }
+        Browser { t, cookie, note: Mutex::default() }
     }
 
     /// A request with the cookie.
     pub fn call(&self, method: Method, path: &str) -> Call {
-        self.t.call(method, path).header("cookie", &format!("bailiwick-console={}", self.cookie))
+        let note = self.note.lock().unwrap();
+        let cookies = format!("bailiwick-console={}; bailiwick-console-note={note}", self.cookie);
+        self.t.call(method, path).header("cookie", &cookies)
     }
 
     /// Opens a page.
     pub async fn get(&self, path: &str) -> Reply {
-        self.call(Method::GET, path).send().await
+        self.keep(self.call(Method::GET, path).send().await)
     }
 
     /// Sends a form of one of our pages.
     pub async fn post(&self, path: &str, form: &[(&str, &str)]) -> Reply {
-        self.call(Method::POST, path).header("origin", ORIGIN).form(form).send().await
+        self.keep(self.call(Method::POST, path).header("origin", ORIGIN).form(form).send().await)
+    }
+
+    /// Keeps the cookie of a note, as browsers do.
+    fn keep(&self, reply: Reply) -> Reply {
+        if let Some(note) = set_cookie(&reply, "bailiwick-console-note") {
+            *self.note.lock().unwrap() = note;
+        }
+        reply
     }
 }
 

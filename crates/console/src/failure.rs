@@ -36,6 +36,7 @@ pub(crate) fn answer(look: &Look, error: &Error) -> Response {
     let (status, text) = status_and_text(error, None);
     let kind = match status.as_u16() {
         404 => "missing",
+        403 if is_of_impersonation(error) => "acting",
         403 => "forbidden",
         401 => "over",
         429 => "too_many",
@@ -50,6 +51,11 @@ pub(crate) fn answer(look: &Look, error: &Error) -> Response {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }
     response
+}
+
+/// Whether the person may do it, but not while they act as somebody else.
+fn is_of_impersonation(error: &Error) -> bool {
+    matches!(error, Error::Forbidden { data, .. } if data["reason"] == "impersonation_active")
 }
 
 fn log(error: &Error) {

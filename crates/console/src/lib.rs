@@ -9,6 +9,7 @@ mod chart;
 mod components;
 mod failure;
 mod filters;
+mod flash;
 mod form;
 mod guard;
 mod look;
@@ -19,6 +20,7 @@ mod session;
 mod shared_threads;
 mod texts;
 mod time;
+mod unsent;
 
 use axum::{
     Router, middleware,

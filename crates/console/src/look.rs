@@ -30,6 +30,8 @@ pub(crate) struct Look {
     areas: Vec<Area>,
     person: Option<Person>,
     band: Option<Band>,
+    /// The word of the note at the top, about what a form has done.
+    pub(crate) done: Option<String>,
 }
 
 /// Who has signed in.
@@ -93,6 +95,7 @@ impl Look {
             areas: Vec::new(),
             person: None,
             band: None,
+            done: None,
         }
     }
 

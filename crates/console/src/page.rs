@@ -22,6 +22,7 @@ const SOURCES: &[(&str, &str)] = sources![
     "parts/macros.html",
     "parts/question.html",
     "session/message.html",
+    "session/unsent.html",
     "home/show.html",
     "home/first_steps.html",
     "imports/parts.html",
@@ -100,6 +101,9 @@ const SOURCES: &[(&str, &str)] = sources![
     "account/acted.html",
 ];
 
+/// The mark of a field that is wrong. Texts of people never hold it, because their quotes are escaped.
+const WRONG_FIELD: &str = " aria-invalid=\"true\"";
+
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut all = Environment::new();
     all.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -113,8 +117,14 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 /// A page. `values`: an object with what the template names besides `t`, `lang` and `look`.
+///
+/// A form that was refused opens with the focus in the first field that is wrong.
 pub(crate) fn render(look: &Look, status: StatusCode, template: &str, values: Value) -> Response {
-    match text(look, template, values) {
+    let mut html = text(look, template, values);
+    if status == StatusCode::UNPROCESSABLE_ENTITY {
+        html = html.map(|html| html.replacen(WRONG_FIELD, &format!("{WRONG_FIELD} autofocus"), 1));
+    }
+    match html {
         Some(html) => (status, Html(html)).into_response(),
         None => (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "5")]).into_response(),
     }

@@ -3,9 +3,10 @@
 use crate::{
     assets,
     failure::{self, Failure, Outcome},
+    flash::{self, Done},
     form::{FORM_TIME, Form, MAX_FORM_BYTES},
     look::Look,
-    page,
+    page, unsent,
 };
 use axum::{
     body::Body,
@@ -32,6 +33,8 @@ use url::{Url, form_urlencoded};
 const SESSION: &str = "bailiwick-console";
 /// Name of the cookie that a browser brings back from the provider.
 const ENTRY: &str = "bailiwick-console-entry";
+/// Name of the cookie that carries a note from a form to the page after it.
+const NOTE: &str = "bailiwick-console-note";
 /// Longest time for a page.
 const PAGE_TIME: Duration = Duration::from_secs(30);
 /// The same for a form: longer than the longest operation that one stands for, the move of a system.
@@ -80,13 +83,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Guest {
 pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let look = Look::of(&app, &parts.headers, &parts.uri);
-    let guest = match recognise(&app, &parts, look.clone()).await {
+    let is_way_out = WAYS_OUT.contains(&parts.uri.path());
+    let mut guest = match recognise(&app, &parts, look.clone()).await {
         Ok(Some(guest)) => guest,
+        Ok(None) if parts.method == Method::POST && !is_way_out => {
+            return unsent::page(&look, &parts, body).await;
+        }
         Ok(None) => return to_sign_in(&parts.method, &parts.uri),
         Err(error) => return failure::answer(&look, &error),
     };
-    let is_way_out = WAYS_OUT.contains(&parts.uri.path());
     let is_renewed = guest.visit.is_renewed;
+    guest.look.done = flash::word_for(&app, &parts.headers, &parts.method, &parts.uri, guest.look.language);
     let mut response = match guest.visit.caller() {
         Err(_) if !is_way_out => over(&guest.look),
         _ => {
@@ -107,7 +114,25 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
     {
         set_session(&app, response.headers_mut(), &value);
     }
+    set_note(&app, &mut response, guest.look.done.is_some());
     response
+}
+
+/// Gives the browser the note of what a form has done, or takes back the one that is shown.
+fn set_note(app: &App, response: &mut Response, is_shown: bool) {
+    let sealed = response.extensions_mut().remove::<Done>().map(|done| done.sealed(app));
+    let (value, life) = match sealed {
+        Some(Ok(value)) => (value, flash::LIFE),
+        None if is_shown => (String::new(), Duration::ZERO),
+        // Without a note the page is the same.
+        _ => return,
+    };
+    set_cookie(response.headers_mut(), Cookie { name: NOTE, value: &value, life, is_https: is_https(app) });
+}
+
+/// The cookie that carries a note.
+pub(crate) fn note_cookie(app: &App, headers: &HeaderMap) -> Option<String> {
+    cookie(headers, NOTE, is_https(app))
 }
 
 async fn recognise(app: &App, parts: &Parts, look: Look) -> Result<Option<Guest>> {
@@ -166,9 +191,14 @@ async fn open(
     Ok((impersonation::open(app, call).await?, body))
 }
 
+/// Whether forms with this path hold addresses of webhooks.
+pub(crate) fn has_webhooks(path: &str) -> bool {
+    WITH_WEBHOOKS.iter().any(|start| path.starts_with(start))
+}
+
 /// What is recorded of a form.
 fn of_form(path: &str, content_type: Option<&str>, body: &[u8]) -> String {
-    let has_webhooks = WITH_WEBHOOKS.iter().any(|start| path.starts_with(start));
+    let has_webhooks = has_webhooks(path);
     let is_form = content_type.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded"));
     match Form::read(body).to_json().filter(|_| is_form) {
         Some(fields) => of_body(Sent::Whole(fields.to_string().as_bytes()), content_type, has_webhooks),
@@ -220,7 +250,7 @@ pub(crate) fn page_before(headers: &HeaderMap) -> String {
     kept(path.as_deref().unwrap_or_default()).to_owned()
 }
 
-/// To the provider; a page that was asked for is kept, a form that was sent is not.
+/// To the provider; a page that was asked for is kept.
 fn to_sign_in(method: &Method, uri: &Uri) -> Response {
     let is_page = matches!(*method, Method::GET | Method::HEAD);
     let asked = uri.path_and_query().map_or("", |asked| asked.as_str());

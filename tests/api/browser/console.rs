@@ -10,6 +10,8 @@ mod applications;
 mod events;
 #[path = "console/live.rs"]
 mod live;
+#[path = "console/mails.rs"]
+mod mails;
 #[path = "console/notifications.rs"]
 mod notifications;
 #[path = "console/organizations.rs"]

@@ -56,13 +56,15 @@ api_test!(an_alert_is_read_noted_taken_silenced_and_heard_again, |t| async move 
     assert!(page.contains("noc@reseller.example") && page.contains("named by Alfa Reseller"), "{page}");
     assert!(page.contains("<code>system_key</code>") && page.contains(&system.key));
 
+    let head = between(&page, "<h1", "</div></div>");
+    assert!(head.contains(&format!("<form method=\"post\" action=\"{address}/take\"><button")), "{head}");
     let wrong = browser.post(&format!("{address}/notes"), &[("text", " ")]).await.expect(422).text();
     assert!(wrong.contains("id=\"text-wrong\""));
     let noted =
         browser.post(&format!("{address}/notes"), &[("text", "look <at> it\r\nnow")]).await.expect(303);
-    assert_eq!(noted.header("location"), Some(format!("{address}?done=noted").as_str()));
-    browser.post(&format!("{address}/take"), &[("note", "mine")]).await.expect(303);
-    let page = browser.get(&format!("{address}?done=taken")).await.expect(200).text();
+    assert_eq!(noted.header("location"), Some(address.as_str()));
+    browser.post(&format!("{address}/take"), &[("text", "mine")]).await.expect(303);
+    let page = browser.get(&address).await.expect(200).text();
     assert!(
         page.contains("look &lt;at&gt; it\nnow") && page.contains("took charge") && page.contains("mine")
     );
@@ -92,7 +94,7 @@ api_test!(an_alert_is_read_noted_taken_silenced_and_heard_again, |t| async move 
     browser.post(&format!("{address}/silence"), &confirmed).await.expect(303);
     let again = browser.post(&format!("{address}/silence"), &confirmed).await.expect(400).text();
     assert!(again.contains("alert is already silenced"));
-    let page = browser.get(&format!("{address}?done=silenced")).await.expect(200).text();
+    let page = browser.get(&address).await.expect(200).text();
     assert!(page.contains("silenced it until") && page.contains("planned &lt;work&gt;"));
     assert!(!page.contains(&format!("{address}/silence")), "it is silenced");
     assert!(browser.get("/console/alerts?status=suppressed").await.expect(200).text().contains(&address));

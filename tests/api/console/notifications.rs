@@ -291,3 +291,43 @@ api_test!(an_editor_learns_that_somebody_else_has_saved_meanwhile, |t| async mov
         assert_eq!(recipients[0]["address"], "second@customer.example");
     }
 });
+
+api_test!(a_saved_recipient_is_notified_or_the_page_says_why_not, |t| async move {
+    let tree = t.tree().await;
+    let owner = t.owner().await;
+    let person = t.user(tree.customer, &["admin"]).await;
+    let browser = Browser::of(&t, &person).await;
+    let organization = tree.customer.to_string();
+    let fields = |toggle| {
+        [
+            ("organization_id", organization.as_str()),
+            ("enabled.email", toggle),
+            ("email_recipients.rows", "1"),
+            ("email_recipients.0.address", "noc@example.org"),
+        ]
+    };
+    let toggle = async || {
+        let layer = t.get("/api/alerts/config").bearer(&person.token).send().await.expect(200).data();
+        layer["enabled"]["email"].clone()
+    };
+    browser.post(&format!("{HERE}/edit"), &fields("")).await;
+    assert_eq!(toggle().await, json!(true), "an address with the usual choice");
+    // What is switched off stays off when something else is edited.
+    let off = browser.post(&format!("{HERE}/edit"), &fields("false")).await.expect(200).text();
+    assert!(off.contains("This channel is switched off here."), "{off}");
+    let form = browser.get(&format!("{HERE}/edit")).await.expect(200).text();
+    let select = between(&form, "name=\"enabled.email\"", "</select>");
+    assert!(select.contains("value=\"false\" selected"), "{select}");
+    // The owner has the last word of those who have not spoken.
+    let body = json!({"enabled": {"email": false}});
+    t.post("/api/alerts/config").bearer(&owner.token).json(body).send().await.expect(200);
+    let off = browser.post(&format!("{HERE}/edit"), &fields("")).await.expect(200).text();
+    assert!(off.contains("Owner has switched this channel off.") && off.contains("not notified"), "{off}");
+    assert_eq!(toggle().await, json!(null));
+    let form = [("organization_id", organization.as_str()), ("channel", "email")];
+    browser.post(&format!("{HERE}/switch-on"), &form).await;
+    assert_eq!(toggle().await, json!(true));
+    browser.post(&format!("{HERE}/switch-on"), &[("channel", "fax")]).await.expect(400);
+    let reader = t.user(tree.customer, &["reader"]).await;
+    Browser::of(&t, &reader).await.post(&format!("{HERE}/switch-on"), &form).await.expect(403);
+});

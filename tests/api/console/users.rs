@@ -45,7 +45,13 @@ api_test!(a_user_is_made_edited_moved_suspended_deleted_and_destroyed, |t| async
     let organization = tree.customer.to_string();
     let wrong = [("organization_id", organization.as_str()), ("name", ""), ("email", "x")];
     let wrong = browser.post("/console/users/new", &wrong).await.expect(422).text();
-    assert!(wrong.contains("id=\"user_role_ids-wrong\""), "{wrong}");
+    // All at once, with links to the fields and the focus in the first one.
+    for field in ["name", "email", "user_role_ids"] {
+        assert!(wrong.contains(&format!("id=\"{field}-wrong\"")), "{field}: {wrong}");
+        assert!(wrong.contains(&format!("<a href=\"#{field}\">")), "{field}: {wrong}");
+    }
+    assert_eq!(wrong.matches(" autofocus").count(), 1);
+    assert!(between(&wrong, "id=\"name\"", ">").contains("autofocus"), "{wrong}");
     let fields = [
         ("organization_id", organization.as_str()),
         ("name", ""),
@@ -87,7 +93,7 @@ api_test!(a_user_is_made_edited_moved_suspended_deleted_and_destroyed, |t| async
     ];
     browser.post(&format!("{address}/edit"), &[("name", ""), ("email", "x")]).await.expect(422);
     let saved = browser.post(&format!("{address}/edit"), &fields).await.expect(303);
-    assert_eq!(saved.header("location"), Some(format!("{address}?done=saved").as_str()));
+    assert_eq!(saved.header("location"), Some(address.as_str()));
     let page = browser.get(&address).await.expect(200).text();
     assert!(
         page.contains("<code>anna</code>") && page.contains("Reader") && !page.contains("Milano"),

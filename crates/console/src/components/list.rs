@@ -24,7 +24,7 @@ impl Address {
     /// Of the page that was asked for. What is empty says nothing and is left out.
     pub(crate) fn of(path: &str, query: Option<&str>) -> Address {
         let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned();
-        let is_told = |(key, value): &(String, String)| !value.is_empty() && key != "done";
+        let is_told = |(_, value): &(String, String)| !value.is_empty();
         Address { path: path.to_owned(), pairs: pairs.filter(is_told).collect() }
     }
 

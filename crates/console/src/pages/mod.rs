@@ -14,10 +14,9 @@ pub(crate) mod session;
 pub(crate) mod systems;
 pub(crate) mod users;
 
-use crate::{failure::Outcome, page, session::Guest, texts};
+use crate::{failure::Outcome, flash::Done, page, session::Guest};
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::Error;
-use bailiwick_web::Params;
 use http::{HeaderValue, StatusCode, header};
 
 /// `GET /`.
@@ -30,12 +29,9 @@ pub(crate) async fn missing(_: Guest) -> Outcome {
     Err(Error::NotFound(bailiwick_domain::ObjectKind::Page).into())
 }
 
-/// On to a page with a note at its top, by its word.
-pub(crate) fn done(address: &str, note: &str) -> Response {
-    page::see_other(&format!("{address}?done={note}"))
-}
-
-/// The word of such a note, if the address has one that this program knows.
-pub(crate) fn note<'p>(guest: &Guest, params: &'p Params) -> Option<&'p str> {
-    params.one("done").filter(|word| texts::find(guest.look.language, &format!("done_{word}")).is_some())
+/// On to a page that shows a note at its top once, by its word: the text `done_<word>`.
+pub(crate) fn done(address: &str, word: &str) -> Response {
+    let mut response = page::see_other(address);
+    response.extensions_mut().insert(Done { address: address.to_owned(), word: word.to_owned() });
+    response
 }

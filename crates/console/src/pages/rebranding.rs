@@ -106,21 +106,13 @@ const fn kind_of(product_type: ProductType) -> &'static str {
 }
 
 /// `GET /console/organizations/{id}/rebranding`.
-async fn show(State(app): State<App>, guest: Guest, Path(id): Path<String>, params: Params) -> Outcome {
+async fn show(State(app): State<App>, guest: Guest, Path(id): Path<String>) -> Outcome {
     let found = head::load(&app, &guest, id.parse().ok()).await?;
-    let known = |word: &&str| texts::find(guest.look.language, &format!("done_{word}")).is_some();
-    let done = params.one("done").filter(known);
-    tab(&app, &guest, &found, done, None).await
+    tab(&app, &guest, &found, None).await
 }
 
 /// The tab. `wrong`: a product and the problem of its form.
-async fn tab(
-    app: &App,
-    guest: &Guest,
-    found: &Found,
-    done: Option<&str>,
-    wrong: Option<(&str, String)>,
-) -> Outcome<Response> {
+async fn tab(app: &App, guest: &Guest, found: &Found, wrong: Option<(&str, String)>) -> Outcome<Response> {
     let (caller, id) = (&guest.caller, found.organization.id);
     let own = rebranding::status(app, caller, Some(id)).await?;
     let nearest = found.organization.rebranding;
@@ -153,7 +145,6 @@ async fn tab(
         "may_upload": own.enabled && may(app, guest, RebrandingChange::Update),
         "may_remove": may(app, guest, RebrandingChange::Delete),
         "wrong": wrong.map(|(product, text)| json!({"product": product, "text": text})),
-        "done": done,
     });
     let status = if is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(page::render(&guest.look, status, "rebranding/tab.html", values))
@@ -239,7 +230,7 @@ async fn upload(
         Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
             let found = head::load(&app, &guest, organization).await?;
             let text = problem(guest.look.language, &error);
-            tab(&app, &guest, &found, None, Some((&product, text))).await
+            tab(&app, &guest, &found, Some((&product, text))).await
         }
         Err(error) => Err(error.into()),
     }

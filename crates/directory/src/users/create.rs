@@ -10,7 +10,7 @@ use crate::Directory;
 use bailiwick_domain::{
     AuditAction, Error, Happening, OrgId, Result, UserId,
     fold::fold,
-    validate::{Fields, generate_password, username_candidates},
+    validate::{self, Fields, generate_password, username_candidates},
 };
 use bailiwick_events::{EventDraft, mail};
 use bailiwick_identity::{logto_sync, passwords};
@@ -39,7 +39,7 @@ pub async fn create(
     let body = body()?;
     let role_ids = distinct(body.user_role_ids.unwrap_or_default());
     let given = body.organization_id.unwrap_or_default();
-    present(&role_ids, &given)?;
+    present(&role_ids, &given, body.name.as_deref(), body.email.as_deref())?;
     let (home, place) = home(service, caller, Action::Create, &given).await?;
     known_roles(&service.catalogue, &role_ids)?;
     may_grant(caller, &service.catalogue, &role_ids, place.org_type)?;
@@ -67,14 +67,20 @@ pub async fn create(
     shown(service, caller, placed).await
 }
 
-/// Roles and an organization must be given before anything is looked up.
-fn present(role_ids: &[String], organization: &str) -> Result<()> {
+/// Roles and an organization must be given before anything is looked up. The answer names what else is missing, so that
+/// people mend it all at once.
+fn present(role_ids: &[String], organization: &str, name: Option<&str>, email: Option<&str>) -> Result<()> {
     let mut fields = Fields::new();
     if role_ids.is_empty() {
         fields.push("user_role_ids", "at least one role is required", "");
     }
     if organization.is_empty() {
         fields.push("organization_id", "required", "");
+    }
+    if role_ids.is_empty() || organization.is_empty() {
+        let (name, email) = (name.unwrap_or_default(), email.unwrap_or_default());
+        fields.check("name", name, validate::display_name(name));
+        fields.check("email", email, validate::email(email));
     }
     fields.finish()
 }

@@ -82,7 +82,8 @@ fn shown_type(content_type: Option<&str>) -> &str {
     if is_type { essence } else { "application/octet-stream" }
 }
 
-fn is_secret(name: &str) -> bool {
+/// Whether a field of this name holds a secret.
+pub fn is_secret(name: &str) -> bool {
     let name = fold(name);
     SECRET.iter().any(|word| name.contains(word))
 }

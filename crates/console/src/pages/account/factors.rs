@@ -21,7 +21,7 @@ use bailiwick_identity::factors::{
     own::{self, Overview},
     own_passkeys,
 };
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -43,7 +43,7 @@ fn is_last(overview: &Overview) -> bool {
 }
 
 /// `GET /console/account/factors`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
     let (look, overview) = (&guest.look, own::overview(&app, &guest.caller).await?);
     let when = |at| When::maybe(look.language, look.now, at);
     let passkey = |passkey: &Passkey| {
@@ -60,7 +60,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         .map(|totp| json!({"added": when(Some(totp.created_at)), "used": when(totp.last_used_at)}));
     let is_last = is_last(&overview);
     let values = json!({
-        "head": head(&app, &guest, FACTORS, Some(&params)),
+        "head": head(&app, &guest, FACTORS),
         "is_required": overview.is_required,
         "has_any": !overview.passkeys.is_empty() || overview.totp.is_some(),
         "may_remove": !(overview.is_required && is_last),

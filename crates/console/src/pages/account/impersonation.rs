@@ -38,7 +38,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         (hours.to_string(), texts::with(look.language, key, "n", &number.to_string()))
     };
     let values = json!({
-        "head": head(&app, &guest, "impersonation", Some(&params)),
+        "head": head(&app, &guest, "impersonation"),
         "until": When::maybe(look.language, look.now, consent.map(|consent| consent.expires_at)),
         "hours": HOURS.map(hours),
         "rows": found.rows.iter().map(|session| row(&guest, session)).collect::<Vec<_>>(),
@@ -105,7 +105,7 @@ pub(crate) async fn session(
         })
     };
     let values = json!({
-        "head": head(&app, &guest, "impersonation", None),
+        "head": head(&app, &guest, "impersonation"),
         "session": row(&guest, &session),
         "rows": found.rows.iter().map(entry).collect::<Vec<_>>(),
         "pager": Pager::of(&found, &here),

@@ -20,7 +20,7 @@ use bailiwick_identity::{
     api_keys::{self, ApiKey, Wanted},
     passwords,
 };
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -28,18 +28,12 @@ use serde_json::{Value, json};
 const DAYS: [i64; 4] = [30, 90, 180, 365];
 
 /// `GET /console/account/keys`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
     own(&guest)?;
-    render(&app, &guest, Some(&params), None, None).await
+    render(&app, &guest, None, None).await
 }
 
-async fn render(
-    app: &App,
-    guest: &Guest,
-    params: Option<&Params>,
-    sent: Option<&Form>,
-    wrong: Option<Value>,
-) -> Outcome<Response> {
+async fn render(app: &App, guest: &Guest, sent: Option<&Form>, wrong: Option<Value>) -> Outcome<Response> {
     let look = &guest.look;
     let when = |at| When::maybe(look.language, look.now, at);
     let row = |key: &ApiKey| {
@@ -70,7 +64,7 @@ async fn render(
     });
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "head": head(app, guest, "keys", params),
+        "head": head(app, guest, "keys"),
         "rows": keys.iter().map(row).collect::<Vec<_>>(),
         "is_available": passwords::check_mode(app).is_ok(),
         "name": text("name", ""),
@@ -100,7 +94,7 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
     match api_keys::create(&app, &guest.caller, &guest.context, body).await {
         Ok((key, token)) => {
             let values = json!({
-                "head": head(&app, &guest, "keys", None),
+                "head": head(&app, &guest, "keys"),
                 "name": key.name,
                 "token": token,
                 "until": When::of(language, guest.look.now, key.expires_at),
@@ -109,10 +103,10 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
         }
         Err(Error::Conflict { .. }) => {
             let text = texts::find(language, "keys_too_many").unwrap_or_default();
-            render(&app, &guest, None, Some(&sent), Some(json!({"name": text}))).await
+            render(&app, &guest, Some(&sent), Some(json!({"name": text}))).await
         }
         Err(error) => match problems(language, &error) {
-            Some(wrong) => render(&app, &guest, None, Some(&sent), Some(wrong)).await,
+            Some(wrong) => render(&app, &guest, Some(&sent), Some(wrong)).await,
             None => Err(error.into()),
         },
     }

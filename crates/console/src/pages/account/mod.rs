@@ -7,7 +7,7 @@ mod new_factors;
 mod profile;
 mod sessions;
 
-use crate::{failure::Outcome, pages::note, session::Guest};
+use crate::{failure::Outcome, session::Guest};
 use axum::{
     Router,
     routing::{get, post},
@@ -15,7 +15,6 @@ use axum::{
 use bailiwick_app::App;
 use bailiwick_identity::factors as second_factors;
 use bailiwick_policy::own_account;
-use bailiwick_web::Params;
 use serde_json::{Value, json};
 
 /// Where the account is.
@@ -100,13 +99,12 @@ fn own(guest: &Guest) -> Outcome<()> {
 }
 
 /// What every tab shows at its top.
-fn head(app: &App, guest: &Guest, tab: &str, params: Option<&Params>) -> Value {
+fn head(app: &App, guest: &Guest, tab: &str) -> Value {
     let has_factors = second_factors::is_on(app);
     json!({
         "href": HERE,
         "name": guest.caller.identity().map(|identity| identity.name.as_str()),
         "tab": tab,
         "tabs": TABS.iter().filter(|tab| has_factors || **tab != FACTORS).collect::<Vec<_>>(),
-        "done": params.and_then(|params| note(guest, params)),
     })
 }

@@ -20,20 +20,19 @@ use bailiwick_identity::{
     auth,
     passwords::{self, OwnChange},
 };
-use bailiwick_web::{Params, Upload, picture};
+use bailiwick_web::{Upload, picture};
 use http::StatusCode;
 use serde_json::{Value, json};
 
 /// `GET /console/account`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
     own(&guest)?;
-    render(&app, &guest, &Shown { params: Some(&params), ..Shown::default() }).await
+    render(&app, &guest, &Shown::default()).await
 }
 
 /// What a page shows besides what is stored.
 #[derive(Default)]
 struct Shown<'s> {
-    params: Option<&'s Params>,
     /// The fields as sent.
     sent: Option<&'s Form>,
     wrong: Option<Value>,
@@ -50,7 +49,7 @@ async fn render(app: &App, guest: &Guest, shown: &Shown<'_>) -> Outcome<Response
     let is_refused = shown.wrong.is_some() || shown.refused.is_some();
     let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "head": head(app, guest, "profile", shown.params),
+        "head": head(app, guest, "profile"),
         "name": text("name", &me.name),
         "email": text("email", &me.email),
         "phone": text("phone", me.phone.as_deref().unwrap_or_default()),

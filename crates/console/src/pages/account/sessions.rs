@@ -13,11 +13,11 @@ use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::{ChainId, SignInMethod};
 use bailiwick_identity::auth::{self, OwnSession};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use serde_json::json;
 
 /// `GET /console/account/sessions`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
     let look = &guest.look;
     let mut sessions = auth::own_sessions(&app, &guest.caller).await?;
     // This one first, the others by their last use.
@@ -38,7 +38,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         })
     };
     let values = json!({
-        "head": head(&app, &guest, "sessions", Some(&params)),
+        "head": head(&app, &guest, "sessions"),
         "rows": sessions.iter().map(row).collect::<Vec<_>>(),
         "others": sessions.iter().filter(|own| !own.is_present).count(),
     });

@@ -4,9 +4,10 @@ use super::shown::{address, severity, text};
 use crate::{
     components::time::{When, rough},
     failure::{Failure, Outcome},
-    form::{Form, problems},
+    form::{Form, problems_by},
     page,
     pages::done,
+    places,
     session::Guest,
     texts,
 };
@@ -18,7 +19,7 @@ use bailiwick_alerts::{
 };
 use bailiwick_app::App;
 use bailiwick_directory::organizations::name_within;
-use bailiwick_domain::{Error, ObjectKind, OrgId, Page, PageRequest, Ts};
+use bailiwick_domain::{Error, ObjectKind, OrgId, Page, PageRequest, SystemId, Ts};
 use bailiwick_policy::Permission;
 use bailiwick_web::Params;
 use http::StatusCode;
@@ -36,7 +37,17 @@ pub(crate) async fn show(
     Path(named): Path<(String, String)>,
     params: Params,
 ) -> Outcome {
-    render(&app, &guest, &named, params.one("done"), &Unsent::default()).await
+    let found = match find(&app, &guest, &named).await {
+        // Links of messages name the system, for alerts that are known no longer.
+        Err(Failure(error)) if matches!(*error, Error::NotFound(_)) => {
+            return match params.one("system").and_then(|id| id.parse::<SystemId>().ok()) {
+                Some(system) => Ok(page::see_other(&format!("{}/alerts", places::system(system)))),
+                None => Err(Failure(error)),
+            };
+        }
+        found => found?,
+    };
+    render(&app, &guest, &named, &found, &Unsent::default()).await
 }
 
 /// `POST /console/alerts/{organization}/{fingerprint}/notes`.
@@ -51,11 +62,11 @@ pub(crate) async fn add_note(
     let organization = [named.0.clone()];
     match manage::add_note(&app, &guest.caller, &guest.context, &organization, note).await {
         Ok(()) => Ok(done(&address(&named.0, &named.1), "noted")),
-        Err(error) => refused(&app, &guest, &named, "text", form.text("text"), error).await,
+        Err(error) => refused(&app, &guest, &named, form.text("text"), error).await,
     }
 }
 
-/// `POST /console/alerts/{organization}/{fingerprint}/take`.
+/// `POST /console/alerts/{organization}/{fingerprint}/take`: with a note or without.
 pub(crate) async fn take(
     State(app): State<App>,
     guest: Guest,
@@ -63,34 +74,27 @@ pub(crate) async fn take(
     form: Form,
 ) -> Outcome {
     guest.needs(Permission::ManageSystems)?;
-    let assign = || Ok(Assign { fingerprint: named.1.clone(), note: form.text("note") });
+    let assign = || Ok(Assign { fingerprint: named.1.clone(), note: form.text("text") });
     let organization = [named.0.clone()];
     match manage::assign(&app, &guest.caller, &guest.context, &organization, assign).await {
         Ok(_) => Ok(done(&address(&named.0, &named.1), "taken")),
-        Err(error) => refused(&app, &guest, &named, "note", form.text("note"), error).await,
+        Err(error) => refused(&app, &guest, &named, form.text("text"), error).await,
     }
 }
 
-/// What a person has written that was not taken: the field, its text, and what is wrong.
+/// A note that was not taken, and what is wrong with it.
 #[derive(Debug, Default)]
 struct Unsent {
-    field: &'static str,
     text: String,
     wrong: Option<Value>,
 }
 
-async fn refused(
-    app: &App,
-    guest: &Guest,
-    named: &(String, String),
-    field: &'static str,
-    text: String,
-    error: Error,
-) -> Outcome {
-    match problems(guest.look.language, &error) {
+async fn refused(app: &App, guest: &Guest, named: &(String, String), text: String, error: Error) -> Outcome {
+    match problems_by(guest.look.language, &error, |key| if key == "note" { "text" } else { key }) {
         // A fingerprint that cannot be one is an alert that does not exist.
         Some(wrong) if wrong.get("fingerprint").is_none() => {
-            render(app, guest, named, None, &Unsent { field, text, wrong: Some(wrong) }).await
+            let found = find(app, guest, named).await?;
+            render(app, guest, named, &found, &Unsent { text, wrong: Some(wrong) }).await
         }
         Some(_) => Err(Error::NotFound(ObjectKind::Alert).into()),
         None => Err(error.into()),
@@ -156,10 +160,9 @@ async fn render(
     app: &App,
     guest: &Guest,
     named: &(String, String),
-    done: Option<&str>,
+    found: &Found,
     unsent: &Unsent,
 ) -> Outcome {
-    let found = find(app, guest, named).await?;
     let (look, language) = (&guest.look, guest.look.language);
     let organization = found.organization.to_string();
     let (_, events) =
@@ -201,7 +204,7 @@ async fn render(
         "annotations": pairs(&found.annotations),
         "assigned": assigned.map(|a| json!({"name": a.user_name, "organization": a.user_org_name, "at": when(a.assigned_at)})),
         "recipients": recipients,
-        "silences": silences(app, guest, &found, &organization).await?,
+        "silences": silences(app, guest, found, &organization).await?,
         "events": events.iter().map(|event| shown_event(guest, event)).collect::<Vec<_>>(),
         "occurrences": occurrences(guest, &found.occurrences),
         "occurrences_total": found.occurrences.total,
@@ -212,10 +215,8 @@ async fn render(
         "may_take": may_manage && active.is_some() && assigned.map(|a| a.user_id) != guest.caller.user_id(),
         "may_silence": may_manage && active.is_some() && !is_silenced,
         "may_end": may_manage,
-        "text": if unsent.field == "text" { unsent.text.as_str() } else { "" },
-        "note": if unsent.field == "note" { unsent.text.as_str() } else { "" },
+        "text": unsent.text,
         "wrong": unsent.wrong.clone().unwrap_or_else(|| json!({})),
-        "done": done.filter(|word| texts::find(language, &format!("done_{word}")).is_some()),
     });
     let status = if unsent.wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(page::render(look, status, "alerts/detail.html", values))

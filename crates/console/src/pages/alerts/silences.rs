@@ -14,7 +14,6 @@ use crate::{
     page,
     pages::done,
     session::Guest,
-    texts,
 };
 use axum::extract::{Path, State};
 use bailiwick_alerting::{ListedSilence, SilenceState};
@@ -79,7 +78,6 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "kept": handed_on(&params, &["organization_id", "include", "system_key", "page_size"]),
         "bare": here.bare(),
         "may_end": guest.caller.holds(Permission::ManageSystems),
-        "done": params.one("done").filter(|word| texts::find(language, &format!("done_{word}")).is_some()),
     });
     Ok(page::show(&guest.look, "alerts/silences.html", values))
 }
@@ -118,9 +116,8 @@ pub(crate) async fn one(
     State(app): State<App>,
     guest: Guest,
     Path(named): Path<(String, String)>,
-    params: Params,
 ) -> Outcome {
-    render(&app, &guest, &named, params.one("done"), None).await
+    render(&app, &guest, &named, None).await
 }
 
 /// `POST /console/alerts/silences/{organization}/{id}`: another end or comment.
@@ -141,7 +138,7 @@ pub(crate) async fn change(
         Err(error) => match problems(guest.look.language, &error) {
             Some(wrong) => {
                 let sent = (form.text("end_at"), form.text("comment"), wrong);
-                render(&app, &guest, &named, None, Some(sent)).await
+                render(&app, &guest, &named, Some(sent)).await
             }
             None => Err(error.into()),
         },
@@ -165,7 +162,6 @@ async fn render(
     app: &App,
     guest: &Guest,
     named: &(String, String),
-    done: Option<&str>,
     sent: Option<(String, String, Value)>,
 ) -> Outcome {
     guest.needs(Permission::ReadSystems)?;
@@ -185,7 +181,6 @@ async fn render(
         "end_at": end_at,
         "comment": comment,
         "wrong": wrong,
-        "done": done.filter(|word| texts::find(guest.look.language, &format!("done_{word}")).is_some()),
     });
     Ok(page::render(&guest.look, status, "alerts/one_silence.html", values))
 }

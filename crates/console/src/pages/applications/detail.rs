@@ -4,9 +4,7 @@ use super::{address, name_of};
 use crate::{
     components::{document, question::Crumb, time::When},
     failure::Outcome,
-    page,
-    pages::note,
-    places,
+    page, places,
     session::Guest,
     texts,
 };
@@ -14,7 +12,7 @@ use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_fleet::applications::{self, ApplicationRecord, ApplicationRef};
 use bailiwick_policy::{Action, Permission, decide};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use serde_json::{Value, json};
 
 /// The application that an address names, if the person may do this with it.
@@ -51,7 +49,6 @@ pub(crate) async fn show(
     State(app): State<App>,
     guest: Guest,
     which: PathId<ApplicationRef>,
-    params: Params,
 ) -> Outcome<Response> {
     let found = load(&app, &guest, Action::Read, which).await?;
     let look = &guest.look;
@@ -83,7 +80,6 @@ pub(crate) async fn show(
         "parts": parts(&found),
         "may_change": may(Action::Update),
         "may_delete": may(Action::Delete),
-        "done": note(&guest, &params),
     });
     Ok(page::show(look, "applications/detail.html", values))
 }

@@ -9,7 +9,6 @@ use crate::{
     },
     failure::Outcome,
     page,
-    pages::note,
     session::Guest,
     texts,
 };
@@ -56,7 +55,6 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "bare": here.bare(),
         "is_filtered": is_filtered,
         "tab": "list",
-        "done": note(&guest, &params),
     });
     Ok(page::show(&guest.look, "applications/list.html", values))
 }

@@ -12,7 +12,6 @@ use crate::{
     failure::Outcome,
     form::{Form, problems},
     page,
-    pages::note,
     session::Guest,
     texts,
 };
@@ -92,7 +91,6 @@ async fn one(
         "replayed": result.replayed,
         "since": result.since,
         "wrong": result.wrong.unwrap_or_else(|| json!({})),
-        "done": note(guest, params),
     });
     Ok(page::render(look, status, "events/webhook.html", values))
 }

@@ -9,7 +9,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    pages::{done, note},
+    pages::done,
     session::Guest,
     texts,
 };
@@ -69,7 +69,6 @@ pub(crate) async fn list(State(app): State<App>, guest: Guest, uri: Uri, params:
         "rows": found.rows.iter().map(row).collect::<Vec<_>>(),
         "pager": Pager::of(&found, &Address::of(ALL, uri.query())),
         "may_manage": guest.caller.holds(Permission::ManageAlerts),
-        "done": note(&guest, &params),
     });
     Ok(page::show(look, "events/webhooks.html", values))
 }

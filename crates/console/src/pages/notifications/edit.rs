@@ -10,8 +10,9 @@ use crate::{
     session::Guest,
     texts,
 };
-use axum::extract::State;
-use bailiwick_alerts::config;
+use axum::{extract::State, response::Response};
+use bailiwick_alerting::receivers::Kind;
+use bailiwick_alerts::config::{self, Closed, Saved};
 use bailiwick_app::App;
 use bailiwick_directory::organizations::name_within;
 use bailiwick_domain::{Error, OrgId};
@@ -71,7 +72,14 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
 /// its hidden form is sent back.
 async fn stored(app: &App, guest: &Guest, edited: &Edited) -> Outcome<(Value, String)> {
     let shown = config::get(app, &guest.caller, Some(&edited.id.to_string())).await?;
-    let layer = serde_json::to_value(&shown.layer).map_err(Error::internal)?;
+    let mut layer = serde_json::to_value(&shown.layer).map_err(Error::internal)?;
+    // Below the owner "off" is stored as no opinion. A channel that is off although it has recipients stays off.
+    for kind in Kind::ALL.iter().filter(|_| !edited.is_owner) {
+        let channels = &shown.layer.channels;
+        if channels.has(*kind) && channels.toggle(*kind).is_none() {
+            layer["enabled"][kind.as_str()] = json!(false);
+        }
+    }
     Ok((layer, shown.version.tag(app, b"")))
 }
 
@@ -90,13 +98,7 @@ pub(crate) async fn save(State(app): State<App>, guest: Guest, form: Form) -> Ou
     let (sent, id) = (body.to_string(), edited.id.to_string());
     let context = form.conditional(&guest.context);
     let error = match config::set(&app, &guest.caller, &context, Some(&id), || Ok(sent.into())).await {
-        Ok(saved) if saved.warnings.is_empty() => {
-            return Ok(page::see_other(&format!("{}&done=notifications_saved", edited.address())));
-        }
-        Ok(saved) => {
-            let values = json!({"name": edited.name, "href": edited.address(), "warnings": saved.warnings});
-            return Ok(page::show(&guest.look, "notifications/saved.html", values));
-        }
+        Ok(saved) => return Ok(after(&guest, &edited, &saved)),
         Err(error) => error,
     };
     let language = guest.look.language;
@@ -107,6 +109,46 @@ pub(crate) async fn save(State(app): State<App>, guest: Guest, form: Form) -> Ou
         None => return Err(error.into()),
     };
     Ok(render(&guest, &edited, &Value::Object(channels), &seen, "", Some(wrong)))
+}
+
+/// The page after a save: with what is worth knowing, if there is anything.
+fn after(guest: &Guest, edited: &Edited, saved: &Saved) -> Response {
+    if saved.warnings.is_empty() {
+        return done(&edited.address(), "notifications_saved");
+    }
+    let closed =
+        |closed: &Closed| json!({"word": closed.kind.as_str(), "system": closed.system_key, "by": closed.by});
+    let values = json!({
+        "name": edited.name,
+        "organization_id": edited.id.to_string(),
+        "href": edited.address(),
+        // The page says itself which channels are off.
+        "warnings": saved.warnings.iter().filter(|text| !text.contains(" is switched off")).collect::<Vec<_>>(),
+        "closed": saved.closed.iter().map(closed).collect::<Vec<_>>(),
+    });
+    page::show(&guest.look, "notifications/saved.html", values)
+}
+
+/// `POST /console/notifications/switch-on`: one channel of the layer, or of its override for a system.
+pub(crate) async fn switch_on(State(app): State<App>, guest: Guest, form: Form) -> Outcome {
+    let (organization, system) = (form.text("organization_id"), form.text("system_key"));
+    let named = Some(organization.as_str()).filter(|id| !id.is_empty());
+    let edited = Edited::of(&app, &guest, named, Some(&system)).await?;
+    let (mut layer, seen) = stored(&app, &guest, &edited).await?;
+    let channels = match &edited.system {
+        Some(key) => layer["systems"].as_array_mut().into_iter().flatten().find(|o| o["system_key"] == **key),
+        None => Some(&mut layer),
+    };
+    let word = form.text("channel");
+    let kind = Kind::ALL.iter().find(|kind| kind.as_str() == word);
+    let (Some(channels), Some(kind)) = (channels, kind) else {
+        return Err(Error::bad_request("there is no such channel").into());
+    };
+    channels["enabled"][kind.as_str()] = json!(true);
+    let (body, id) = (layer.to_string(), edited.id.to_string());
+    let context = conditional_on(&guest.context, &seen);
+    let saved = config::set(&app, &guest.caller, &context, Some(&id), || Ok(body.into())).await?;
+    Ok(after(&guest, &edited, &saved))
 }
 
 /// The whole layer with other toggles and lists, of the organization or of one system, and the path of these. An
@@ -142,16 +184,15 @@ fn render(
     seen: &str,
     wanted: &str,
     wrong: Option<Value>,
-) -> axum::response::Response {
+) -> Response {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    let is_free = edited.is_owner || edited.system.is_some();
     let values = json!({
         "organization_id": edited.id.to_string(),
         "name": edited.name,
         "system": edited.system,
         "href": edited.address(),
         "seen": seen,
-        "kinds": fields::shown(channels, is_free, wanted),
+        "kinds": fields::shown(channels, wanted),
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     page::render(&guest.look, status, "notifications/edit.html", values)
@@ -202,7 +243,7 @@ pub(crate) async fn remove(State(app): State<App>, guest: Guest, params: Params)
     if guest.caller.org().map(|own| own.id) == Some(edited.id) {
         return Ok(done(HERE, "layer_removed"));
     }
-    Ok(page::see_other(&format!("{}&done=layer_removed", edited.address())))
+    Ok(done(&edited.address(), "layer_removed"))
 }
 
 #[cfg(test)]

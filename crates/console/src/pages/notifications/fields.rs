@@ -50,7 +50,7 @@ fn recipient(form: &Form, kind: Kind, at: usize) -> Option<Value> {
 
 /// What the template shows of toggles and lists: for each kind its rows, with spare ones; `wanted` names a list that
 /// gets more of them.
-pub(super) fn shown(channels: &Value, is_owner: bool, wanted: &str) -> Vec<Value> {
+pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
     let row = |kind: Kind, at: usize, recipient: &Value| {
         let cell = |Field { key, input, .. }: &Field| {
             let value = &recipient[*key];
@@ -87,9 +87,8 @@ pub(super) fn shown(channels: &Value, is_owner: bool, wanted: &str) -> Vec<Value
             Some(false) => "false",
             None => "",
         };
-        let toggles: &[&str] = if is_owner { &["", "true", "false"] } else { &["", "true"] };
         json!({"word": kind.as_str(), "list": kind.list_key(), "rows": rows, "count": count,
-            "is_full": count == kind.max(), "most": kind.max(), "toggle": toggle, "toggles": toggles})
+            "is_full": count == kind.max(), "most": kind.max(), "toggle": toggle, "toggles": ["", "true", "false"]})
     };
     Kind::ALL.iter().copied().map(shown).collect()
 }
@@ -117,7 +116,7 @@ mod tests {
         let whole = serde_json::to_value(&known.channels).unwrap();
         assert_eq!(whole, layer, "all kinds are here");
         let mut sent = Vec::new();
-        for kind in shown(&layer, true, "") {
+        for kind in shown(&layer, "") {
             let text = |value: &Value| value.as_str().unwrap().to_owned();
             sent.push((format!("enabled.{}", text(&kind["word"])), text(&kind["toggle"])));
             sent.push((format!("{}.rows", text(&kind["list"])), kind["count"].to_string()));

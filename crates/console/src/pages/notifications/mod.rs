@@ -16,6 +16,7 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
     ("GET", "/console/notifications"),
     ("GET", "/console/notifications/edit"),
     ("POST", "/console/notifications/edit"),
+    ("POST", "/console/notifications/switch-on"),
     ("GET", "/console/notifications/remove"),
     ("POST", "/console/notifications/remove"),
     ("GET", "/console/notifications/who"),
@@ -27,6 +28,7 @@ pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/console/notifications", get(overview::show))
         .route("/console/notifications/edit", get(edit::show).post(edit::save))
+        .route("/console/notifications/switch-on", post(edit::switch_on))
         .route("/console/notifications/remove", get(edit::ask).post(edit::remove))
         .route("/console/notifications/who", get(who::show))
         .route("/console/notifications/test", post(overview::test))

@@ -1,9 +1,7 @@
 //! Who is notified of an organization's alerts: what is in force, and the layers that it comes from.
 
 use super::of;
-use crate::{
-    components::time::When, failure::Outcome, form::Form, form::problems, page, session::Guest, texts,
-};
+use crate::{components::time::When, failure::Outcome, form::Form, form::problems, page, session::Guest};
 use axum::extract::State;
 use bailiwick_alerting::{
     config::Layer,
@@ -25,9 +23,8 @@ const OFFERED: u64 = 20;
 
 /// `GET /console/notifications`.
 pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    let done = params.one("done").map(str::to_owned);
     let find = params.one("find").map(str::to_owned);
-    render(&app, &guest, params.text("organization_id"), find.as_deref(), done.as_deref(), None).await
+    render(&app, &guest, params.text("organization_id"), find.as_deref(), None).await
 }
 
 /// `POST /console/notifications/test`: a test message to a recipient of the person's own layer.
@@ -35,7 +32,7 @@ pub(crate) async fn test(State(app): State<App>, guest: Guest, form: Form) -> Ou
     guest.needs(Permission::ManageAlerts)?;
     let order = || Ok(TestOrder { channel: form.text("channel"), recipient: form.text("recipient") });
     match notify::send_test(&app, &guest.caller, &guest.context, order).await {
-        Ok(outcome) => render(&app, &guest, None, None, None, Some(outcome)).await,
+        Ok(outcome) => render(&app, &guest, None, None, Some(outcome)).await,
         // The recipient has been taken out meanwhile.
         Err(error) if problems(guest.look.language, &error).is_some() => {
             let gone = Error::bad_request("there is no such recipient");
@@ -50,7 +47,6 @@ async fn render(
     guest: &Guest,
     named: Option<&str>,
     find: Option<&str>,
-    done: Option<&str>,
     tested: Option<TestOutcome>,
 ) -> Outcome {
     guest.needs(Permission::ReadAlerts)?;
@@ -76,7 +72,6 @@ async fn render(
         Some(find) => offered(app, guest, find).await?,
         None => Value::Null,
     };
-    let is_known = |word: &&str| texts::find(look.language, &format!("done_{word}")).is_some();
     let values = json!({
         "name": name.unwrap_or_default(),
         "is_own": is_own,
@@ -101,7 +96,6 @@ async fn render(
         "find": find.unwrap_or_default(),
         "offered": offered,
         "tested": tested.map(|t| json!({"channel": t.channel, "recipient": t.recipient, "error": t.error})),
-        "done": done.filter(is_known),
     });
     Ok(page::show(look, "notifications/show.html", values))
 }

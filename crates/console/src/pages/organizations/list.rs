@@ -1,6 +1,6 @@
 //! The list of a family, with the interface's filters in the address.
 
-use super::{address, creatable, done_word, list_address, views};
+use super::{address, creatable, list_address, views};
 use crate::{
     components::{
         creators::creator_filter,
@@ -69,7 +69,6 @@ pub(crate) async fn show(
         "may_create": creatable(&guest.caller).contains(&family.as_str()),
         "csv": export.with("format", Some("csv")).text(),
         "pdf": export.with("format", Some("pdf")).text(),
-        "done": done_word(&guest.look, &params),
     });
     Ok(page::show(&guest.look, "organizations/list.html", values))
 }

@@ -9,7 +9,7 @@ mod step;
 mod tabs;
 mod tree;
 
-use crate::{components::list::Address, look::Look, texts};
+use crate::{components::list::Address, texts};
 use axum::{Router, extract::State, routing::get};
 use bailiwick_app::App;
 use bailiwick_domain::{OrgType, org::OrgRef};
@@ -112,11 +112,6 @@ fn creatable(caller: &Caller) -> Vec<&'static str> {
         decide(caller, Action::Create, &NewOrganization { family: *family, parent: Parent::Own }).is_allowed()
     };
     OrgType::FAMILIES.into_iter().filter(may).map(OrgType::as_str).collect()
-}
-
-/// The word of the last action, if there is a text for it.
-fn done_word<'p>(look: &Look, params: &'p Params) -> Option<&'p str> {
-    params.one("done").filter(|word| texts::find(look.language, &format!("done_{word}")).is_some())
 }
 
 /// Hands a filter of an organization on to the list of something else.

@@ -1,13 +1,13 @@
 //! The data of an organization, its numbers, its creator.
 
-use super::{address, below_address, done_word, head, kind, readable_address, second_factor, within};
+use super::{address, below_address, head, kind, readable_address, second_factor, within};
 use crate::{components::time::When, failure::Outcome, page, session::Guest};
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::organizations::{self, Found, Stats, name_within, readable};
 use bailiwick_domain::{OrgId, OrgType, Organization};
 use bailiwick_policy::{Caller, Permission};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use serde_json::{Value, json};
 
 /// Keys of the free data that have a place of their own on pages, in the order of forms.
@@ -15,12 +15,7 @@ pub(super) const KNOWN: [&str; 7] =
     ["main_contact", "email", "phone", "address", "city", "language", "notes"];
 
 /// `GET /console/organizations/{id}`.
-pub(crate) async fn show(
-    State(app): State<App>,
-    guest: Guest,
-    PathId(id): PathId<OrgId>,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<OrgId>) -> Outcome {
     let found = head::load(&app, &guest, id).await?;
     let (look, organization) = (&guest.look, &found.organization);
     let when = |at| When::of(look.language, look.now, at);
@@ -48,7 +43,6 @@ pub(crate) async fn show(
         "promoted": organization.promoted_from.as_ref().map(|from| when(from.at)),
         "counters": counters(&guest.caller, &found, &stats),
         "second_factor": second_factor::line(&app, &guest, organization.id, organization.org_type).await?,
-        "done": done_word(look, &params),
     });
     Ok(page::show(look, "organizations/overview.html", values))
 }

@@ -6,7 +6,7 @@ use crate::{
     failure::Outcome,
     form::Form,
     page,
-    pages::{done, note},
+    pages::done,
     session::Guest,
     texts,
 };
@@ -16,7 +16,7 @@ use bailiwick_directory::organizations::{self, SecondFactorPolicy};
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_identity::factors;
 use bailiwick_policy::{Caller, Permission};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use serde_json::{Value, json};
 
 /// Where the page of an organization is; none where there are no second factors or the person may not read of them.
@@ -61,12 +61,7 @@ async fn place(app: &App, guest: &Guest, id: Option<OrgId>) -> Outcome<(OrgType,
 }
 
 /// `GET /console/organizations/{id}/second-factor`.
-pub(crate) async fn show(
-    State(app): State<App>,
-    guest: Guest,
-    PathId(id): PathId<OrgId>,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<OrgId>) -> Outcome {
     guest.needs(Permission::ReadUsers)?;
     let (org_type, name, crumbs) = place(&app, &guest, id).await?;
     let policy = organizations::second_factor_policy(&app, &guest.caller, id).await?;
@@ -82,7 +77,6 @@ pub(crate) async fn show(
         "set_at": When::maybe(look.language, look.now, policy.own.map(|own| own.set_at)),
         "may_change": policy.may_change && guest.caller.holds(Permission::ManageUsers),
         "is_bound": policy.own.is_some() && !policy.may_change,
-        "done": note(&guest, &params),
     });
     Ok(page::show(look, "organizations/second_factor.html", values))
 }

@@ -1,7 +1,7 @@
 //! The tree below the person's organization. Which branches are open is in the address, so it needs no script; a search
 //! shows what it finds in one list.
 
-use super::{address, below_address, creatable, done_word, kind, list_address, second_factor, views};
+use super::{address, below_address, creatable, kind, list_address, second_factor, views};
 use crate::{failure::Outcome, page, session::Guest};
 use axum::extract::State;
 use bailiwick_app::App;
@@ -23,7 +23,6 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         "search": search,
         "root": null, "found": null,
         "second_factor": own_second_factor(&app, &guest),
-        "done": done_word(&guest.look, &params),
     });
     if search.is_empty() {
         let open: Vec<OrgId> =

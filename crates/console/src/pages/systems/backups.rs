@@ -8,7 +8,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    pages::{done, note},
+    pages::done,
     session::Guest,
 };
 use axum::{
@@ -19,17 +19,12 @@ use bailiwick_app::App;
 use bailiwick_domain::{Error, ObjectKind, SystemId};
 use bailiwick_fleet::backups::{self, Backup};
 use bailiwick_policy::{Action, decide};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
 /// `GET /console/systems/{id}/backups`.
-pub(crate) async fn show(
-    State(app): State<App>,
-    guest: Guest,
-    PathId(id): PathId<SystemId>,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
     let found = head::load(&app, &guest, id).await?;
     let look = &guest.look;
     let row = |backup: Backup| {
@@ -45,7 +40,6 @@ pub(crate) async fn show(
     let values = json!({
         "head": head::head(&app, &guest, &found, "backups").await?,
         "rows": rows,
-        "done": note(&guest, &params),
         "may_delete": decide(&guest.caller, Action::Update, &found.target()).is_allowed(),
     });
     Ok(page::show(look, "systems/backups.html", values))

@@ -10,7 +10,6 @@ use crate::{
     },
     failure::Outcome,
     page,
-    pages::note,
     session::Guest,
     texts,
 };
@@ -61,7 +60,6 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "may_create": gate(&guest.caller, Action::Create, Resource::Systems).is_ok(),
         "csv": here.at("/console/systems/export").with("format", Some("csv")).text(),
         "pdf": here.at("/console/systems/export").with("format", Some("pdf")).text(),
-        "done": note(&guest, &params),
     });
     Ok(page::show(&guest.look, "systems/list.html", values))
 }

@@ -5,23 +5,17 @@ use crate::{
     components::{facts, time::When},
     failure::Outcome,
     page,
-    pages::note,
     session::Guest,
 };
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::SystemId;
 use bailiwick_fleet::inventory;
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use serde_json::{Value, json};
 
 /// `GET /console/systems/{id}`.
-pub(crate) async fn show(
-    State(app): State<App>,
-    guest: Guest,
-    PathId(id): PathId<SystemId>,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
     let found = head::load(&app, &guest, id).await?;
     let latest = inventory::latest(&app, &guest.caller, id).await?;
     let (look, system) = (&guest.look, &found.system);
@@ -56,7 +50,6 @@ pub(crate) async fn show(
         "notes": system.notes,
         "custom": custom,
         "document": document,
-        "done": note(&guest, &params),
     });
     Ok(page::show(look, "systems/overview.html", values))
 }

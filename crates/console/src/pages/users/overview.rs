@@ -1,31 +1,20 @@
 //! What is known of a user.
 
 use super::head;
-use crate::{
-    components::time::When,
-    failure::Outcome,
-    page,
-    pages::{note, organizations},
-    session::Guest,
-};
+use crate::{components::time::When, failure::Outcome, page, pages::organizations, session::Guest};
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_directory::users::UserRecord;
 use bailiwick_domain::UserId;
 use bailiwick_policy::{Action, Permission, decide};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use http::StatusCode;
 use serde_json::json;
 
 /// `GET /console/users/{id}`.
-pub(crate) async fn show(
-    State(app): State<App>,
-    guest: Guest,
-    PathId(id): PathId<UserId>,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
     let found = head::load(&app, &guest, id).await?;
-    render(&app, &guest, &found, note(&guest, &params), None).await
+    render(&app, &guest, &found, None).await
 }
 
 /// The page; `refused`: why a picture was not taken.
@@ -33,7 +22,6 @@ pub(super) async fn render(
     app: &App,
     guest: &Guest,
     found: &UserRecord,
-    done: Option<&str>,
     refused: Option<&str>,
 ) -> Outcome<Response> {
     let (look, view) = (&guest.look, &found.view);
@@ -68,7 +56,6 @@ pub(super) async fn render(
         "until": when(found.consented_until),
         "may_picture": decide(&guest.caller, Action::Update, &found.target).is_allowed(),
         "refused": refused,
-        "done": done,
     });
     let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(page::render(look, status, "users/overview.html", values))

@@ -22,7 +22,7 @@ pub(crate) async fn upload(
         (Err(error), _) => match reason(&error) {
             Some(reason) => {
                 let found = head::load(&app, &guest, id).await?;
-                overview::render(&app, &guest, &found, None, Some(reason)).await
+                overview::render(&app, &guest, &found, Some(reason)).await
             }
             None => Err(error.into()),
         },
