@@ -62,3 +62,4 @@ mod specification;
 mod sweep;
 mod systems;
 mod users;
+mod write_faults;

@@ -6,11 +6,8 @@ use bailiwick_alerting::{
 };
 use bailiwick_domain::OrgId;
 use bailiwick_outbound::{RouterClient, router_client::Health};
-use std::time::Duration;
+use bailiwick_platform::write_check;
 use uuid::Uuid;
-
-/// Time for the question whether the database answers.
-const PING: Duration = Duration::from_secs(2);
 
 /// The place of alerts and silences.
 #[derive(Clone, Debug)]
@@ -55,9 +52,7 @@ impl AlertRouter {
     /// Whether the router can take requests.
     pub async fn is_ready(&self, service: &Alerts) -> bool {
         match self {
-            AlertRouter::Embedded => {
-                matches!(tokio::time::timeout(PING, service.db.ping()).await, Ok(Ok(())))
-            }
+            AlertRouter::Embedded => write_check::check(service).await.is_ok(),
             AlertRouter::Remote(client) => client.is_ready().await,
         }
     }

@@ -10,11 +10,9 @@ use axum::{
 };
 use bailiwick_app::{App, metrics};
 use bailiwick_domain::metrics::Page;
+use bailiwick_platform::write_check;
 use http::{HeaderMap, StatusCode, header};
-use std::{sync::Arc, time::Duration};
-
-/// How long the database may take before the process counts as not ready.
-const READY_TIMEOUT: Duration = Duration::from_secs(3);
+use std::sync::Arc;
 
 /// Metrics that the process itself adds to the page.
 pub type More = Arc<dyn Fn() -> String + Send + Sync>;
@@ -60,18 +58,14 @@ fn presents(headers: &HeaderMap, token: &str) -> bool {
     })
 }
 
-/// 200 while the process accepts requests: it is not stopping, and its database answers.
+/// 200 while the process accepts requests: it is not stopping, and its database can be read and written.
 async fn ready(State(operations): State<Operations>) -> Response {
     let app = &operations.app;
     if app.is_leaving() {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
     }
-    match tokio::time::timeout(READY_TIMEOUT, app.db.ping()).await {
-        Ok(Ok(())) => "ready\n".into_response(),
-        Ok(Err(e)) => {
-            tracing::warn!(error = %e, "not ready: the database does not answer");
-            (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n").into_response()
-        }
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer in time\n").into_response(),
+    match write_check::check(app).await {
+        Ok(()) => "ready\n".into_response(),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "the database cannot be written\n").into_response(),
     }
 }

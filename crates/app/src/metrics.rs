@@ -10,7 +10,7 @@ use bailiwick_domain::{
     Ts,
     metrics::{Kind, Page},
 };
-use bailiwick_platform::{http_metrics::RouteMetrics, metrics::work};
+use bailiwick_platform::{http_metrics::RouteMetrics, metrics::work, write_check};
 use bailiwick_store::stats::{Connections, Subscriptions, Waiting, Work};
 
 /// Everything. `build` are the labels of the build.
@@ -40,6 +40,9 @@ pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
     let seen = work(app).await;
     let up = u8::from(seen.is_some());
     page.single("bailiwick_database_up", Kind::Gauge, "Whether the database answered last time.", up);
+    let is_writable = u8::from(write_check::was_writable(app).await);
+    let help = "Whether the last check could write to the database.";
+    page.single("bailiwick_database_writable", Kind::Gauge, help, is_writable);
     if let Some(seen) = seen {
         waiting(app, &seen, &mut page);
     }
@@ -105,6 +108,8 @@ fn connections(connections: &Connections, page: &mut Page) {
     family.times(&[("for", "write")], &connections.write);
     let help = "Requests for a connection that got none.";
     page.single("bailiwick_database_wait_failures_total", Kind::Counter, help, connections.failed);
+    let help = "Transactions that the database could not write: it was full, broken or out of reach.";
+    page.single("bailiwick_database_write_failures_total", Kind::Counter, help, connections.write_faults);
     let help =
         "Requests that only read, where there is a replica, by the database that they began to read from.";
     let mut family = page.family("bailiwick_database_replica_requests_total", Kind::Counter, help);

@@ -7,6 +7,7 @@ use crate::{
     metrics::Metrics,
     replica::ReplicaCheck,
     secrets::SecretFingerprints,
+    write_check::WriteCheck,
 };
 use bailiwick_domain::{Clock, Entropy, Result, Ts, id::uuid_v7};
 use bailiwick_policy::Catalogue;
@@ -92,6 +93,8 @@ pub struct Parts {
     pub connections: ConnectionLimit,
     /// Counters of requests, and the last look at waiting work.
     pub metrics: Metrics,
+    /// Whether the database can be written.
+    pub write_check: WriteCheck,
     /// Start of the process.
     pub started_at: Ts,
     /// Background tasks. The shutdown waits for them.
@@ -126,6 +129,7 @@ impl Platform {
             replica_check: ReplicaCheck::default(),
             connections: ConnectionLimit::default(),
             metrics: Metrics::default(),
+            write_check: WriteCheck::default(),
             started_at: clock.now(),
             tasks: TaskTracker::new(),
             leaving: CancellationToken::new(),

@@ -29,6 +29,7 @@ mod service;
 pub mod shared_read;
 pub mod trend;
 pub mod worker;
+pub mod write_check;
 
 pub use bailiwick_domain::Secret;
 pub use context::{Parts, Platform, Secrets, ServiceNames};

@@ -1,7 +1,7 @@
 //! The processes that serve the database. Each process writes a sign of life with the facts that others must know of
 //! it: its names in tokens and the fingerprints of its secrets.
 
-use crate::{Platform, ServiceNames};
+use crate::{Platform, ServiceNames, write_check};
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::{
     StoreError, lease_recovery,
@@ -36,9 +36,7 @@ pub async fn start(platform: &Platform, host: String) -> Result<()> {
     let own = platform.clone();
     platform.tasks.spawn(async move {
         while own.stop.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            if let Err(e) = sign(&own, &host).await {
-                tracing::warn!(error = %e, "a sign of life for other processes could not be written");
-            }
+            write_check::note(&own, sign(&own, &host).await).await;
         }
         if let Err(e) = processes::leave(&own.db, own.instance()).await {
             tracing::warn!(error = %e, "other processes learn only in a minute that this one has ended");

@@ -1,14 +1,16 @@
 //! Measures waits for database connections.
 
+use crate::{StoreError, write_faults::WriteFaults};
 use bailiwick_domain::metrics::{Counter, Histogram, WAITS};
 use std::{future::Future, pin::Pin, time::Instant};
 
-/// Waits for connections, of all clones of a [`Db`](crate::Db).
+/// Waits for connections and faults of writing, of all clones of a [`Db`](crate::Db).
 #[derive(Debug)]
 pub(crate) struct ConnectionWaits {
     pub(crate) read: Histogram,
     pub(crate) write: Histogram,
     pub(crate) failed: Counter,
+    pub(crate) faults: WriteFaults,
 }
 
 impl Default for ConnectionWaits {
@@ -17,6 +19,7 @@ impl Default for ConnectionWaits {
             read: Histogram::new(&WAITS),
             write: Histogram::new(&WAITS),
             failed: Counter::default(),
+            faults: WriteFaults::default(),
         }
     }
 }
@@ -34,11 +37,11 @@ impl ConnectionWaits {
     }
 
     /// Waits for a transaction to begin.
-    pub(crate) async fn write<T>(&self, request: Request<'_, T>) -> Result<T, sqlx::Error> {
+    pub(crate) async fn write<T>(&self, request: Request<'_, T>) -> Result<T, StoreError> {
         let asked = Instant::now();
         let result = request.await;
         self.note(&self.write, asked, result.is_err());
-        result
+        result.map_err(StoreError::from).inspect_err(|e| self.faults.note(e))
     }
 
     fn note(&self, waits: &Histogram, asked: Instant, has_failed: bool) {

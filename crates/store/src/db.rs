@@ -2,7 +2,7 @@
 
 use crate::{
     connection_waits::ConnectionWaits,
-    engine::{Engine, Options},
+    engine::{self, Engine, Options},
     epoch::{Concerns, Epoch, Known, Move, SETTLES},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
@@ -14,7 +14,10 @@ use crate::{
 };
 use bailiwick_domain::SystemId;
 use sqlx::{Postgres, Sqlite, Transaction};
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tracing::{Span, field::Empty};
 use uuid::Uuid;
 
@@ -33,10 +36,11 @@ pub struct Db {
 impl Db {
     /// Opens the database and creates a missing SQLite file; does not migrate.
     pub async fn open(options: &Options) -> Result<Db, StoreError> {
-        let engine = Engine::open(options).await?;
+        let pools: Arc<ConnectionWaits> = Arc::default();
+        let engine = Engine::open(options, &pools).await?;
         let replica = options.read_url.as_deref().map(|url| Replica::new(options, url)).transpose()?;
         let replica = replica.map(Arc::new);
-        Ok(Db { engine, epoch: Arc::new(Epoch::new()), pools: Arc::default(), replica })
+        Ok(Db { engine, epoch: Arc::new(Epoch::new()), pools, replica })
     }
 
     /// Whether this is PostgreSQL.
@@ -56,41 +60,28 @@ impl Db {
 
     /// Starts a write transaction. Dropping it rolls back; only [`Tx::commit`] keeps its changes.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
-        let moved = EpochsMoved::traced(self);
-        match &self.engine {
-            Engine::Pg(pool) => {
-                let begun = Box::pin(pool.begin());
-                Ok(Tx::Pg(self.pools.write(begun).await?, self.epoch.clone(), moved))
-            }
-            Engine::Lite { write, .. } => {
-                let begun = write.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
-                let tx = self.pools.write(Box::pin(begun)).await?;
-                Ok(Tx::Lite(tx, self.epoch.clone(), moved))
-            }
-        }
+        self.begin_with("BEGIN", "PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await
     }
 
     /// A transaction that a crash of the host may lose, as a whole but never in part: for heartbeats and derived rows.
     pub async fn begin_relaxed(&self) -> Result<Tx, StoreError> {
-        let moved = EpochsMoved::traced(self);
-        match &self.engine {
-            Engine::Pg(pool) => {
-                // One message for both.
-                let begun = pool.begin_with("BEGIN; SET LOCAL synchronous_commit = off");
-                let tx = self.pools.write(Box::pin(begun)).await?;
-                Ok(Tx::Pg(tx, self.epoch.clone(), moved))
-            }
-            Engine::Lite { write, .. } => {
-                let begun = write.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE");
-                let tx = self.pools.write(Box::pin(begun)).await?;
-                Ok(Tx::Lite(tx, self.epoch.clone(), moved))
-            }
-        }
+        // One message for both statements.
+        let postgres = "BEGIN; SET LOCAL synchronous_commit = off";
+        self.begin_with(postgres, "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await
     }
 
-    /// Answers when the database does.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        Q::new("SELECT CAST(1 AS BIGINT)").one::<(i64,)>(self).await.map(|_| ())
+    async fn begin_with(&self, postgres: &'static str, sqlite: &'static str) -> Result<Tx, StoreError> {
+        let state = TxState::begin(self);
+        match &self.engine {
+            Engine::Pg(pool) => {
+                let tx = self.pools.write(Box::pin(engine::begin(pool, postgres))).await?;
+                Ok(Tx::Pg(tx, self.epoch.clone(), state))
+            }
+            Engine::Lite { write, .. } => {
+                let tx = self.pools.write(Box::pin(write.begin_with(sqlite))).await?;
+                Ok(Tx::Lite(tx, self.epoch.clone(), state))
+            }
+        }
     }
 
     /// The epoch of system credentials: what was read of a system before the last move that concerns it must be read again.
@@ -158,6 +149,20 @@ impl Db {
         self.epoch.refused.may_be(key)
     }
 
+    /// Why PostgreSQL accepts no connection, with its address; the answer takes a second at most. None on SQLite, and while it
+    /// accepts them.
+    pub async fn why_not_reached(&self) -> Option<StoreError> {
+        match &self.engine {
+            Engine::Pg(pool) => engine::reach(&pool.connect_options(), Duration::from_secs(1)).await.err(),
+            Engine::Lite { .. } => None,
+        }
+    }
+
+    /// The error of the last transaction that the database could not write, if it is as recent as this.
+    pub fn write_fault_within(&self, time: Duration) -> Option<String> {
+        self.pools.faults.within(time)
+    }
+
     /// Closes all connections; SQLite folds its write-ahead log into the file.
     pub async fn close(&self) {
         match &self.engine {
@@ -168,6 +173,9 @@ impl Db {
                 }
             }
             Engine::Lite { write, read, .. } => {
+                if let Err(error) = engine::optimize(write).await {
+                    tracing::debug!(%error, "the statistics of the tables were not renewed");
+                }
                 read.close().await;
                 write.close().await;
             }
@@ -178,10 +186,10 @@ impl Db {
 /// A write transaction.
 #[derive(Debug)]
 pub enum Tx {
-    /// PostgreSQL; the process's knowledge of the auth epoch, and the epochs this transaction moves.
-    Pg(Transaction<'static, Postgres>, Arc<Epoch>, EpochsMoved),
+    /// PostgreSQL; the process's knowledge of the auth epoch, and what the transaction knows.
+    Pg(Transaction<'static, Postgres>, Arc<Epoch>, TxState),
     /// The same on SQLite.
-    Lite(Transaction<'static, Sqlite>, Arc<Epoch>, EpochsMoved),
+    Lite(Transaction<'static, Sqlite>, Arc<Epoch>, TxState),
 }
 
 const MOVE_ALERT_CONFIG: &str = "UPDATE alert_config_epoch SET n = n + 1 WHERE id = 1";
@@ -206,9 +214,9 @@ const FORGETS: i64 = 50;
 pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![MOVE_ALERT_CONFIG, MOVE_AUTH, HOLD_AUTH, READ_AUTH, FORGET_AUTH];
 
-/// The epochs a transaction moves.
+/// What a transaction knows until its end: the epochs that it moves, and whether it has failed.
 #[derive(Debug)]
-pub struct EpochsMoved {
+pub struct TxState {
     /// Moves of the auth epoch.
     auth: Vec<Move>,
     /// Whether the transaction takes rights away, so that every process must know before the answer is sent.
@@ -217,28 +225,54 @@ pub struct EpochsMoved {
     pub(crate) lists: ListEpochs,
     /// Whether the epoch of alert configuration does.
     alert_config: bool,
+    /// Whether an error of a statement has ended it, and if so, whether a retry can help.
+    failed: Option<bool>,
+    /// Where faults are counted.
+    waits: Arc<ConnectionWaits>,
     /// The transaction in a trace, from the wait for it to its end.
     span: Span,
 }
 
-impl EpochsMoved {
-    fn traced(db: &Db) -> EpochsMoved {
+impl TxState {
+    fn begin(db: &Db) -> TxState {
         let name = db.engine_name();
         let span = tracing::trace_span!("transaction", db.system.name = name, db.operation.name = Empty);
-        EpochsMoved {
+        TxState {
             auth: Vec::new(),
             revokes: false,
             lists: ListEpochs::default(),
             alert_config: false,
+            failed: None,
+            waits: db.pools.clone(),
             span,
         }
     }
 }
 
 impl Tx {
+    /// Refuses what would follow a failed statement. SQLite may have rolled the transaction back, and would run every further
+    /// statement by itself; PostgreSQL would answer a COMMIT as if it were one, and roll back.
+    pub(crate) const fn check(&mut self) -> Result<(), StoreError> {
+        match self.moved().failed {
+            None => Ok(()),
+            Some(passes) => Err(StoreError::Ended { passes }),
+        }
+    }
+
+    /// Notes whether a statement has failed.
+    pub(crate) fn note<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &done {
+            let state = self.moved();
+            state.failed = Some(error.is_unreachable());
+            state.waits.faults.note(error);
+        }
+        done
+    }
+
     /// Commits all changes. The request reads them from the primary.
     pub async fn commit(mut self) -> Result<(), StoreError> {
         replica::leave();
+        self.check()?;
         let lists = self.moved().lists;
         if (ListEpochs { active_alerts: 0, ..lists }) != ListEpochs::default() {
             if self.is_postgres() {
@@ -262,6 +296,11 @@ impl Tx {
             Q::new(MOVE_ALERT_CONFIG).run(&mut self).await?;
         }
         self.moved().span.record("db.operation.name", "COMMIT");
+        let waits = self.moved().waits.clone();
+        self.end().await.inspect_err(|e| waits.faults.note(e))
+    }
+
+    async fn end(self) -> Result<(), StoreError> {
         match self {
             Tx::Pg(tx, epoch, moved) => {
                 tx.commit().await?;
@@ -271,7 +310,7 @@ impl Tx {
                 }
                 Ok(())
             }
-            Tx::Lite(tx, epoch, EpochsMoved { auth, .. }) if !auth.is_empty() => {
+            Tx::Lite(tx, epoch, TxState { auth, .. }) if !auth.is_empty() => {
                 // A separate task: a caller that disconnects must not separate the commit from the epoch.
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
@@ -332,7 +371,7 @@ impl Tx {
         self.moved().alert_config = true;
     }
 
-    pub(crate) const fn moved(&mut self) -> &mut EpochsMoved {
+    pub(crate) const fn moved(&mut self) -> &mut TxState {
         match self {
             Tx::Pg(_, _, moved) | Tx::Lite(_, _, moved) => moved,
         }

@@ -1,8 +1,10 @@
 //! The two engines: opens a SQLite file or a connection pool of PostgreSQL.
 
-use crate::error::StoreError;
+use crate::{connection_waits::ConnectionWaits, error::StoreError};
 use sqlx::{
-    AssertSqlSafe, Connection as _, PgConnection, PgPool, SqlitePool,
+    AssertSqlSafe, Connection as _, Executor as _, PgConnection, PgPool, Postgres, SqlSafeStr as _,
+    SqliteConnection, SqlitePool, Transaction,
+    pool::PoolConnectionMetadata,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -11,6 +13,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    pin::Pin,
     str::FromStr,
     sync::Arc,
     time::Duration,
@@ -82,18 +85,18 @@ impl Options {
 
 impl Engine {
     /// Opens the database of the options; creates a missing SQLite file.
-    pub(crate) async fn open(options: &Options) -> Result<Engine, StoreError> {
+    pub(crate) async fn open(options: &Options, waits: &Arc<ConnectionWaits>) -> Result<Engine, StoreError> {
         if options.url.starts_with("postgres") {
             Ok(Engine::Pg(open_postgres(options).await?))
         } else {
-            open_sqlite(options).await
+            open_sqlite(options, waits.clone()).await
         }
     }
 }
 
 async fn open_postgres(options: &Options) -> Result<PgPool, StoreError> {
     let connect = connection(&options.url)?;
-    reach(&connect).await?;
+    reach(&connect, START).await?;
     Ok(pool(options).connect_with(connect).await?)
 }
 
@@ -123,10 +126,23 @@ pub(crate) fn connection(url: &str) -> Result<PgConnectOptions, StoreError> {
     Ok(connect)
 }
 
-/// Tries one connection, for as long as a database may take that starts together with the service. A pool does not
-/// report why it has no connection.
-async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
-    const MOST: Duration = Duration::from_secs(5);
+/// How long a database may take that starts together with the service.
+const START: Duration = Duration::from_secs(5);
+
+/// Begins a transaction in a task of its own, which outlives a caller who gives up. Of a BEGIN that nobody waits for the driver
+/// knows nothing: it would lend the connection to the next caller in the middle of that transaction.
+pub(crate) async fn begin(
+    pool: &PgPool,
+    statement: &'static str,
+) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+    let lent = pool.acquire().await?;
+    #[expect(clippy::disallowed_methods, reason = "as short as one message, and waited for")]
+    let begun = tokio::spawn(Transaction::begin(lent, Some(statement.into_sql_str())));
+    begun.await.map_err(|_| sqlx::Error::PoolClosed)?
+}
+
+/// Tries one connection for this time. A pool does not report why it has no connection.
+pub(crate) async fn reach(connect: &PgConnectOptions, time: Duration) -> Result<(), StoreError> {
     let mut last = None;
     let tries = async {
         loop {
@@ -137,7 +153,7 @@ async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
             tokio::time::sleep(Duration::from_millis(250)).await;
         }
     };
-    let tried = tokio::time::timeout(MOST, tries).await;
+    let tried = tokio::time::timeout(time, tries).await;
     let why = match (tried, last) {
         (Ok(Ok(connection)), _) => {
             // The connection was only a test.
@@ -145,7 +161,7 @@ async fn reach(connect: &PgConnectOptions) -> Result<(), StoreError> {
             return Ok(());
         }
         (Ok(Err(error)), _) | (Err(_), Some(error)) => plain(&error),
-        (Err(_), None) => format!("no answer within {} s", MOST.as_secs()),
+        (Err(_), None) => format!("no answer within {} s", time.as_secs()),
     };
     let socket = connect.get_socket().map(|path| path.display().to_string());
     let host = socket.unwrap_or_else(|| connect.get_host().to_owned());
@@ -174,7 +190,7 @@ fn plain(error: &sqlx::Error) -> String {
     }
 }
 
-async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
+async fn open_sqlite(options: &Options, waits: Arc<ConnectionWaits>) -> Result<Engine, StoreError> {
     let path = PathBuf::from(options.url.trim_start_matches("sqlite:").trim_start_matches("//"));
     if let Some(dir) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         // Other users of this machine must not read the database.
@@ -202,11 +218,12 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .pragma("cache_size", WRITE_CACHE);
     let write = SqlitePoolOptions::new()
         .max_connections(1)
+        .after_release(reopening(waits))
         .acquire_timeout(options.acquire * 2)
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
-        .connect_with(connect.clone().optimize_on_close(true, 400))
+        .connect_with(connect.clone())
         .await
         .map_err(|e| unusable(&path, &e))?;
     forget_statistics(&write).await?;
@@ -223,6 +240,34 @@ async fn open_sqlite(options: &Options) -> Result<Engine, StoreError> {
         .await
         .map_err(|e| unusable(&path, &e))?;
     Ok(Engine::Lite { write, read, _lock: lock })
+}
+
+/// Whether a connection that was given back is lent again. Otherwise it is closed, and the next one is opened anew.
+type Kept<'c> = Pin<Box<dyn Future<Output = Result<bool, sqlx::Error>> + Send + 'c>>;
+
+/// Has SQLite's writing connection opened anew after a fault.
+///
+/// On a full disk or an I/O error SQLite rolls the transaction back by itself. The ROLLBACK that follows fails, and the driver
+/// goes on counting the transaction: none can begin on this connection any more. After other faults it may be one that can only
+/// read.
+fn reopening(
+    waits: Arc<ConnectionWaits>,
+) -> impl for<'c> Fn(&'c mut SqliteConnection, PoolConnectionMetadata) -> Kept<'c> {
+    move |connection, _| {
+        let has_failed = waits.faults.take_new();
+        Box::pin(async move {
+            if connection.is_in_transaction() {
+                // Waits for the rollback that was only begun.
+                connection.ping().await?;
+            }
+            Ok(!has_failed && !connection.is_in_transaction())
+        })
+    }
+}
+
+/// Renews the statistics that have become wrong, before the file is closed.
+pub(crate) async fn optimize(write: &SqlitePool) -> Result<(), sqlx::Error> {
+    write.execute("PRAGMA analysis_limit = 400; PRAGMA optimize").await.map(drop)
 }
 
 /// Names the file that is in the way.

@@ -36,6 +36,12 @@ pub enum StoreError {
     /// A row has a value that this version does not understand.
     #[error("unreadable row: {0}")]
     Corrupt(String),
+    /// An earlier statement has ended the transaction.
+    #[error("an earlier statement has ended the transaction")]
+    Ended {
+        /// Whether a retry can help, as far as the earlier error says.
+        passes: bool,
+    },
     /// A statement was put together wrongly.
     #[error("{0}")]
     Misuse(&'static str),
@@ -111,12 +117,33 @@ impl StoreError {
                         | sqlx::Error::PoolClosed
                         | sqlx::Error::WorkerCrashed
                         | sqlx::Error::BeginFailed
+                        | sqlx::Error::InvalidSavePointStatement
                 ) || matches!(e, sqlx::Error::Database(d) if d.code().is_some_and(|c| passes(&c)))
             }
             StoreError::Replica(_) => true,
+            StoreError::Ended { passes } => *passes,
             _ => false,
         }
     }
+
+    /// Whether the database could not write: it cannot be reached, or its disk is full or broken. An operator has to see to
+    /// it; conflicts between transactions are not such a fault.
+    pub fn is_write_fault(&self) -> bool {
+        match self {
+            StoreError::Sql(sqlx::Error::Database(e)) => e.code().is_some_and(|code| is_of_storage(&code)),
+            StoreError::Sql(_) => self.is_unreachable() && !self.is_closed(),
+            _ => false,
+        }
+    }
+}
+
+/// Whether this code of a database error says that it cannot write, or ends connections. The codes are those of [`passes`].
+fn is_of_storage(code: &str) -> bool {
+    if code.len() == 5 {
+        return matches!(&code[..2], "08" | "53" | "58") || code.starts_with("57P") || code == "25006";
+    }
+    // READONLY, IOERR, FULL, CANTOPEN.
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 8 | 10 | 13 | 14))
 }
 
 /// Whether a database error passes by itself, or once an operator has made room, without a change of the request.
@@ -131,8 +158,8 @@ fn passes(code: &str) -> bool {
             // available.
             || matches!(code, "25006" | "25P03" | "25P04" | "55P03");
     }
-    // BUSY, LOCKED, IOERR, FULL, CANTOPEN.
-    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14))
+    // BUSY, LOCKED, READONLY (a file system that can only be read), IOERR, FULL, CANTOPEN.
+    code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14))
 }
 
 impl From<StoreError> for Error {
@@ -155,23 +182,33 @@ impl From<StoreError> for Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{StoreError, passes};
+    use super::{StoreError, is_of_storage, passes};
     use bailiwick_domain::Error;
 
     #[test]
     fn faults_that_pass_are_told_from_those_that_stay() {
         for code in [
             "08000", "08006", "08P01", "25006", "25P03", "40001", "40003", "40P01", "53100", "53200",
-            "53300", "55P03", "57014", "57P01", "57P02", "57P03", "57P05", "58030", "5", "6", "10", "13",
-            "14", "261", "517", "773", "1034", "6922",
+            "53300", "55P03", "57014", "57P01", "57P02", "57P03", "57P05", "58030", "5", "6", "8", "10",
+            "13", "14", "776", "261", "517", "773", "1034", "6922",
         ] {
             assert!(passes(code), "{code}");
         }
         for code in [
-            "22P02", "23505", "25P02", "42703", "55000", "XX000", "0A000", "1", "8", "11", "19", "1555",
-            "2067", "",
+            "22P02", "23505", "25P02", "42703", "55000", "XX000", "0A000", "1", "11", "19", "1555", "2067",
+            "",
         ] {
             assert!(!passes(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn faults_of_writing_are_told_from_conflicts() {
+        for code in ["08006", "25006", "53100", "57P01", "58030", "8", "10", "13", "14", "778"] {
+            assert!(passes(code) && is_of_storage(code), "{code}");
+        }
+        for code in ["23505", "40001", "40P01", "55P03", "57014", "5", "6", "19", ""] {
+            assert!(!is_of_storage(code), "{code}");
         }
     }
 

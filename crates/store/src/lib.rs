@@ -68,6 +68,7 @@ pub mod transfer;
 mod tree;
 pub mod users;
 pub mod walk;
+mod write_faults;
 
 pub use db::{Db, Tx};
 pub use engine::{Options, QUEUES, lock_file};

@@ -47,12 +47,13 @@ struct Row {
 
 const SIGN: &str = "INSERT INTO processes (id, host, public_url, issuer, audience, secret, previous_secret, \
     started_at, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at";
+const TOUCH: &str = "UPDATE processes SET seen_at = ? WHERE id = ?";
 const FORGET: &str = "DELETE FROM processes WHERE seen_at < ?";
 const LEAVE: &str = "DELETE FROM processes WHERE id = ?";
 const SEEN: &str = "SELECT id, host, public_url, issuer, audience, secret, previous_secret, started_at, \
     seen_at FROM processes WHERE seen_at BETWEEN ? AND ? ORDER BY started_at, id";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![SIGN, FORGET, LEAVE, SEEN];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![SIGN, TOUCH, FORGET, LEAVE, SEEN];
 
 /// Writes the sign of life of a process, and removes processes last seen before a time.
 pub async fn sign(db: &Db, process: &Process, forget_before: Ts) -> Result<(), StoreError> {
@@ -70,6 +71,14 @@ pub async fn sign(db: &Db, process: &Process, forget_before: Ts) -> Result<(), S
         .run(&mut tx)
         .await?;
     Q::new(FORGET).bind(forget_before).run(&mut tx).await?;
+    tx.commit().await
+}
+
+/// Writes the sign of life of a process that has given one before. Any other process writes nothing, but begins a transaction and
+/// ends it.
+pub async fn touch(db: &Db, id: Uuid, seen_at: Ts) -> Result<(), StoreError> {
+    let mut tx = db.begin_relaxed().await?;
+    Q::new(TOUCH).bind(seen_at).bind(id).run(&mut tx).await?;
     tx.commit().await
 }
 

@@ -27,6 +27,8 @@ pub struct Connections {
     pub write: Times,
     /// How often none was had.
     pub failed: u64,
+    /// How many transactions the database could not write.
+    pub write_faults: u64,
     /// How many requests that only read have read from the replica, and how many from the primary; 0 without a replica.
     pub replica: (u64, u64),
 }
@@ -48,6 +50,7 @@ impl Db {
             read: waits.read.read(),
             write: waits.write.read(),
             failed: waits.failed.get(),
+            write_faults: waits.faults.count.get(),
             replica: replica.map_or((0, 0), |replica| (replica.used.get(), replica.unused.get())),
         }
     }

@@ -3,7 +3,10 @@
 
 use bailiwick_domain::{SystemId, Ts};
 use bailiwick_store::{Db, Options, epoch::Concerns, sql::Q, time::TsCodec};
-use std::task::{Context, Waker};
+use std::{
+    task::{Context, Waker},
+    time::Duration,
+};
 use uuid::Uuid;
 
 async fn open() -> (tempfile::TempDir, Db) {
@@ -75,4 +78,44 @@ async fn times_and_json_survive() {
 fn migrations_are_twins() {
     let (lite, pg) = bailiwick_store::migrate::migrations();
     assert_eq!(lite, pg);
+}
+
+/// SQLite rolls a transaction back by itself where it finds no room, and the ROLLBACK after that fails.
+#[tokio::test]
+async fn a_full_disk_ends_one_transaction_and_no_other() {
+    let (_dir, db) = open().await;
+    let run = async |statements: &[&str]| {
+        let mut tx = db.begin().await?;
+        for statement in statements {
+            Q::new(statement).run(&mut tx).await?;
+        }
+        tx.commit().await
+    };
+    // No further page from here on, until the connection is opened anew.
+    run(&["CREATE TABLE filled (b BLOB)", "PRAGMA max_page_count = 1"]).await.unwrap();
+    let big = "INSERT INTO filled VALUES (zeroblob(1000000))";
+    let mut tx = db.begin().await.unwrap();
+    Q::new("INSERT INTO filled VALUES (x'01')").run(&mut tx).await.unwrap();
+    let full = Q::new(big).run(&mut tx).await.unwrap_err();
+    assert!(full.is_write_fault() && full.is_unreachable(), "{full}");
+    let ended = Q::new("INSERT INTO filled VALUES (x'02')").run(&mut tx).await.unwrap_err();
+    assert!(ended.is_unreachable(), "it would be kept without the rest: {ended}");
+    assert!(tx.commit().await.unwrap_err().is_unreachable(), "half of it is no success");
+    assert_eq!(db.connections().write_faults, 1);
+    assert!(db.write_fault_within(Duration::from_secs(60)).is_some_and(|why| why.contains("full")));
+
+    run(&[big]).await.unwrap();
+    let kept = Q::new("SELECT COUNT(*) FROM filled").count(&db).await.unwrap();
+    assert_eq!(kept, 1, "only what was committed");
+}
+
+/// A connection that could only read would refuse every change until a restart.
+#[tokio::test]
+async fn a_connection_that_can_only_read_is_opened_anew() {
+    let (_dir, db) = open().await;
+    let mut tx = db.begin().await.unwrap();
+    Q::new("PRAGMA query_only = ON").run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    assert!(db.begin().await.unwrap_err().is_write_fault());
+    drop(db.begin().await.unwrap());
 }

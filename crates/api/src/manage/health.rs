@@ -4,6 +4,7 @@ use crate::envelope::render;
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_domain::API_VERSION;
+use bailiwick_platform::write_check;
 use bailiwick_settings::Build;
 use http::StatusCode;
 use serde::Serialize;
@@ -38,14 +39,11 @@ impl Health {
     }
 }
 
-/// 200 while the database answers, else 503 with the same data.
+/// 200 while the database can be written, else 503 with the same data.
 pub async fn show(State(app): State<App>) -> Response {
     let health = Health::own(&app);
-    match app.db.ping().await {
+    match write_check::check(&app).await {
         Ok(()) => render(StatusCode::OK, "service healthy", &health),
-        Err(e) => {
-            tracing::error!(error = %e, "the database does not answer");
-            render(StatusCode::SERVICE_UNAVAILABLE, "service unhealthy", &health)
-        }
+        Err(_) => render(StatusCode::SERVICE_UNAVAILABLE, "service unhealthy", &health),
     }
 }

@@ -15,7 +15,7 @@ const TIME: Duration = Duration::from_secs(5);
 /// `bailiwick health`
 #[derive(Clone, Copy, Debug, Args)]
 pub struct HealthArgs {
-    /// Ask whether it accepts requests: it is not stopping, and its database answers
+    /// Ask whether it accepts requests: it is not stopping, and its database can be written
     #[arg(long)]
     pub ready: bool,
 }

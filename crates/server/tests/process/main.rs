@@ -13,6 +13,7 @@ mod built;
 mod cli;
 mod connections;
 mod delivery;
+mod disk;
 mod documents;
 mod events;
 mod fleet;

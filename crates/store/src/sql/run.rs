@@ -20,6 +20,12 @@ type Take<'a> = &'a mut (dyn FnMut(Option<Fetched>) -> Result<(), StoreError> + 
 impl Q {
     /// Runs a write and returns how many rows it changed.
     pub async fn run(self, tx: &mut Tx) -> Result<u64, StoreError> {
+        tx.check()?;
+        let done = self.run_in(tx).await;
+        tx.note(done)
+    }
+
+    async fn run_in(self, tx: &mut Tx) -> Result<u64, StoreError> {
         match tx {
             Tx::Pg(tx, ..) if self.by_index => {
                 by_index::only(tx).await?;
@@ -60,21 +66,32 @@ impl Q {
                         }
                     }
                 }
-                On::Tx(Tx::Pg(tx, ..)) if self.by_index => {
-                    by_index::only(tx).await?;
-                    pg_each(self, tx, take).await?;
-                    by_index::any_way(tx).await?;
-                }
-                On::Tx(Tx::Pg(tx, ..)) => pg_each(self, tx, take).await?,
-                On::Tx(Tx::Lite(tx, ..)) => {
-                    let mut rows = lite(self)?.fetch(&mut **tx);
-                    while let Some(row) = rows.try_next().await? {
-                        take(Some(Fetched::Lite(row)))?;
-                    }
+                On::Tx(tx) => {
+                    tx.check()?;
+                    let done = self.each_in(tx, take).await;
+                    tx.note(done)?;
                 }
             }
             Ok(())
         })
+    }
+
+    async fn each_in(self, tx: &mut Tx, take: Take<'_>) -> Result<(), StoreError> {
+        match tx {
+            Tx::Pg(tx, ..) if self.by_index => {
+                by_index::only(tx).await?;
+                pg_each(self, tx, take).await?;
+                by_index::any_way(tx).await?;
+            }
+            Tx::Pg(tx, ..) => pg_each(self, tx, take).await?,
+            Tx::Lite(tx, ..) => {
+                let mut rows = lite(self)?.fetch(&mut **tx);
+                while let Some(row) = rows.try_next().await? {
+                    take(Some(Fetched::Lite(row)))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads all rows from the replica. False if the primary must be read: the present request does not read from the replica, or
@@ -140,9 +157,19 @@ impl Q {
                         }
                     }
                 }
-                On::Tx(Tx::Pg(tx, ..)) => pg(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Pg),
-                On::Tx(Tx::Lite(tx, ..)) => lite(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Lite),
+                On::Tx(tx) => {
+                    tx.check()?;
+                    let done = self.first_in(tx).await;
+                    tx.note(done)?
+                }
             })
+        })
+    }
+
+    async fn first_in(self, tx: &mut Tx) -> Result<Option<Fetched>, StoreError> {
+        Ok(match tx {
+            Tx::Pg(tx, ..) => pg(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Pg),
+            Tx::Lite(tx, ..) => lite(self)?.fetch_optional(&mut **tx).await?.map(Fetched::Lite),
         })
     }
 

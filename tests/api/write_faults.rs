@@ -1,0 +1,141 @@
+//! The database cannot write: its disk is full, or it can only be read. Every request that writes gets 503 with `Retry-After`,
+//! and everything works again as soon as there is room, without a restart.
+
+use crate::{
+    console::{Browser, ORIGIN},
+    provider::client::authorization,
+};
+use bailiwick_platform::{processes, write_check};
+use bailiwick_store::{Db, Options, StoreError, sql::Q};
+use bailiwick_testkit::{Call, Engine, Test, api_test, eventually};
+use http::Method;
+use serde_json::json;
+use std::{
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    task::{Context, Waker},
+};
+
+/// Runs statements in a transaction of the one connection that writes on SQLite.
+async fn run(t: &Test, statements: &[&str]) {
+    let mut tx = t.app.db.begin().await.unwrap();
+    for statement in statements {
+        Q::new(statement).run(&mut tx).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+}
+
+/// On PostgreSQL every statement that writes fails as on a full disk, until [`make_room`]. On SQLite the next transaction does, as
+/// on a disk that can only be read.
+async fn fill(t: &Test) {
+    if t.engine == Engine::Sqlite {
+        // It may not have been noticed since the last time.
+        let Ok(mut tx) = t.app.db.begin().await else { return };
+        Q::new("PRAGMA query_only = ON").run(&mut tx).await.unwrap();
+        return tx.commit().await.unwrap();
+    }
+    run(t, &[
+        "CREATE FUNCTION no_room() RETURNS trigger AS $$ BEGIN \
+         RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$ LANGUAGE plpgsql",
+        "DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP \
+         EXECUTE format('CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON %I EXECUTE FUNCTION no_room()', name); \
+         END LOOP; END $$",
+    ])
+    .await;
+}
+
+async fn make_room(t: &Test) {
+    if t.engine == Engine::Postgres {
+        run(t, &["DROP FUNCTION no_room CASCADE"]).await;
+    }
+}
+
+/// Sends a request that writes until a full disk refuses it. On SQLite a worker may have met the fault before it.
+async fn refused(t: &Test, name: &str, call: &dyn Fn() -> Call) {
+    let is_refused = async || {
+        fill(t).await;
+        let reply = call().send().await;
+        make_room(t).await;
+        if reply.status == 503 {
+            assert!(reply.header("retry-after").is_some(), "{name}");
+        }
+        assert_ne!(reply.status, 500, "{name}: {}", reply.text());
+        reply.status == 503
+    };
+    eventually(name, is_refused).await;
+}
+
+api_test!(a_request_that_cannot_be_written_gets_503_and_succeeds_once_there_is_room, |t| async move {
+    let tree = t.tree().await;
+    let (owner, system) = (t.owner().await, t.system(tree.customer).await);
+    let browser = Browser::of(&t, &owner).await;
+    let alerts = "/api/services/mimir/alertmanager/api/v2/alerts";
+    let basic = |path: &str| t.post(path).basic(&system.key, &system.secret);
+    let number = AtomicU32::new(0);
+    let fresh = || format!("Full {}", number.fetch_add(1, Relaxed));
+    let calls: [(&str, &dyn Fn() -> Call); 6] = [
+        ("interface", &|| {
+            let body = json!({"name": fresh(), "custom_data": {"vat": "1"}});
+            t.post("/api/customers").bearer(&owner.token).json(body)
+        }),
+        ("heartbeat", &|| basic("/api/systems/heartbeat")),
+        ("inventory", &|| basic("/api/systems/inventory").json(json!({"facts": {"name": fresh()}}))),
+        ("proxy", &|| basic(alerts).json(json!([{"labels": {"alertname": fresh()}}]))),
+        ("provider", &|| t.get(&authorization(&[]))),
+        ("console", &|| {
+            let form = [("duration_hours", "1")];
+            browser
+                .call(Method::POST, "/console/account/impersonation/consent")
+                .header("origin", ORIGIN)
+                .form(&form)
+        }),
+    ];
+    for (name, call) in calls {
+        refused(&t, name, call).await;
+        eventually(name, async || [200, 201, 202, 303].contains(&call().send().await.status.as_u16())).await;
+    }
+});
+
+api_test!(readiness_and_metrics_say_whether_the_database_can_be_written, |t| async move {
+    let is_healthy = async || t.get("/health").send().await.status == 200;
+    assert!(is_healthy().await && write_check::was_writable(&t.app).await);
+    processes::start(&t.app, "a host".to_owned()).await.unwrap();
+    let before = t.app.db.connections().write_faults;
+    eventually("it says no", async || {
+        fill(&t).await;
+        let is_ready = is_healthy().await;
+        make_room(&t).await;
+        !is_ready
+    })
+    .await;
+    assert!(!write_check::was_writable(&t.app).await && t.app.db.connections().write_faults > before);
+    t.get("/api/services/mimir/alertmanager/-/ready").send().await.expect(503);
+    eventually("it says yes", is_healthy).await;
+    assert!(write_check::was_writable(&t.app).await);
+});
+
+/// Whoever gives up while a transaction begins must not leave it to the next one on the connection.
+api_test!(a_begin_that_nobody_waits_for_is_rolled_back, |t| async move {
+    if t.engine == Engine::Sqlite {
+        return;
+    }
+    let db = Db::open(&Options { connections: 1, ..Options::new(&*t.database_url) }).await.unwrap();
+    for _ in 0..20 {
+        let mut begun = Box::pin(db.begin_relaxed());
+        assert!(begun.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(begun);
+        let mut tx = db.begin().await.unwrap();
+        let setting = Q::new("SELECT current_setting('synchronous_commit')");
+        let (setting,): (String,) = setting.one(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(setting, "on", "the next transaction could be lost after its answer");
+    }
+    db.close().await;
+});
+
+/// A statement that failed took its whole transaction with it: a COMMIT that PostgreSQL answers with a rollback is no success.
+api_test!(a_transaction_with_a_failed_statement_cannot_be_committed, |t| async move {
+    let mut tx = t.app.db.begin().await.unwrap();
+    Q::new("UPDATE auth_epoch SET n = n + 1").run(&mut tx).await.unwrap();
+    Q::new("SELECT nothing FROM nowhere").run(&mut tx).await.unwrap_err();
+    assert!(matches!(tx.commit().await, Err(StoreError::Ended { passes: false })));
+});
