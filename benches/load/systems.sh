@@ -32,6 +32,16 @@ database_of_its_own() {
     stop_service
 }
 
+# A database of its own with a fleet, and its statistics: 256 systems alone do not show what a statement reads of the others.
+fill_fleet() {
+    fleet=${BENCH_FLEET:-100000}
+    stop_service
+    database_of_its_own "$1" fleet
+    BAILIWICK_LOG__LEVEL=error "$program" demo --organizations 20000 --users 1000 --systems "$fleet" >/dev/null
+    launch
+    bearer=$("$program" token owner@bailiwick.example)
+}
+
 systems_part() {
     local engine=$1 size persona own which computed how
     declare -A before

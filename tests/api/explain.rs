@@ -34,6 +34,7 @@ mod events;
 mod impersonation;
 mod queues;
 mod silent_systems;
+mod statistics;
 mod suspension;
 
 /// Tables that no page and no total may read from end to end.

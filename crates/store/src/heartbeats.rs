@@ -2,20 +2,11 @@
 
 use crate::{
     StoreError, Tx,
-    sql::{Arg, Q},
+    sql::{Arg, Column, Q, padded, push_rows},
 };
 use bailiwick_domain::{SystemId, Ts};
+use uuid::Uuid;
 
-/// Heartbeats of a group on PostgreSQL: one text whatever their number. Keys that have vanished are left out. Systems
-/// counted as something other than active are noted ([`status_counts`](crate::systems::status_counts)) in the same
-/// statement, because only its own writes are known to be the newest version of a row.
-const BEAT: &str = "[[WITH beat AS (||]]INSERT INTO system_activity (system_id, last_heartbeat) \
-     SELECT v.system_id, v.at FROM [[unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at)\
-     ||(SELECT ? AS system_id, ? AS at) v]] JOIN systems s ON s.id = v.system_id WHERE 1 = 1 \
-     ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
-     WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat\
-     [[ RETURNING system_id, counted) INSERT INTO system_unsettled (system_id) SELECT b.system_id FROM beat b \
-     WHERE b.counted <> 1 ON CONFLICT (system_id) DO NOTHING||]]";
 /// Stored on the wide row, once in a system's life: so systems without a heartbeat are an index range.
 const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
      FROM unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at) WHERE systems.id = v.system_id\
@@ -28,35 +19,42 @@ const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inven
      CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
      ELSE excluded.last_inventory END";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![BEAT, FIRST, NOTE_INVENTORY];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![FIRST, NOTE_INVENTORY];
 
-/// Stores heartbeats, each system at most once; times never move back. Systems that do not exist are left out.
+/// Stores heartbeats, each system at most once; times never move back. Systems that do not
+/// exist are left out. Systems counted as something other than active are noted
+/// ([`status_counts`](crate::systems::status_counts)): on PostgreSQL in the same statement, because only its own writes are known to
+/// be the newest version of a row.
 pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
-    let Some(last) = beats.last() else { return Ok(()) };
-    if tx.is_postgres() {
-        let (ids, times) = beats.iter().map(|(id, at)| (id.0, *at)).unzip();
-        Q::new(BEAT).bind(Arg::Ids(ids)).bind(Arg::Times(times)).run(tx).await?;
+    if beats.is_empty() {
         return Ok(());
     }
-    // Few different texts, so that they stay prepared; a repeated row changes nothing.
-    let rows = beats.len().next_power_of_two();
+    let is_postgres = tx.is_postgres();
+    // Few different texts, so that they stay prepared; a repeated row changes nothing on SQLite.
+    let beats: Vec<(SystemId, Ts)> = if is_postgres { beats.to_vec() } else { padded(beats).collect() };
+    let (ids, times): (Vec<Uuid>, Vec<Option<Ts>>) = beats.iter().map(|(id, at)| (id.0, Some(*at))).unzip();
     let mut q = Q::new(
-        "INSERT INTO system_activity (system_id, last_heartbeat) SELECT v.column1, v.column2 FROM (VALUES (?, ?)",
+        "[[WITH beat AS (||]]INSERT INTO system_activity (system_id, last_heartbeat) SELECT v.system_id, v.at FROM ",
     );
-    q.push(&", (?, ?)".repeat(rows - 1));
-    for (id, at) in beats.iter().chain(std::iter::repeat_n(last, rows - beats.len())) {
-        q.arg(*id).arg(*at);
-    }
+    push_rows(
+        &mut q,
+        is_postgres,
+        vec![("system_id", Column::Ids(ids.clone())), ("at", Column::Times(times))],
+    );
     q.push(
-        ") v JOIN systems s ON s.id = v.column1 WHERE 1 = 1 \
+        " [[JOIN||CROSS JOIN]] systems s ON s.id = v.system_id WHERE 1 = 1 \
          ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
-         WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat",
+         WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat\
+         [[ RETURNING system_id, counted) INSERT INTO system_unsettled (system_id) SELECT b.system_id FROM beat b \
+         WHERE b.counted <> 1 ON CONFLICT (system_id) DO NOTHING||]]",
     );
     q.run(&mut *tx).await?;
+    if is_postgres {
+        return Ok(());
+    }
     let mut q = Q::new(
         "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a WHERE a.system_id IN (",
     );
-    let ids = beats.iter().chain(std::iter::repeat_n(last, rows - beats.len())).map(|(id, _)| *id);
     q.list(ids).push(") AND a.counted <> 1 ON CONFLICT (system_id) DO NOTHING");
     q.run(tx).await?;
     Ok(())

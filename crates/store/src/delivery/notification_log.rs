@@ -86,7 +86,7 @@ pub async fn note(tx: &mut Tx, notices: &[Notice]) -> Result<(), StoreError> {
         );
         push_rows(&mut q, tx.is_postgres(), columns);
         q.push(
-            " JOIN organizations o ON o.id = v.o WHERE 1 = 1 [[FOR KEY SHARE OF o||]] \
+            " [[JOIN||CROSS JOIN]] organizations o ON o.id = v.o WHERE 1 = 1 [[FOR KEY SHARE OF o||]] \
              ON CONFLICT (organization_id, group_id, receiver, integration) DO UPDATE SET \
              firing = excluded.firing, resolved = excluded.resolved, told_at = excluded.told_at",
         );

@@ -143,7 +143,7 @@ pub async fn named_systems(
         push_rows(&mut q, db.is_postgres(), key_columns(chunk.iter()));
         q.push(
             " [[JOIN||CROSS JOIN]] systems s ON s.system_key = v.f AND s.organization_id = v.o \
-             AND s.deleted_at IS NULL JOIN organizations o ON o.id = v.o",
+             AND s.deleted_at IS NULL [[JOIN||CROSS JOIN]] organizations o ON o.id = v.o",
         );
         let rows: Vec<(Uuid, String, Uuid, String, String)> = q.all(db).await?;
         found.extend(rows.into_iter().map(|(o, key, id, name, organization)| {

@@ -216,7 +216,7 @@ pub async fn keep_live(tx: &mut Tx, tenants: &[(OrgId, Live)], now: Ts) -> Resul
         q.arg(now);
         push_rows(&mut q, tx.is_postgres(), columns);
         q.push(
-            " JOIN organizations o ON o.id = v.o WHERE 1 = 1 ORDER BY v.o ON CONFLICT (organization_id) \
+            " [[JOIN||CROSS JOIN]] organizations o ON o.id = v.o WHERE 1 = 1 ORDER BY v.o ON CONFLICT (organization_id) \
              DO UPDATE SET active = excluded.active, critical = excluded.critical, warning = excluded.warning, \
              info = excluded.info, muted = excluded.muted, updated_at = excluded.updated_at",
         );
