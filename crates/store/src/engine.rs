@@ -115,6 +115,8 @@ pub(crate) fn connection(url: &str) -> Result<PgConnectOptions, StoreError> {
         .statement_cache_capacity(500)
         .options([
             ("statement_timeout", "30s"),
+            // Not that a table of migrations is there already.
+            ("client_min_messages", "warning"),
             ("timezone", "UTC"),
             ("default_transaction_isolation", "read committed"),
             // Every statement reads few rows by index. With an overestimated cost, compiling it would take fifty times

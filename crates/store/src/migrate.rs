@@ -1,7 +1,10 @@
 //! Migrations: each number has two files of the same name, one for each engine.
 
 use crate::{Db, engine::Engine, error::StoreError, sql::Q};
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{
+    PgPool,
+    migrate::{MigrateError, Migrator},
+};
 
 static SQLITE: Migrator = sqlx_macros::migrate!("./migrations/sqlite");
 static POSTGRES: Migrator = sqlx_macros::migrate!("./migrations/postgres");
@@ -21,14 +24,7 @@ impl Db {
             Engine::Pg(pool) => pool,
             Engine::Lite { write, .. } => return SQLITE.run(write).await.map_err(told),
         };
-        let mut connection = pool.acquire().await?;
-        let done = POSTGRES.run(&mut *connection).await;
-        if done.is_err() {
-            // A run that fails leaves its lock to the connection, where it would keep others from starting. The lock goes with the
-            // connection.
-            connection.close().await?;
-        }
-        match done {
+        match run(&POSTGRES, pool).await {
             Err(MigrateError::VersionMissing(found)) if found > newest() && self.supports_this().await? => {
                 tracing::warn!(
                     migration = found,
@@ -36,7 +32,8 @@ impl Db {
                      upgraded too"
                 );
                 let mut known = Migrator::with_migrations(POSTGRES.iter().cloned().collect());
-                known.set_ignore_missing(true).run(pool).await.map_err(told)
+                known.set_ignore_missing(true);
+                run(&known, pool).await.map_err(told)
             }
             done => done.map_err(told),
         }
@@ -47,6 +44,17 @@ impl Db {
         let oldest: (i64,) = Q::new(OLDEST).one(self).await?;
         Ok(oldest.0 <= newest())
     }
+}
+
+async fn run(migrations: &Migrator, pool: &PgPool) -> Result<(), MigrateError> {
+    let mut connection = pool.acquire().await?;
+    let done = migrations.run(&mut *connection).await;
+    if done.is_err() {
+        // A run that fails leaves its lock to the connection, where it would keep others from starting. The lock goes with the
+        // connection. Why the run failed is what counts, not how the connection ends.
+        let _ = connection.close().await;
+    }
+    done
 }
 
 /// The number of this program's newest migration.
@@ -67,6 +75,9 @@ fn told(error: MigrateError) -> StoreError {
         )),
         MigrateError::VersionMismatch(found) => StoreError::Foreign(format!(
             "its migration {found} is not the one of this version of the program: it was used with another build"
+        )),
+        MigrateError::Dirty(found) => StoreError::Foreign(format!(
+            "its migration {found} was begun and not completed: restore the backup from before it, then start again"
         )),
         other => other.into(),
     }

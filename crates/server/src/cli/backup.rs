@@ -151,7 +151,10 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     let beside = ["", "-wal", "-shm", "-journal"].map(|end| suffixed(&places.database, end));
     for place in beside.iter().map(PathBuf::as_path).chain(secret) {
         if place.exists() {
-            return Err(format!("{} exists", place.display()));
+            return Err(format!(
+                "{} exists: move the files of that installation away first",
+                place.display()
+            ));
         }
     }
     if let Some(parent) = places.database.parent() {
@@ -205,7 +208,10 @@ fn check(from: &Path, list: &List) -> Result<(), String> {
         }
         let found = list_one(from, &file.path)?;
         if (found.size, &found.sha256) != (file.size, &file.sha256) {
-            return Err(format!("{} is not what it was", file.path));
+            return Err(format!(
+                "the checksum of {} differs from the one in {LIST}: the backup is damaged, nothing was restored",
+                file.path
+            ));
         }
     }
     Ok(())

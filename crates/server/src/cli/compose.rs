@@ -118,7 +118,15 @@ async fn on_database<F: Future<Output = Result<(), String>>>(
 /// Opens and migrates the configured database.
 pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::Db, String> {
     let url = match config.database_url() {
-        DatabaseUrl::Sqlite(path) => format!("sqlite:{}", path.display()),
+        DatabaseUrl::Sqlite(path) => {
+            if std::fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
+                tracing::warn!(
+                    database = %path.display(),
+                    "the file of the database is empty: it is taken for a new installation"
+                );
+            }
+            format!("sqlite:{}", path.display())
+        }
         DatabaseUrl::Postgres(url) => url.reveal().to_owned(),
     };
     let connections = config.database.max_connections.get();

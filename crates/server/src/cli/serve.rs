@@ -99,13 +99,13 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     Ok((front, operations))
 }
 
-/// Warns of settings that only the first start reads.
+/// Names the settings that only the first start reads.
 fn of_no_use(config: &Config, first: &FirstStart) {
     let given = config.given("owner.");
     if matches!(first, FirstStart::Done) && !given.is_empty() {
-        tracing::info!(
+        tracing::debug!(
             settings = given.join(", "),
-            "there is an owner already: these settings change nothing, `bailiwick user create-owner` adds another one"
+            "only the first start reads these settings; `bailiwick user create-owner` adds another owner"
         );
     }
 }

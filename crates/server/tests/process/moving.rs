@@ -244,14 +244,14 @@ async fn a_backup_made_while_serving_is_restored_elsewhere() {
     // A backup that has changed is not used.
     let secret = std::fs::read(dir.join("kept/secret")).unwrap();
     std::fs::write(dir.join("kept/secret"), "0".repeat(secret.len())).unwrap();
-    assert!(refused(elsewhere, &["restore", kept]).contains("secret is not what it was"));
+    assert!(refused(elsewhere, &["restore", kept]).contains("checksum of secret differs"));
     assert!(!elsewhere.join("data").exists());
     std::fs::write(dir.join("kept/secret"), secret).unwrap();
     // SQLite would play the files that a killed process has left beside its database into another database.
     std::fs::create_dir(elsewhere.join("data")).unwrap();
     let log = elsewhere.join("data/bailiwick.db-wal");
     std::fs::write(&log, "of another database").unwrap();
-    assert!(refused(elsewhere, &["restore", kept]).contains("bailiwick.db-wal exists"));
+    assert!(refused(elsewhere, &["restore", kept]).contains("bailiwick.db-wal exists: move the files"));
     std::fs::remove_file(log).unwrap();
     ok(elsewhere, &["restore", kept]);
     assert!(refused(elsewhere, &["restore", kept]).contains("exists"));

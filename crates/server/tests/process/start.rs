@@ -213,17 +213,21 @@ async fn the_schema_of_the_next_version_is_used_while_it_supports_this_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn settings_of_an_owner_who_is_there_are_told_to_be_of_no_use() {
-    const TOLD: &str = "there is an owner already";
+async fn settings_of_an_owner_who_is_there_are_named_at_the_level_of_debugging() {
+    const TOLD: &str = "only the first start reads these settings";
     let dir = tempfile::tempdir().expect("a directory");
     let mut first = Serving::start(dir.path(), &[]).await;
     assert!(first.stop(), "{}", first.log());
     assert!(!first.log().contains(TOLD), "{}", first.log());
     drop(first);
-    let second = Serving::start(dir.path(), &[("BAILIWICK_OWNER_EMAIL", "other@example.org")]).await;
-    let log = second.log();
+    let email = ("BAILIWICK_OWNER_EMAIL", "other@example.org");
+    let mut second = Serving::start(dir.path(), &[email]).await;
+    assert!(second.stop() && !second.log().contains(TOLD), "{}", second.log());
+    drop(second);
+    let third = Serving::start(dir.path(), &[email, ("BAILIWICK_LOG__LEVEL", "info,bailiwick_server=debug")]).await;
+    let log = third.log();
     let line = log.lines().find(|line| line.contains(TOLD)).unwrap_or_else(|| panic!("{log}"));
-    assert!(line.contains("INFO") && line.contains("BAILIWICK_OWNER_EMAIL"), "{line}");
+    assert!(line.contains("DEBUG") && line.contains("BAILIWICK_OWNER_EMAIL"), "{line}");
     assert!(line.contains("BAILIWICK_OWNER_PASSWORD") && line.contains("user create-owner"), "{line}");
     assert!(!log.contains("Correct-Horse"), "{log}");
 }
