@@ -26,6 +26,8 @@ mod events;
 mod factors;
 #[path = "console/flash.rs"]
 mod flash;
+#[path = "console/forms.rs"]
+mod forms;
 #[path = "console/home.rs"]
 mod home;
 #[path = "console/imports.rs"]

@@ -1,5 +1,7 @@
 //! Filters of templates.
 
+use crate::texts;
+use bailiwick_web::Language;
 use minijinja::{AutoEscape, Environment, Output, State, escape_formatter, value::Value};
 use std::fmt;
 
@@ -7,6 +9,7 @@ use std::fmt;
 pub(crate) fn add(all: &mut Environment<'static>) {
     all.set_formatter(format);
     all.add_filter("num", num);
+    all.add_filter("count", count);
     all.add_filter("fill", fill);
     all.add_filter("bytes", bytes);
 }
@@ -39,20 +42,18 @@ pub(crate) fn escape(out: &mut impl fmt::Write, text: &str) -> fmt::Result {
 /// A whole number with its thousands apart, as the language writes it.
 #[expect(clippy::needless_pass_by_value, reason = "the engine hands values over")]
 fn num(state: &State<'_, '_>, number: Value) -> String {
-    let is_italian = state.lookup("lang").is_some_and(|lang| lang.as_str() == Some("it"));
-    grouped(&number.to_string(), if is_italian { '.' } else { ',' })
+    texts::grouped(language(state), &number.to_string())
 }
 
-fn grouped(digits: &str, separator: char) -> String {
-    let mut out = String::new();
-    let count = digits.len();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (count - at).is_multiple_of(3) && digits.bytes().all(|b| b.is_ascii_digit()) {
-            out.push(separator);
-        }
-        out.push(digit);
-    }
-    out
+/// The text of a key that says a number: [`texts::count`].
+#[expect(clippy::needless_pass_by_value, reason = "the engine hands values over")]
+fn count(state: &State<'_, '_>, key: String, number: u64) -> String {
+    texts::count(language(state), &key, number)
+}
+
+fn language(state: &State<'_, '_>) -> Language {
+    let code = state.lookup("lang");
+    code.as_ref().and_then(Value::as_str).and_then(Language::parse).unwrap_or(Language::English)
 }
 
 /// `{name}` in a text replaced, for each named argument.
@@ -92,10 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stand_apart() {
-        for (digits, shown) in [("0", "0"), ("999", "999"), ("1000", "1,000"), ("1234567", "1,234,567")] {
-            assert_eq!(grouped(digits, ','), shown);
-        }
+    fn sizes_have_the_unit_that_keeps_them_short() {
         assert_eq!(size_of(1536), "1.5 KiB");
         assert_eq!(size_of(12), "12 B");
         assert_eq!(size_of(16 * 1024 * 1024 * 1024), "16.0 GiB");

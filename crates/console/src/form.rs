@@ -61,8 +61,7 @@ impl Form {
                 slot => *slot = json!([slot.take(), value]),
             }
         }
-        let free: Map<String, Value> =
-            self.free_data().into_iter().map(|(key, value)| (key, json!(value))).collect();
+        let free = data_of(&self.free_data());
         if !free.is_empty() {
             all.insert("custom_data".to_owned(), Value::Object(free));
         }
@@ -108,15 +107,22 @@ impl Form {
         Form(fields)
     }
 
-    /// The pairs of free data, those without a key left out.
+    /// The rows of free data that have something in them. What is stored of them: [`data_of`].
     pub(crate) fn free_data(&self) -> Vec<(String, String)> {
         let all = |name: &str| -> Vec<&String> {
             self.0.iter().filter(|(k, _)| k == name).map(|(_, v)| v).collect()
         };
         let [keys, values] = FREE_DATA.map(all);
         let pairs = keys.into_iter().zip(values);
-        pairs.map(|(k, v)| (k.trim().to_owned(), v.clone())).filter(|(k, _)| !k.is_empty()).collect()
+        let pairs = pairs.map(|(k, v)| (k.trim().to_owned(), v.clone()));
+        pairs.filter(|(k, v)| !k.is_empty() || !v.is_empty()).collect()
     }
+}
+
+/// Free data as they are stored: rows without a key are none.
+pub(crate) fn data_of(rows: &[(String, String)]) -> Map<String, Value> {
+    let with_key = rows.iter().filter(|(key, _)| !key.is_empty());
+    with_key.map(|(key, value)| (key.clone(), json!(value))).collect()
 }
 
 /// The state of an entity, for the hidden field `seen` of its form.

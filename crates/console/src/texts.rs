@@ -56,6 +56,27 @@ pub(crate) fn with(language: Language, key: &str, name: &str, value: &str) -> St
     find(language, key).unwrap_or_default().replace(&format!("{{{name}}}"), value)
 }
 
+/// A text that says a number `{n}`, with its thousands apart; one alone has the text `<key>_one`.
+pub(crate) fn count(language: Language, key: &str, number: u64) -> String {
+    let singular = (number == 1).then(|| find(language, &format!("{key}_one"))).flatten();
+    let text = singular.or_else(|| find(language, key)).unwrap_or_default();
+    text.replace("{n}", &grouped(language, &number.to_string()))
+}
+
+/// A whole number with its thousands apart, as the language writes it.
+pub(crate) fn grouped(language: Language, digits: &str) -> String {
+    let separator = if language == Language::Italian { '.' } else { ',' };
+    let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) && is_number {
+            out.push(separator);
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
@@ -77,6 +98,16 @@ mod tests {
         let count =
             |file: &&str| serde_json::from_str::<Value>(file).unwrap()["en"].as_object().unwrap().len();
         assert_eq!(FILES.iter().map(count).sum::<usize>(), TEXTS["en"].as_object().unwrap().len());
+    }
+
+    #[test]
+    fn numbers_stand_apart_by_thousands_and_one_is_singular() {
+        for (digits, shown) in [("0", "0"), ("999", "999"), ("1000", "1,000"), ("1234567", "1,234,567")] {
+            assert_eq!(grouped(Language::English, digits), shown);
+        }
+        assert_eq!(count(Language::English, "goes_users", 1), "1 user");
+        assert_eq!(count(Language::English, "goes_users", 6_500), "6,500 users");
+        assert_eq!(count(Language::Italian, "goes_users", 6_500), "6.500 utenti");
     }
 
     #[test]

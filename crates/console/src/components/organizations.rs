@@ -3,7 +3,9 @@
 use crate::{
     components::list::{Address, Chip, MOST_CHIPS},
     failure::Outcome,
+    form::Form,
     session::Guest,
+    texts,
 };
 use bailiwick_app::App;
 use bailiwick_directory::organizations::{self, name_within};
@@ -14,40 +16,96 @@ use serde_json::{Value, json};
 /// Organizations that are offered at once; more are found by a text.
 const OFFERED: u64 = 50;
 
-/// Organizations that can have something: where it is now (id and name), the person's own and those below it. Rows of id and
-/// name, how many match, whether that is all there are.
-pub(crate) async fn offered(
-    app: &App,
-    guest: &Guest,
-    find: &str,
-    present: Option<(String, String)>,
-) -> Outcome<Value> {
-    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
-    let own = guest.caller.org().map(|own| (own.id.to_string(), own.name.clone()));
-    let is_other = own.filter(|own| present.as_ref().is_none_or(|present| present.0 != own.0));
-    let mut rows: Vec<(String, String)> = present.into_iter().chain(is_other).collect();
+/// What the organization is to have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ToHave {
+    /// A system, an application, a webhook: every organization can.
+    Anything,
+    /// A user: the owner organization takes no new ones.
+    User,
+    /// A new organization of this family below it.
+    Organization(OrgType),
+}
+
+/// The choice as a form holds it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Picked {
+    /// Id of the organization that is chosen; empty = none.
+    pub(crate) id: String,
+    /// The text that those offered have in their name.
+    find: String,
+    /// Whether the form was sent to search and not to save.
+    pub(crate) is_search: bool,
+}
+
+impl Picked {
+    /// With this organization chosen; empty = none.
+    pub(crate) fn of(id: impl Into<String>) -> Picked {
+        Picked { id: id.into(), ..Picked::default() }
+    }
+
+    /// As sent; `field`: the name of the choice. It is a search by its button, and when Enter sent a text that the list has
+    /// not been searched for.
+    pub(crate) fn sent(form: &Form, field: &str) -> Picked {
+        let find = form.text("find");
+        Picked { id: form.text(field), is_search: form.has("search") || find != form.text("found"), find }
+    }
+}
+
+/// The organizations to choose from, for the macro `organization` of `parts/form.html`. Nothing is chosen for the person
+/// where there are several, unless a search has found exactly one.
+pub(crate) async fn offered(app: &App, guest: &Guest, to_have: ToHave, picked: &Picked) -> Outcome<Value> {
+    let (caller, find) = (&guest.caller, picked.find.as_str());
+    let mut found = match to_have {
+        ToHave::Organization(family) => {
+            organizations::find_parents(app, caller, family, find, OFFERED).await?
+        }
+        _ => organizations::find(app, caller, find, OFFERED).await?,
+    };
+    let mut own = caller.org();
+    if to_have == ToHave::User && caller.is_owner_level() {
+        let before = found.rows.len();
+        found.rows.retain(|entry| own.is_none_or(|own| entry.id != own.id));
+        found.total = found.total.saturating_sub((before - found.rows.len()) as u64);
+        own = None;
+    }
+    let row = |id: String, name: &str, org_type: OrgType| match to_have {
+        ToHave::Organization(_) => {
+            let key = format!("role_{}", org_type.as_str());
+            (id, format!("{name} · {}", texts::find(guest.look.language, &key).unwrap_or_default()))
+        }
+        _ => (id, name.to_owned()),
+    };
+    let own = own.filter(|_| find.is_empty());
+    let mut rows: Vec<(String, String)> =
+        own.map(|own| row(own.id.to_string(), &own.name, own.org_type)).into_iter().collect();
     for entry in &found.rows {
         let id = entry.id.to_string();
         if rows.iter().all(|(known, _)| *known != id) {
-            rows.push((id, entry.name.clone()));
+            rows.push(row(id, &entry.name, entry.org_type));
         }
     }
-    Ok(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()}))
-}
-
-/// The same without the owner organization, which takes no new users.
-pub(crate) async fn below(
-    app: &App,
-    guest: &Guest,
-    find: &str,
-    present: Option<(String, String)>,
-) -> Outcome<Value> {
-    let mut offered = offered(app, guest, find, present).await?;
-    let owner = guest.caller.org().filter(|_| guest.caller.is_owner_level()).map(|own| own.id.to_string());
-    if let (Some(owner), Some(rows)) = (owner, offered["rows"].as_array_mut()) {
-        rows.retain(|row| row[0] != owner.as_str());
+    let chosen = match (&*found.rows, &*rows) {
+        ([only], _) if picked.is_search => only.id.to_string(),
+        (_, [only]) if find.is_empty() && picked.id.is_empty() => only.0.clone(),
+        _ => picked.id.clone(),
+    };
+    // The one that is chosen stays, wherever the search leads.
+    if rows.iter().all(|(known, _)| *known != chosen)
+        && let Ok(id) = chosen.parse()
+        && let Some(name) = name_within(app, caller, id).await?
+    {
+        rows.insert(0, (chosen.clone(), name));
     }
-    Ok(offered)
+    Ok(json!({
+        "chosen": rows.iter().find(|(known, _)| *known == chosen).map(|(known, _)| known),
+        "rows": rows,
+        "total": found.total,
+        "most": OFFERED,
+        "is_all": found.total <= OFFERED && find.is_empty(),
+        "find": find,
+        "is_search": picked.is_search,
+    }))
 }
 
 /// The two ways to read a list of one organization: it alone, or with those below it. None for any other list, and for

@@ -140,11 +140,16 @@ fn given([users, systems, all_users, all_systems, resellers, customers, own, sub
     }
 }
 
-/// The number of objects that a destruction of the organization would remove.
+/// The number of objects that a destruction of the organization would remove, for a caller who may do this to it.
 ///
 /// # Errors
 /// Those of [`find`].
-pub async fn extent(service: &Directory, caller: &Caller, id: Option<OrgId>) -> Result<Extent> {
-    let place = find(service, caller, Action::Destroy, id).await?.place;
+pub async fn extent(
+    service: &Directory,
+    caller: &Caller,
+    action: Action,
+    id: Option<OrgId>,
+) -> Result<Extent> {
+    let place = find(service, caller, action, id).await?.place;
     Ok(destroy::extent(&service.db, place.path.id, place.org_type).await?)
 }

@@ -6,7 +6,10 @@ use super::{
     name_of,
 };
 use crate::{
-    components::{organizations::offered, question::Question},
+    components::{
+        organizations::{Picked, ToHave, offered},
+        question::Question,
+    },
     failure::Outcome,
     form::{Form, problems},
     page,
@@ -17,7 +20,7 @@ use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_fleet::applications::{self, ApplicationRecord, ApplicationRef};
 use bailiwick_policy::Action;
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -67,35 +70,25 @@ pub(crate) async fn set_notes(State(app): State<App>, guest: Guest, which: Which
 }
 
 /// `GET /console/applications/{id}/assign`.
-pub(crate) async fn show_assign(
-    State(app): State<App>,
-    guest: Guest,
-    which: Which,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show_assign(State(app): State<App>, guest: Guest, which: Which) -> Outcome {
     let found = load(&app, &guest, Action::Update, which).await?;
     let present = found.organization.as_ref().map(|organization| organization.id.to_string());
-    let find = params.text("find").unwrap_or_default();
-    assign_form(&app, &guest, &found, &present.unwrap_or_default(), find, None).await
+    assign_form(&app, &guest, &found, &Picked::of(present.unwrap_or_default()), None).await
 }
 
 async fn assign_form(
     app: &App,
     guest: &Guest,
     found: &ApplicationRecord,
-    organization: &str,
-    find: &str,
+    picked: &Picked,
     wrong: Option<Value>,
 ) -> Outcome {
     let code = status(wrong.as_ref());
-    let present = found.organization.as_ref().map(|present| (present.id.to_string(), present.name.clone()));
     let values = json!({
         "crumbs": crumbs(guest, found, false),
         "href": address(found.id),
         "name": name_of(found),
-        "organization_id": organization,
-        "offered": offered(app, guest, find, present).await?,
-        "find": find,
+        "offered": offered(app, guest, ToHave::Anything, picked).await?,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, code, "applications/assign.html", values))
@@ -103,14 +96,18 @@ async fn assign_form(
 
 /// `POST /console/applications/{id}/assign`.
 pub(crate) async fn assign(State(app): State<App>, guest: Guest, which: Which, sent: Form) -> Outcome {
-    let organization = sent.text("organization_id");
-    let body = || Ok(Some(organization.clone()));
+    let picked = Picked::sent(&sent, "organization_id");
+    if picked.is_search {
+        let found = load(&app, &guest, Action::Update, which).await?;
+        return assign_form(&app, &guest, &found, &picked, None).await;
+    }
+    let body = || Ok(Some(picked.id.clone()));
     match applications::assign(&app, &guest.caller, &guest.context, named(&which), body).await {
         Ok(changed) => Ok(done(&address(changed.id), "assigned")),
         Err(error) => match problems(guest.look.language, &error) {
             Some(wrong) => {
                 let found = load(&app, &guest, Action::Update, which).await?;
-                assign_form(&app, &guest, &found, &organization, &sent.text("find"), Some(wrong)).await
+                assign_form(&app, &guest, &found, &picked, Some(wrong)).await
             }
             None => Err(error.into()),
         },

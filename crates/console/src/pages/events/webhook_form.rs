@@ -5,7 +5,7 @@ use super::{
     webhooks::{crumbs, secret},
 };
 use crate::{
-    components::organizations::offered,
+    components::organizations::{Picked, ToHave, offered},
     failure::Outcome,
     form::{Form, problems},
     page,
@@ -21,7 +21,7 @@ use bailiwick_events::{
     subscriptions::{self, Input},
 };
 use bailiwick_policy::{Action, Permission};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use http::StatusCode;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -34,7 +34,7 @@ const EVERYTHING: &str = "*";
 struct Fields {
     name: String,
     url: String,
-    organization_id: String,
+    organization: Picked,
     /// Whole groups.
     groups: Vec<String>,
     /// Single types, one a line.
@@ -46,7 +46,7 @@ impl Fields {
         Fields {
             name: form.text("name"),
             url: form.text("url").trim().to_owned(),
-            organization_id: form.text("organization_id"),
+            organization: Picked::sent(form, "organization_id"),
             groups: form.all("group"),
             single: form.text("single"),
         }
@@ -66,31 +66,38 @@ impl Fields {
 }
 
 /// `GET /console/timeline/webhooks/new`.
-pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    if !guest.caller.holds(Permission::ManageAlerts) {
-        return Err(Error::insufficient_permissions().into());
-    }
+pub(crate) async fn show_new(State(app): State<App>, guest: Guest) -> Outcome {
+    may_make(&guest)?;
     let own = guest.caller.org().map(|own| own.id.to_string()).unwrap_or_default();
-    let fields = Fields { organization_id: own, ..Fields::default() };
-    form(&app, &guest, None, &fields, params.text("find").unwrap_or_default(), None).await
+    let fields = Fields { organization: Picked::of(own), ..Fields::default() };
+    form(&app, &guest, None, &fields, None).await
+}
+
+fn may_make(guest: &Guest) -> Outcome<()> {
+    let may = guest.caller.holds(Permission::ManageAlerts);
+    if may { Ok(()) } else { Err(Error::insufficient_permissions().into()) }
 }
 
 /// `POST /console/timeline/webhooks/new`.
 pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
     let fields = Fields::of(&sent);
+    if fields.organization.is_search {
+        may_make(&guest)?;
+        return form(&app, &guest, None, &fields, None).await;
+    }
     let input = || {
         Ok(Input {
             name: Some(fields.name.clone()),
             url: Some(fields.url.clone()),
             types: Some(fields.types()),
             enabled: None,
-            organization_id: Some(fields.organization_id.clone()),
+            organization_id: Some(fields.organization.id.clone()),
         })
     };
     match subscriptions::create(&app, &guest.caller, &guest.context, input).await {
         Ok(made) => Ok(secret(&guest, &made, true)),
         Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, None, &fields, &sent.text("find"), Some(wrong)).await,
+            Some(wrong) => form(&app, &guest, None, &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
@@ -102,7 +109,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathI
     let found = subscriptions::show(&app, &guest.caller, id).await?;
     let s = &found.subscription;
     let fields = Fields { name: s.name.clone(), url: found.url.clone(), ..Fields::default() };
-    form(&app, &guest, Some((s.id, &s.name)), &fields.with_types(&s.types), "", None).await
+    form(&app, &guest, Some((s.id, &s.name)), &fields.with_types(&s.types), None).await
 }
 
 /// `POST …/edit`.
@@ -126,7 +133,7 @@ pub(crate) async fn update(
         Err(error) => match problems(guest.look.language, &error) {
             Some(wrong) => {
                 let (_, found) = subscriptions::load(&app, &guest.caller, Action::Update, id).await?;
-                form(&app, &guest, Some((found.id, &found.name)), &fields, "", Some(wrong)).await
+                form(&app, &guest, Some((found.id, &found.name)), &fields, Some(wrong)).await
             }
             None => Err(error.into()),
         },
@@ -139,11 +146,13 @@ async fn form(
     guest: &Guest,
     known: Option<(Uuid, &str)>,
     fields: &Fields,
-    find: &str,
     wrong: Option<Value>,
 ) -> Outcome {
     let language = guest.look.language;
-    let offered = if known.is_none() { offered(app, guest, find, None).await? } else { Value::Null };
+    let offered = match known {
+        None => offered(app, guest, ToHave::Anything, &fields.organization).await?,
+        Some(_) => Value::Null,
+    };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let group = |word: &str| {
         let (value, key) = match word {
@@ -162,11 +171,9 @@ async fn form(
         "is_new": known.is_none(),
         "name": fields.name,
         "url": fields.url,
-        "organization_id": fields.organization_id,
         "groups": groups,
         "single": fields.single,
         "offered": offered,
-        "find": find,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, status, "events/webhook_form.html", values))

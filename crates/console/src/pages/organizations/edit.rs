@@ -5,7 +5,10 @@ use super::{
     overview::{KNOWN, further, text_of},
 };
 use crate::{
-    components::question::Crumb,
+    components::{
+        organizations::{Picked, ToHave, offered},
+        question::Crumb,
+    },
     failure::Outcome,
     form::{Form, is_outdated, problems_by, seen},
     page,
@@ -22,8 +25,6 @@ use bailiwick_web::{Params, PathId};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// Organizations that are offered at once; more are found by a text.
-const OFFERED: u64 = 50;
 /// Empty rows for further data.
 const SPARE_ROWS: usize = 2;
 /// The field of the organization above.
@@ -48,23 +49,25 @@ fn family(word: &str) -> Outcome<OrgType> {
 pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     let family = family(params.one("family").unwrap_or_default())?;
     decide(&guest.caller, Action::Create, &NewOrganization { family, parent: Parent::Own }).granted()?;
-    let parent = params.text(PARENT).unwrap_or_default().to_owned();
-    let fields = Fields { parent, ..Fields::default() };
-    let find = params.text("find").unwrap_or_default();
-    form(&app, &guest, About::New(family), &fields, find, None).await
+    let own = guest.caller.org().map(|own| own.id.to_string());
+    let parent = params.text(PARENT).map(str::to_owned).or(own).unwrap_or_default();
+    let fields = Fields { parent: Picked::of(parent), ..Fields::default() };
+    form(&app, &guest, About::New(family), &fields, None).await
 }
 
 /// `POST /console/organizations/new`.
 pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
     let family = family(&sent.text("family"))?;
     let fields = Fields::of(&sent);
+    if fields.parent.is_search {
+        decide(&guest.caller, Action::Create, &NewOrganization { family, parent: Parent::Own }).granted()?;
+        return form(&app, &guest, About::New(family), &fields, None).await;
+    }
     let body = || Ok(fields.body(None));
     match organizations::create(&app, &guest.caller, &guest.context, family, body).await {
         Ok(created) => Ok(done(&address(created.id), "organization_create")),
         Err(error) => match wrong(&guest, &error) {
-            Some(wrong) => {
-                form(&app, &guest, About::New(family), &fields, &sent.text("find"), Some(wrong)).await
-            }
+            Some(wrong) => form(&app, &guest, About::New(family), &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
@@ -74,7 +77,7 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
 pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<OrgId>) -> Outcome {
     let found = organizations::find_for(&app, &guest.caller, Action::Update, id).await?;
     let fields = Fields::stored(&found.organization);
-    form(&app, &guest, About::Present(&found), &fields, "", None).await
+    form(&app, &guest, About::Present(&found), &fields, None).await
 }
 
 /// `POST /console/organizations/{id}/edit`.
@@ -91,10 +94,10 @@ pub(crate) async fn update(
     match organizations::update(&app, &guest.caller, &context, family, id, body).await {
         Ok(organization) => Ok(done(&address(organization.id), "saved")),
         Err(error) => match wrong(&guest, &error) {
-            Some(wrong) => form(&app, &guest, About::Present(&found), &fields, "", Some(wrong)).await,
+            Some(wrong) => form(&app, &guest, About::Present(&found), &fields, Some(wrong)).await,
             None if is_outdated(&error) => {
                 let wrong = json!({"outdated": text(&guest, "form_outdated")});
-                form(&app, &guest, About::Present(&found), &fields, "", Some(wrong)).await
+                form(&app, &guest, About::Present(&found), &fields, Some(wrong)).await
             }
             None => Err(error.into()),
         },
@@ -116,7 +119,7 @@ struct Fields {
     name: String,
     description: String,
     vat: String,
-    parent: String,
+    parent: Picked,
     /// In the order of [`KNOWN`].
     known: Vec<(&'static str, String)>,
     data: Vec<(String, String)>,
@@ -128,7 +131,7 @@ impl Fields {
             name: form.text("name"),
             description: form.text("description"),
             vat: form.text("vat"),
-            parent: form.text(PARENT),
+            parent: Picked::sent(form, PARENT),
             known: KNOWN.into_iter().map(|key| (key, form.text(key))).collect(),
             data: form.free_data(),
         }
@@ -139,7 +142,7 @@ impl Fields {
             name: organization.details.name.clone(),
             description: organization.details.description.clone(),
             vat: organization.vat.clone().unwrap_or_default(),
-            parent: String::new(),
+            parent: Picked::default(),
             known: KNOWN.into_iter().map(|key| (key, text_of(organization, key))).collect(),
             data: further(organization),
         }
@@ -151,7 +154,8 @@ impl Fields {
         let vat = ("vat".to_owned(), self.vat.clone());
         let known = self.known.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         // Keys with a field of their own come last, so their fields win.
-        let all = self.data.iter().cloned().chain(known).chain([vat]);
+        let further = self.data.iter().filter(|(key, _)| !key.is_empty()).cloned();
+        let all = further.chain(known).chain([vat]);
         let is_new = |(key, value): &(String, String)| match stored {
             None => !value.is_empty() || key == "vat",
             Some(stored) => *value != text_of(stored, key),
@@ -162,7 +166,7 @@ impl Fields {
             name: Some(self.name.clone()),
             description: Some(self.description.clone()),
             custom_data: Some(custom_data),
-            created_by_organization_id: Some(self.parent.clone()).filter(|id| !id.is_empty()),
+            created_by_organization_id: Some(self.parent.id.clone()).filter(|id| !id.is_empty()),
         }
     }
 
@@ -177,7 +181,6 @@ async fn form(
     guest: &Guest,
     about: About<'_>,
     fields: &Fields,
-    find: &str,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
     let language = guest.look.language;
@@ -187,7 +190,7 @@ async fn form(
                 Crumb::link("/console/organizations", text(guest, "nav_organizations")),
                 Crumb::link(list_address(family), text(guest, &format!("count_{}", family.plural()))),
             ];
-            (family, None, crumbs, offered(app, guest, family, find).await?)
+            (family, None, crumbs, parents(app, guest, family, &fields.parent).await?)
         }
         About::Present(found) => {
             let mut crumbs = head::crumbs(app, guest, found).await?;
@@ -216,12 +219,10 @@ async fn form(
         "name": fields.name,
         "description": fields.description,
         "vat": fields.vat,
-        "parent": fields.parent,
         "known": known,
         "languages": languages(fields.value("language"), guest),
         "data": data,
         "offered": offered,
-        "find": find,
         "kind": kind(language, family),
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
@@ -244,19 +245,9 @@ fn languages(present: &str, guest: &Guest) -> Vec<(String, String)> {
 }
 
 /// Organizations that a new one of the family can belong to; none where there is nothing to choose.
-async fn offered(app: &App, guest: &Guest, family: OrgType, find: &str) -> Outcome<Option<Value>> {
+async fn parents(app: &App, guest: &Guest, family: OrgType, picked: &Picked) -> Outcome<Option<Value>> {
     if family == OrgType::Distributor || attributing(&guest.caller, PARENT).is_err() {
         return Ok(None);
     }
-    let found = organizations::find_parents(app, &guest.caller, family, find, OFFERED).await?;
-    let label = |name: &str, of: OrgType| format!("{name} · {}", kind(guest.look.language, of));
-    let own = guest.caller.org().map(|own| (own.id.to_string(), label(&own.name, own.org_type)));
-    let mut rows: Vec<(String, String)> = own.into_iter().collect();
-    for entry in &found.rows {
-        let id = entry.id.to_string();
-        if rows.iter().all(|(known, _)| *known != id) {
-            rows.push((id, label(&entry.name, entry.org_type)));
-        }
-    }
-    Ok(Some(json!({"rows": rows, "total": found.total, "is_all": found.total <= OFFERED && find.is_empty()})))
+    Ok(Some(offered(app, guest, ToHave::Organization(family), picked).await?))
 }

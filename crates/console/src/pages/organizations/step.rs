@@ -66,7 +66,7 @@ async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome
     let (id, family) = (found.organization.id, found.organization.org_type);
     let numbers = match word {
         "destroy" => {
-            let goes = organizations::extent(app, &guest.caller, Some(id)).await?;
+            let goes = organizations::extent(app, &guest.caller, Action::Destroy, Some(id)).await?;
             [goes.organizations, goes.users, goes.systems, goes.applications]
         }
         "restore" => return Ok(Vec::new()),
@@ -74,14 +74,15 @@ async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome
             let mut stats = organizations::numbers(app, family, vec![id]).await?;
             let stats = stats.remove(&id).unwrap_or_default();
             let below = stats.resellers + stats.customers;
-            [below, stats.subtree.users, stats.subtree.systems, stats.applications.subtree]
+            // Those on the systems, as when it is destroyed: they go with their systems, whoever they are assigned to.
+            let goes = organizations::extent(app, &guest.caller, action(word)?, Some(id)).await?;
+            [below, stats.subtree.users, stats.subtree.systems, goes.applications]
         }
     };
     let language = guest.look.language;
     let keys = ["goes_organizations", "goes_users", "goes_systems", "goes_applications"];
     let told = keys.into_iter().zip(numbers).filter(|(_, number)| *number > 0);
-    let told: Vec<String> =
-        told.map(|(key, number)| texts::with(language, key, "n", &number.to_string())).collect();
+    let told: Vec<String> = told.map(|(key, number)| texts::count(language, key, number)).collect();
     let nothing = || vec![texts::find(language, "goes_nothing").unwrap_or_default().to_owned()];
     Ok(if told.is_empty() { nothing() } else { told })
 }

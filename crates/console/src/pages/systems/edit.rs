@@ -2,9 +2,9 @@
 
 use super::{access, address, head};
 use crate::{
-    components::organizations::offered,
+    components::organizations::{Picked, ToHave, offered},
     failure::Outcome,
-    form::{Form, is_outdated, problems, seen},
+    form::{Form, data_of, is_outdated, problems, seen},
     page,
     pages::done,
     session::Guest,
@@ -17,7 +17,7 @@ use bailiwick_fleet::systems::{self, Change, NewSystem};
 use bailiwick_policy::{Action, Resource, decide, gate};
 use bailiwick_web::{Params, PathId};
 use http::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Empty rows for further data.
 const SPARE_ROWS: usize = 2;
@@ -25,20 +25,23 @@ const SPARE_ROWS: usize = 2;
 /// `GET /console/systems/new`.
 pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     gate(&guest.caller, Action::Create, Resource::Systems).map_err(Error::from)?;
-    let find = params.text("find").unwrap_or_default();
     let wanted = params.text("organization_id").unwrap_or_default();
-    let fields = Fields { organization_id: wanted.to_owned(), ..Fields::default() };
-    form(&app, &guest, None, &fields, find, None).await
+    let fields = Fields { organization: Picked::of(wanted), ..Fields::default() };
+    form(&app, &guest, None, &fields, None).await
 }
 
 /// `POST /console/systems/new`.
 pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
     let fields = Fields::of(&sent);
+    if fields.organization.is_search {
+        gate(&guest.caller, Action::Create, Resource::Systems).map_err(Error::from)?;
+        return form(&app, &guest, None, &fields, None).await;
+    }
     let new = || {
         Ok(NewSystem {
             name: fields.name.clone(),
-            organization_id: fields.organization_id.clone(),
-            custom_data: fields.map(),
+            organization_id: fields.organization.id.clone(),
+            custom_data: data_of(&fields.data),
             notes: fields.notes.clone(),
             ..NewSystem::default()
         })
@@ -46,19 +49,14 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
     match systems::create(&app, &guest.caller, &guest.context, new).await {
         Ok(created) => Ok(access::secret(&app, &guest, &created, true)),
         Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, None, &fields, &sent.text("find"), Some(wrong)).await,
+            Some(wrong) => form(&app, &guest, None, &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
 }
 
 /// `GET /console/systems/{id}/edit`.
-pub(crate) async fn show(
-    State(app): State<App>,
-    guest: Guest,
-    PathId(id): PathId<SystemId>,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
     let found = head::load(&app, &guest, id).await?;
     decide(&guest.caller, Action::Update, &found.target()).granted()?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -66,10 +64,11 @@ pub(crate) async fn show(
     let fields = Fields {
         name: system.name.clone(),
         notes: system.notes.clone(),
-        organization_id: system.organization.id.to_string(),
+        organization: Picked::of(system.organization.id.to_string()),
         data: system.custom_data.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
+        seen: None,
     };
-    form(&app, &guest, Some(system), &fields, params.text("find").unwrap_or_default(), None).await
+    form(&app, &guest, Some(system), &fields, None).await
 }
 
 /// `POST /console/systems/{id}/edit`.
@@ -80,6 +79,12 @@ pub(crate) async fn update(
     sent: Form,
 ) -> Outcome {
     let fields = Fields::of(&sent);
+    if fields.organization.is_search {
+        let found = head::load(&app, &guest, id).await?;
+        decide(&guest.caller, Action::Update, &found.target()).granted()?;
+        let fields = Fields { seen: Some(sent.text("seen")), ..fields };
+        return form(&app, &guest, Some(&found.system), &fields, None).await;
+    }
     let change = || {
         // An empty name would keep the old one without a word.
         if fields.name.trim().is_empty() {
@@ -88,8 +93,8 @@ pub(crate) async fn update(
         Ok(Change {
             name: Some(fields.name.clone()),
             notes: Some(fields.notes.clone()),
-            custom_data: Some(fields.map()),
-            organization_id: Some(fields.organization_id.clone()),
+            custom_data: Some(data_of(&fields.data)),
+            organization_id: Some(fields.organization.id.clone()),
         })
     };
     let context = sent.conditional(&guest.context);
@@ -104,7 +109,7 @@ pub(crate) async fn update(
         None => return Err(error.into()),
     };
     let found = head::load(&app, &guest, id).await?;
-    form(&app, &guest, Some(&found.system), &fields, &sent.text("find"), Some(wrong)).await
+    form(&app, &guest, Some(&found.system), &fields, Some(wrong)).await
 }
 
 /// What a form holds.
@@ -112,8 +117,10 @@ pub(crate) async fn update(
 struct Fields {
     name: String,
     notes: String,
-    organization_id: String,
+    organization: Picked,
     data: Vec<(String, String)>,
+    /// The state of the system that the form was made from, where it is not the present one.
+    seen: Option<String>,
 }
 
 impl Fields {
@@ -121,13 +128,10 @@ impl Fields {
         Fields {
             name: form.text("name"),
             notes: form.text("notes"),
-            organization_id: form.text("organization_id"),
+            organization: Picked::sent(form, "organization_id"),
             data: form.free_data(),
+            seen: None,
         }
-    }
-
-    fn map(&self) -> Map<String, Value> {
-        self.data.iter().map(|(key, value)| (key.clone(), json!(value))).collect()
     }
 }
 
@@ -137,12 +141,13 @@ async fn form(
     guest: &Guest,
     system: Option<&System>,
     fields: &Fields,
-    find: &str,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let present = system.map(|s| (s.organization.id.to_string(), s.organization.name.to_string()));
-    let offered = offered(app, guest, find, present).await?;
-    let seen = system.map(|system| seen(app, system)).transpose()?;
+    let offered = offered(app, guest, ToHave::Anything, &fields.organization).await?;
+    let seen = match &fields.seen {
+        Some(seen) => Some(seen.clone()),
+        None => system.map(|system| seen(app, system)).transpose()?,
+    };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
     data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
@@ -156,10 +161,8 @@ async fn form(
         "seen": seen,
         "name": fields.name,
         "notes": fields.notes,
-        "organization_id": fields.organization_id,
         "data": data,
         "offered": offered,
-        "find": find,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, status, "systems/form.html", values))

@@ -2,7 +2,7 @@
 
 use super::{address, head};
 use crate::{
-    components::organizations::below,
+    components::organizations::{Picked, ToHave, offered},
     failure::Outcome,
     form::{Form, problems},
     page,
@@ -18,41 +18,31 @@ use bailiwick_directory::users::{self, UserBody, UserRecord};
 use bailiwick_domain::{Error, UserId};
 use bailiwick_identity::{console, impersonation};
 use bailiwick_policy::{Action, Refusal, Resource, gate};
-use bailiwick_web::{Params, PathId};
+use bailiwick_web::PathId;
 use http::StatusCode;
 use serde_json::{Value, json};
 
 /// `GET /console/users/{id}/move`.
-pub(crate) async fn show(
-    State(app): State<App>,
-    guest: Guest,
-    PathId(id): PathId<UserId>,
-    params: Params,
-) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
     let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
-    let find = params.text("find").unwrap_or_default();
-    let present = found.view.user.organization.id.to_string();
-    form(&app, &guest, &found, find, &present, None).await
+    let present = Picked::of(found.view.user.organization.id.to_string());
+    form(&app, &guest, &found, &present, None).await
 }
 
 async fn form(
     app: &App,
     guest: &Guest,
     found: &UserRecord,
-    find: &str,
-    chosen: &str,
+    picked: &Picked,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let user = &found.view.user;
-    let present = (user.organization.id.to_string(), user.organization.name.clone());
     let values = json!({
         "crumbs": head::crumbs(guest, user),
         "href": address(user.id),
         "name": user.name,
-        "organization_id": chosen,
-        "offered": below(app, guest, find, Some(present)).await?,
-        "find": find,
+        "offered": offered(app, guest, ToHave::User, picked).await?,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, status, "users/move.html", values))
@@ -65,14 +55,18 @@ pub(crate) async fn relocate(
     PathId(id): PathId<UserId>,
     sent: Form,
 ) -> Outcome {
-    let chosen = sent.text("organization_id");
-    let body = || Ok(UserBody { organization_id: Some(chosen.clone()), ..UserBody::default() });
+    let picked = Picked::sent(&sent, "organization_id");
+    if picked.is_search {
+        let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+        return form(&app, &guest, &found, &picked, None).await;
+    }
+    let body = || Ok(UserBody { organization_id: Some(picked.id.clone()), ..UserBody::default() });
     match users::update(&app, &guest.caller, &guest.context, id, body).await {
         Ok(view) => Ok(done(&address(view.user.id), "user_move")),
         Err(error) => match problems(guest.look.language, &error) {
             Some(wrong) => {
                 let found = head::load(&app, &guest, id).await?;
-                form(&app, &guest, &found, &sent.text("find"), &chosen, Some(wrong)).await
+                form(&app, &guest, &found, &picked, Some(wrong)).await
             }
             None => Err(error.into()),
         },

@@ -2,9 +2,9 @@
 
 use super::{address, head};
 use crate::{
-    components::organizations::below,
+    components::organizations::{Picked, ToHave, offered},
     failure::Outcome,
-    form::{Form, is_outdated, problems, seen},
+    form::{Form, data_of, is_outdated, problems, seen},
     page,
     pages::done,
     session::Guest,
@@ -28,15 +28,18 @@ const SPARE_ROWS: usize = 2;
 /// `GET /console/users/new`.
 pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
     gate(&guest.caller, Action::Create, Resource::Users).map_err(Error::from)?;
-    let find = params.text("find").unwrap_or_default();
     let wanted = params.text("organization_id").unwrap_or_default();
-    let fields = Fields { organization_id: wanted.to_owned(), ..Fields::default() };
-    form(&app, &guest, None, &fields, find, None).await
+    let fields = Fields { organization: Picked::of(wanted), ..Fields::default() };
+    form(&app, &guest, None, &fields, None).await
 }
 
 /// `POST /console/users/new`.
 pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
     let fields = Fields::of(&sent);
+    if fields.organization.is_search {
+        gate(&guest.caller, Action::Create, Resource::Users).map_err(Error::from)?;
+        return form(&app, &guest, None, &fields, None).await;
+    }
     let body = || {
         Ok(UserBody {
             username: Some(fields.username.clone()),
@@ -44,14 +47,14 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
             name: Some(fields.name.clone()),
             phone: Some(fields.phone.clone()),
             user_role_ids: Some(fields.roles.clone()),
-            organization_id: Some(fields.organization_id.clone()),
-            custom_data: Some(fields.map()),
+            organization_id: Some(fields.organization.id.clone()),
+            custom_data: Some(data_of(&fields.data)),
         })
     };
     match users::create(&app, &guest.caller, &guest.context, body).await {
         Ok(view) => Ok(done(&address(view.user.id), created(&app))),
         Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, None, &fields, &sent.text("find"), Some(wrong)).await,
+            Some(wrong) => form(&app, &guest, None, &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
@@ -70,7 +73,7 @@ fn created(app: &App) -> &'static str {
 pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
     let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
     let fields = Fields::stored(&found);
-    form(&app, &guest, Some(&found), &fields, "", None).await
+    form(&app, &guest, Some(&found), &fields, None).await
 }
 
 /// `POST /console/users/{id}/edit`.
@@ -116,7 +119,7 @@ pub(crate) async fn update(
     };
     // As it is now, so that saving again replaces the other change knowingly.
     let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
-    form(&app, &guest, Some(&found), &fields, "", Some(wrong)).await
+    form(&app, &guest, Some(&found), &fields, Some(wrong)).await
 }
 
 /// A value as a field shows it.
@@ -132,7 +135,7 @@ struct Fields {
     username: String,
     phone: String,
     roles: Vec<String>,
-    organization_id: String,
+    organization: Picked,
     data: Vec<(String, String)>,
 }
 
@@ -144,7 +147,7 @@ impl Fields {
             username: form.text("username").trim().to_owned(),
             phone: form.text("phone"),
             roles: form.all("user_role_ids"),
-            organization_id: form.text("organization_id"),
+            organization: Picked::sent(form, "organization_id"),
             data: form.free_data(),
         }
     }
@@ -158,14 +161,14 @@ impl Fields {
             username: user.username.clone(),
             phone: user.phone.clone().unwrap_or_default(),
             roles: found.view.roles.iter().map(|(key, _)| key.clone()).collect(),
-            organization_id: user.organization.id.to_string(),
+            organization: Picked::default(),
             data: data.map(|(key, value)| (key.clone(), text_of(value))).collect(),
         }
     }
 
     /// The further data; a value that was not changed keeps its type.
     fn map_beside(&self, stored: Option<&Map<String, Value>>) -> Map<String, Value> {
-        let mut all = self.map();
+        let mut all = data_of(&self.data);
         for (key, value) in &mut all {
             let present = stored.and_then(|stored| stored.get(key));
             if let Some(present) = present.filter(|present| *value == json!(text_of(present))) {
@@ -173,10 +176,6 @@ impl Fields {
             }
         }
         all
-    }
-
-    fn map(&self) -> Map<String, Value> {
-        self.data.iter().map(|(key, value)| (key.clone(), json!(value))).collect()
     }
 }
 
@@ -186,11 +185,13 @@ async fn form(
     guest: &Guest,
     found: Option<&UserRecord>,
     fields: &Fields,
-    find: &str,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
     let user = found.map(|found| &found.view.user);
-    let offered = if user.is_none() { below(app, guest, find, None).await? } else { Value::Null };
+    let offered = match user {
+        None => offered(app, guest, ToHave::User, &fields.organization).await?,
+        Some(_) => Value::Null,
+    };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let mut data = fields.data.clone();
     data.extend(std::iter::repeat_n((String::new(), String::new()), SPARE_ROWS));
@@ -209,10 +210,8 @@ async fn form(
         "username": fields.username,
         "phone": fields.phone,
         "roles": roles::grantable(app, &guest.caller, home).into_iter().map(role).collect::<Vec<_>>(),
-        "organization_id": fields.organization_id,
         "data": data,
         "offered": offered,
-        "find": find,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
     Ok(page::render(&guest.look, status, "users/form.html", values))
