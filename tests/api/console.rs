@@ -32,6 +32,8 @@ mod forms;
 mod home;
 #[path = "console/imports.rs"]
 mod imports;
+#[path = "console/lists.rs"]
+mod lists;
 #[path = "console/mails.rs"]
 mod mails;
 #[path = "console/notifications.rs"]

@@ -1,5 +1,5 @@
-// What pages can do besides: copy buttons, menus that close by themselves, the search field by key, and parts that stay
-// up to date. Every page works without it.
+// What pages can do besides: copy buttons, menus that close by themselves, searches in long filters, the search field by
+// key, and parts that stay up to date. Every page works without it.
 
 const copyable = (root) => {
   for (const button of root.querySelectorAll('button[data-copy]')) {
@@ -19,6 +19,24 @@ copyable(document);
 for (const button of document.querySelectorAll('button[data-print]')) {
   button.hidden = false;
   button.addEventListener('click', () => print());
+}
+
+// Where a strip scrolls, what is shown now is in its middle.
+for (const now of document.querySelectorAll('.side nav [aria-current], .tabs [aria-current]')) {
+  const [own, strip] = [now, now.parentElement].map((element) => element.getBoundingClientRect());
+  now.parentElement.scrollLeft += own.left - strip.left - (strip.width - own.width) / 2;
+}
+
+for (const field of document.querySelectorAll('input.narrow')) {
+  field.hidden = false;
+  field.addEventListener('input', () => {
+    const wanted = field.value.trim().toLowerCase();
+    for (const choice of field.parentElement.querySelectorAll('label')) {
+      choice.hidden = !choice.textContent.toLowerCase().includes(wanted);
+    }
+  });
+  // Enter would apply the filters before one is ticked.
+  field.addEventListener('keydown', (event) => { if (event.key === 'Enter') event.preventDefault(); });
 }
 
 const menus = () => document.querySelectorAll('details.choose[open], details.me[open]');

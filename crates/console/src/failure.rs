@@ -11,13 +11,18 @@ use std::sync::Arc;
 /// What pages return.
 pub(crate) type Outcome<T = Response> = Result<T, Failure>;
 
-/// A use case's error; [`crate::session`] renders it.
+/// Why there is no page; [`crate::session`] answers it.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure(pub(crate) Arc<Error>);
+pub(crate) enum Failure {
+    /// A use case's error, which a page says.
+    Refused(Arc<Error>),
+    /// The page asked for is past the end of its list, whose last page is at this address.
+    PastTheEnd(String),
+}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure(Arc::new(error))
+        Failure::Refused(Arc::new(error))
     }
 }
 

@@ -223,8 +223,11 @@ async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Respon
         return failure::answer(&guest.look, &error);
     };
     match response.extensions_mut().remove::<Failure>() {
-        Some(failure) if is_fresh_sign_in_required(&failure.0) => sign_in_again(&guest.look, &before),
-        Some(failure) => failure::answer(&guest.look, &failure.0),
+        Some(Failure::Refused(error)) if is_fresh_sign_in_required(&error) => {
+            sign_in_again(&guest.look, &before)
+        }
+        Some(Failure::Refused(error)) => failure::answer(&guest.look, &error),
+        Some(Failure::PastTheEnd(last)) => page::see_other(&last),
         None => response,
     }
 }

@@ -1,5 +1,6 @@
 //! Lists whose filters, order and page are in the address: it can be sent to a colleague.
 
+use crate::failure::{Failure, Outcome};
 use bailiwick_domain::Page;
 use serde::Serialize;
 
@@ -114,11 +115,14 @@ pub(crate) struct Pager {
 }
 
 impl Pager {
-    /// Of a page.
-    pub(crate) fn of<T>(page: &Page<T>, address: &Address) -> Pager {
+    /// Of a page. One past the end, where rows may have been before some were deleted, leads to the last page.
+    pub(crate) fn of<T>(page: &Page<T>, address: &Address) -> Outcome<Pager> {
         let (present, pages) = (page.request.page, page.total_pages().max(1));
         let to =
             |number: u64| address.with("page", (number > 1).then(|| number.to_string()).as_deref()).text();
+        if page.rows.is_empty() && present > pages {
+            return Err(Failure::PastTheEnd(to(pages)));
+        }
         let shown = page.rows.len() as u64;
         let is_near = |number: &u64| *number == 1 || *number == pages || number.abs_diff(present) <= NEAR;
         let near = present.saturating_sub(NEAR).max(1)..=present.saturating_add(NEAR).min(pages);
@@ -134,15 +138,15 @@ impl Pager {
                 .text(),
             is_present: size == page.request.page_size,
         };
-        Pager {
+        Ok(Pager {
             first: if shown > 0 { page.request.offset() + 1 } else { 0 },
             last: page.request.offset() + shown,
             total: page.total,
-            before: (present > 1).then(|| to((present - 1).min(pages))),
+            before: (present > 1).then(|| to(present - 1)),
             after: (present < pages).then(|| to(present + 1)),
             steps: if pages > 1 { numbers.into_iter().map(step).collect() } else { Vec::new() },
             sizes: SIZES.into_iter().map(size).collect(),
-        }
+        })
     }
 }
 
@@ -262,10 +266,12 @@ pub(crate) struct Chip {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail anywhere")]
+
     use super::*;
     use bailiwick_domain::PageRequest;
 
-    fn pager(page: u64, total: u64) -> Pager {
+    fn pager(page: u64, total: u64) -> Outcome<Pager> {
         let request = PageRequest { page, page_size: 20 };
         let rows = vec![(); usize::try_from(total.saturating_sub(request.offset()).min(20)).unwrap_or(0)];
         Pager::of(
@@ -276,17 +282,21 @@ mod tests {
 
     #[test]
     fn the_first_the_last_and_the_near_pages_are_named() {
-        let pager = pager(5, 600);
+        let pager = pager(5, 600).unwrap();
         assert_eq!(pager.steps.iter().map(|s| s.number).collect::<Vec<_>>(), [1, 3, 4, 5, 6, 7, 30]);
         assert_eq!((pager.first, pager.last), (81, 100));
         assert_eq!(pager.after.as_deref(), Some("/console/systems?status=active&page=6"));
     }
 
     #[test]
-    fn a_page_past_the_end_leads_back() {
-        let pager = pager(9, 30);
-        assert_eq!((pager.first, pager.after.as_deref()), (0, None));
-        assert_eq!(pager.before.as_deref(), Some("/console/systems?status=active&page=2"));
+    fn a_page_past_the_end_leads_to_the_last_one() {
+        let last = |total| match pager(9, total) {
+            Err(Failure::PastTheEnd(last)) => last,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(last(30), "/console/systems?status=active&page=2");
+        assert_eq!(last(0), "/console/systems?status=active");
+        assert!(pager(1, 0).is_ok() && pager(2, 21).is_ok());
     }
 
     #[test]

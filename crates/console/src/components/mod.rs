@@ -9,6 +9,7 @@ pub(crate) mod list;
 pub(crate) mod organizations;
 pub(crate) mod picture;
 pub(crate) mod question;
+pub(crate) mod versions;
 
 // Every page needs these two, with or without components.
 pub(crate) use crate::{filters, time};

@@ -42,7 +42,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "until": When::maybe(look.language, look.now, consent.map(|consent| consent.expires_at)),
         "hours": HOURS.map(hours),
         "rows": found.rows.iter().map(|session| row(&guest, session)).collect::<Vec<_>>(),
-        "pager": Pager::of(&found, &here),
+        "pager": Pager::of(&found, &here)?,
     });
     Ok(page::show(look, "account/impersonation.html", values))
 }
@@ -108,7 +108,7 @@ pub(crate) async fn session(
         "head": head(&app, &guest, "impersonation"),
         "session": row(&guest, &session),
         "rows": found.rows.iter().map(entry).collect::<Vec<_>>(),
-        "pager": Pager::of(&found, &here),
+        "pager": Pager::of(&found, &here)?,
     });
     Ok(page::show(look, "account/acted.html", values))
 }

@@ -77,7 +77,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Column::falling("ended", "column_ended", Some("ends_at"), &here),
         Column::of("lasted", "column_lasted", None, &here),
     ];
-    let pager = Pager::of(&found, &here);
+    let pager = Pager::of(&found, &here)?;
     let values = json!({
         "tab": "history",
         "rows": shown(&app, &guest, &found.rows).await?,

@@ -38,14 +38,14 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let (pager, warnings) = match by {
         Some(by) => {
             let found = manage::groups(&app, &guest.caller, &named, query, by).await?;
-            let pager = Pager::of(&found.page, &here);
+            let pager = Pager::of(&found.page, &here)?;
             groups = shown_groups(&app, &guest, found.page.rows, by, &here).await?;
             (pager, found.warnings)
         }
         None => {
             let found = manage::active(&app, &guest.caller, &named, query).await?;
             rows = found.page.rows.iter().map(|row| shown(&guest.look, row)).collect();
-            (Pager::of(&found.page, &here), found.warnings)
+            (Pager::of(&found.page, &here)?, found.warnings)
         }
     };
     let filters = filters(&app, &guest, &params, &here).await?;

@@ -65,7 +65,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     chips.extend(place_chips(&app, &guest, &here).await?);
     let page = Page { rows, total, request };
-    let pager = Pager::of(&page, &here);
+    let pager = Pager::of(&page, &here)?;
     let values = json!({
         "tab": "silences",
         "rows": shown(&app, &guest, page.rows).await?,

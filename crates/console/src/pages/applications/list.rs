@@ -6,6 +6,7 @@ use crate::{
         list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
         organizations::organization_chips,
         time::When,
+        versions,
     },
     failure::Outcome,
     page,
@@ -43,7 +44,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Column::of("organization", "column_assigned", Some("organization_name"), &here),
         Column::of("seen", "column_seen", Some("last_inventory_at"), &here),
     ];
-    let pager = Pager::of(&found, &here);
+    let pager = Pager::of(&found, &here)?;
     let values = json!({
         "rows": rows(&guest, &found),
         "columns": columns,
@@ -94,18 +95,20 @@ fn filters(language: Language, kinds: &[Kind], here: &Address) -> Vec<Filter> {
     all.into_iter().filter(Filter::has_choices).collect()
 }
 
-/// The versions of the types that are asked for, or of all.
+/// The versions of the types that are asked for, or of all: by type, the newest first.
 fn versions(kinds: &[Kind], here: &Address) -> Vec<(String, String)> {
     let is_meant = |kind: &&Kind| !here.has("type") || here.holds("type", &kind.instance_of);
     let of = |kind: &Kind| -> Vec<(String, String)> {
-        let told = kind.versions.iter().filter(|version| !version.version.is_empty());
+        let mut told: Vec<&str> = kind.versions.iter().map(|version| &*version.version).collect();
+        told.retain(|version| !version.is_empty());
+        told.sort_by(|a, b| versions::compare(b, a));
         let choice =
             |version: &str| (format!("{}:{version}", kind.instance_of), format!("{} {version}", kind.name));
-        told.map(|version| choice(&version.version)).collect()
+        told.into_iter().map(choice).collect()
     };
-    let mut all: Vec<(String, String)> = kinds.iter().filter(is_meant).flat_map(of).collect();
-    all.sort_by_key(|(_, label)| label.to_lowercase());
-    all
+    let mut meant: Vec<&Kind> = kinds.iter().filter(is_meant).collect();
+    meant.sort_by_key(|kind| kind.name.to_lowercase());
+    meant.into_iter().flat_map(of).collect()
 }
 
 /// Filters that come with links and have no choice of their own on the page.

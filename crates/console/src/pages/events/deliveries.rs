@@ -79,7 +79,7 @@ async fn one(
         "href": address(s.id),
         "head": head(app, guest, &view).await?,
         "rows": found.rows.iter().map(|row| delivery(guest, row)).collect::<Vec<_>>(),
-        "pager": Pager::of(&found, &here),
+        "pager": Pager::of(&found, &here)?,
         "filters": filters,
         "chips": chips,
         "bare": here.bare(),

@@ -54,7 +54,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "filters": filters,
         "is_filtered": !chips.is_empty(),
         "chips": chips,
-        "pager": Pager::of(&found, &here),
+        "pager": Pager::of(&found, &here)?,
         "kept": kept(&params),
         "bare": here.bare(),
         "reach": reach(&guest, &here),

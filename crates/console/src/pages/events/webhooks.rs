@@ -67,7 +67,7 @@ pub(crate) async fn list(State(app): State<App>, guest: Guest, uri: Uri, params:
         "tab": "webhooks",
         "tabs": tabs(&guest.caller),
         "rows": found.rows.iter().map(row).collect::<Vec<_>>(),
-        "pager": Pager::of(&found, &Address::of(ALL, uri.query())),
+        "pager": Pager::of(&found, &Address::of(ALL, uri.query()))?,
         "may_manage": guest.caller.holds(Permission::ManageAlerts),
     });
     Ok(page::show(look, "events/webhooks.html", values))

@@ -52,7 +52,7 @@ pub(crate) async fn show(
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     chips.extend(organization_chips(&app, &guest, &here, "label_belongs_to").await?);
     let export = here.at(&format!("{}/export", list_address(family)));
-    let pager = Pager::of(&found, &here);
+    let pager = Pager::of(&found, &here)?;
     let values = json!({
         "family": family.as_str(),
         "title": format!("count_{}", family.plural()),

@@ -195,7 +195,7 @@ impl Tab {
             "all": self.all,
             "new": self.new,
             "rows": rows,
-            "pager": Pager::of(listed, &here),
+            "pager": Pager::of(listed, &here)?,
         });
         Ok(page::show(&guest.look, "organizations/tab.html", values))
     }

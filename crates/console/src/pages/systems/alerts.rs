@@ -37,7 +37,7 @@ pub(crate) async fn show(
     let here = Address::of(&format!("{}/alerts", address(found.system.id)), uri.query());
     let values = json!({
         "head": head::head(&app, &guest, &found, "alerts").await?,
-        "pager": Pager::of(&listed, &here),
+        "pager": Pager::of(&listed, &here)?,
         "rows": listed.rows.iter().map(|row| shown(&guest.look, row)).collect::<Vec<_>>(),
         "is_registered": found.system.registered_at.is_some(),
     });

@@ -58,7 +58,7 @@ pub(crate) async fn show(
     let filter = diff_filter(&params);
     let (_, chosen) =
         inventory::diffs(&app, &guest.caller, path.system, &filter, params.page(PAGE_SIZE)).await?;
-    let pager = Pager::of(&chosen, &here);
+    let pager = Pager::of(&chosen, &here)?;
     let ids: Vec<i64> = chosen.rows.iter().map(|(id, _)| *id).collect();
     let rows = inventory::diff_rows(&app, &ids).await?;
     let summary = inventory::changes(&app, &guest.caller, path.system).await?;

@@ -7,6 +7,7 @@ use crate::{
         list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
         organizations::organization_chips,
         time::When,
+        versions,
     },
     failure::Outcome,
     page,
@@ -46,7 +47,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Column::of("seen", "column_seen", None, &here),
         Column::of("created", "column_created", Some("created_at"), &here),
     ];
-    let pager = Pager::of(&found, &here);
+    let pager = Pager::of(&found, &here)?;
     let values = json!({
         "rows": rows(&app, &guest, found),
         "columns": columns,
@@ -101,7 +102,8 @@ pub(super) fn product(language: Language, word: Option<&str>) -> String {
 
 async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<[Filter; 4]> {
     let language = guest.look.language;
-    let products = systems::products(app, &guest.caller).await?;
+    let mut products = systems::products(app, &guest.caller).await?;
+    products.values_mut().for_each(|all| all.sort_by(|a, b| versions::compare(b, a)));
     let status = |word: &str| {
         let label = texts::find(language, &format!("status_{word}")).unwrap_or(word).to_owned();
         (word.to_owned(), label)

@@ -42,7 +42,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Column::of("created", "column_created", Some("created_at"), &here),
     ];
     let values = json!({
-        "pager": Pager::of(&found, &here),
+        "pager": Pager::of(&found, &here)?,
         "rows": found.rows.iter().map(|user| row(&guest, user)).collect::<Vec<_>>(),
         "columns": columns,
         "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
