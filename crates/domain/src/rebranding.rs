@@ -65,7 +65,8 @@ pub enum Media {
 }
 
 impl Media {
-    const ALL: [Media; 5] = [Media::Png, Media::Jpeg, Media::Webp, Media::Icon, Media::Svg];
+    /// All of them.
+    pub const ALL: [Media; 5] = [Media::Png, Media::Jpeg, Media::Webp, Media::Icon, Media::Svg];
 
     /// Its media type, as it is stored and served.
     pub const fn content_type(self) -> &'static str {

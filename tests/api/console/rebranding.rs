@@ -59,9 +59,19 @@ api_test!(names_and_pictures_are_set_shown_inherited_and_removed, |t| async move
 
     let active = SVG.replace("/>", "><script/></svg>");
     let wrong = send(&browser, &format!("{here}/ns8"), "", ("favicon", &active)).await.expect(422).text();
-    assert!(between(&wrong, "role=\"alert\">", "<").contains("content that could run"), "{wrong}");
+    assert!(between(&wrong, "id=\"ns8-favicon-wrong\">", "<").contains("content that could run"), "{wrong}");
+    let text =
+        send(&browser, &format!("{here}/ns8"), "", ("logo_dark_rect", "no picture")).await.expect(422).text();
+    let field = between(&text, "id=\"ns8-logo_dark_rect\"", ">");
+    assert!(field.contains("aria-invalid=\"true\"") && field.ends_with("autofocus"), "{field}");
+    let says = between(&text, "id=\"ns8-logo_dark_rect-wrong\">", "<");
+    assert_eq!(says, "Files of this kind are not taken here. These are: PNG, WEBP, SVG.");
+    assert_eq!(text.matches("autofocus").count(), 1);
+    let long =
+        send(&browser, &format!("{here}/ns8"), &"x".repeat(101), ("favicon", "")).await.expect(422).text();
+    assert!(long.contains("id=\"ns8-name-wrong\">The name is longer than 100 bytes."), "{long}");
     let wrong = send(&browser, &format!("{here}/ns8"), " ", ("favicon", "")).await.expect(422).text();
-    assert!(wrong.contains("Choose a file or write a name."), "{wrong}");
+    assert!(wrong.contains("autofocus>Choose a file or write a name."), "{wrong}");
     send(&browser, &format!("{here}/nothing"), "x", ("favicon", "")).await.expect(404);
 
     browser.post(&format!("{picture}/remove"), &[]).await.expect(303);

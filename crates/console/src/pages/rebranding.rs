@@ -23,7 +23,7 @@ use bailiwick_directory::{
 use bailiwick_domain::{
     Error, OrgId,
     org::OrgRef,
-    rebranding::{Asset, ProductType},
+    rebranding::{Asset, Media, ProductType},
 };
 use bailiwick_policy::{Action, RebrandingChange, rebranding_gate};
 use bailiwick_web::{
@@ -31,6 +31,7 @@ use bailiwick_web::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -112,7 +113,12 @@ async fn show(State(app): State<App>, guest: Guest, Path(id): Path<String>) -> O
 }
 
 /// The tab. `wrong`: a product and the problem of its form.
-async fn tab(app: &App, guest: &Guest, found: &Found, wrong: Option<(&str, String)>) -> Outcome<Response> {
+async fn tab(
+    app: &App,
+    guest: &Guest,
+    found: &Found,
+    wrong: Option<(&str, &str, String)>,
+) -> Outcome<Response> {
     let (caller, id) = (&guest.caller, found.organization.id);
     let own = rebranding::status(app, caller, Some(id)).await?;
     let nearest = found.organization.rebranding;
@@ -144,7 +150,8 @@ async fn tab(app: &App, guest: &Guest, found: &Found, wrong: Option<(&str, Strin
         "may_switch": may(app, guest, RebrandingChange::Enable),
         "may_upload": own.enabled && may(app, guest, RebrandingChange::Update),
         "may_remove": may(app, guest, RebrandingChange::Delete),
-        "wrong": wrong.map(|(product, text)| json!({"product": product, "text": text})),
+        "wrong_product": wrong.as_ref().map(|(product, ..)| product),
+        "wrong": wrong.iter().map(|(product, field, text)| (format!("{product}-{field}"), text)).collect::<BTreeMap<_, _>>(),
     });
     let status = if is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(page::render(&guest.look, status, "rebranding/tab.html", values))
@@ -159,7 +166,8 @@ fn product(id: OrgId, own: &ProductStatus, source: Option<(OrgId, &Status)>) -> 
         json!({
             "word": asset.as_str(),
             "href": is_there.then(|| href(id, asset)),
-            "accept": accepted(*asset),
+            "accept": accepted(*asset).map(Media::content_type).collect::<Vec<_>>().join(","),
+            "kinds": kinds(*asset),
             "most": asset.max_bytes(),
         })
     };
@@ -188,13 +196,14 @@ fn product(id: OrgId, own: &ProductStatus, source: Option<(OrgId, &Status)>) -> 
     })
 }
 
-/// The files that a browser offers for an asset.
-const fn accepted(asset: Asset) -> &'static str {
-    match asset {
-        Asset::Favicon => "image/png,image/x-icon,image/svg+xml",
-        Asset::BackgroundImage => "image/png,image/jpeg,image/webp,image/svg+xml",
-        _ => "image/png,image/svg+xml,image/webp",
-    }
+/// The kinds of file that an asset can be.
+fn accepted(asset: Asset) -> impl Iterator<Item = Media> {
+    Media::ALL.into_iter().filter(move |media| asset.takes(*media))
+}
+
+/// Their names: `PNG, SVG`.
+fn kinds(asset: Asset) -> String {
+    accepted(asset).map(|media| media.extension().to_uppercase()).collect::<Vec<_>>().join(", ")
 }
 
 /// `POST /console/organizations/{id}/rebranding`: on or off.
@@ -229,24 +238,25 @@ async fn upload(
         Ok(()) => Ok(done(&address(id), "saved")),
         Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
             let found = head::load(&app, &guest, organization).await?;
-            let text = problem(guest.look.language, &error);
-            tab(&app, &guest, &found, Some((&product, text))).await
+            let (field, text) = problem(guest.look.language, &error);
+            tab(&app, &guest, &found, Some((&product, field, text))).await
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The problem of a form: the asset and the reason, in words of the page where there are some.
-fn problem(language: Language, error: &Error) -> String {
+/// The problem of a form: the field, or `form` where it is not about one, and the reason, in words of the page where there
+/// are some.
+fn problem(language: Language, error: &Error) -> (&'static str, String) {
     let (_, said) = status_and_text(error, None);
-    let text = |key: String| texts::find(language, &key);
+    let text = |rest: &str| texts::find(language, &format!("asset_{}", rest.trim().replace(' ', "_")));
     let of_asset = Asset::ALL.iter().find_map(|asset| {
-        let rest = said.strip_prefix(asset.as_str())?.trim().replace(' ', "_");
-        let label = text(format!("asset_{}", asset.as_str()))?;
-        Some(format!("{label}: {}", text(format!("asset_{rest}"))?))
+        let said = text(said.strip_prefix(asset.as_str())?)?;
+        Some((asset.as_str(), said.replace("{kinds}", &kinds(*asset))))
     });
-    let whole = || text(format!("asset_{}", said.replace(' ', "_"))).map(str::to_owned);
-    of_asset.or_else(whole).unwrap_or_else(|| said.to_owned())
+    let of_name = || Some(("name", text(&said.strip_prefix("product name")?)?.to_owned()));
+    let whole = || text(&said).map(|text| ("form", text.to_owned()));
+    of_asset.or_else(of_name).or_else(whole).unwrap_or_else(|| ("form", said.to_string()))
 }
 
 /// `POST /console/organizations/{id}/rebranding/{product}/remove`: all of a product.
