@@ -98,7 +98,7 @@ api_test!(a_webhook_is_made_tested_paused_replayed_and_deleted, |s| settings(s),
     assert!(none.contains("No delivery matches"));
     let event = between(&page, "name=\"event_id\" value=\"", "\"").to_owned();
     let again = browser.post(&format!("{address}/replay"), &[("event_id", &event)]).await.expect(200).text();
-    assert!(again.contains("1 events will be delivered again."), "{again}");
+    assert!(again.contains("1 event will be delivered again."), "{again}");
     let wrong = browser.post(&format!("{address}/replay"), &[("since", "then")]).await.expect(422).text();
     assert!(wrong.contains("id=\"since-wrong\"") && wrong.contains("value=\"then\""));
     let since =

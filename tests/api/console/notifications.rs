@@ -24,7 +24,11 @@ api_test!(
         let browser = Browser::of(&t, &owner).await;
         assert!(browser.get("/console/").await.expect(200).text().contains(&format!("href=\"{HERE}\"")));
         let empty = browser.get(HERE).await.expect(200).text();
-        assert!(empty.contains("has not named anybody") && empty.contains("/console/notifications/edit"));
+        assert!(
+            empty.contains("nobody is notified of its alerts")
+                && empty.contains("/console/notifications/edit")
+        );
+        assert!(!empty.contains("The recipients of the organizations above it"), "{empty}");
         let own = owner.org.to_string();
         let form = browser.get(&format!("{HERE}/edit?organization_id={own}")).await.expect(200).text();
         for name in
@@ -56,6 +60,9 @@ api_test!(
         let more: Vec<_> = fields.into_iter().chain([("more", "email_recipients")]).collect();
         let longer = browser.post(&format!("{HERE}/edit"), &more).await.expect(200).text();
         assert!(longer.contains("email_recipients.5.address") && longer.contains("noc@example.org"));
+        // Where the first new row begins.
+        let before = longer.split(" autofocus").next().unwrap();
+        assert!(before.rsplit('<').next().unwrap().contains("id=\"email_recipients.2.address\""), "{before}");
         // What is wrong stands beside the fields; rows that were left empty are gone.
         let wrong = browser.post(&format!("{HERE}/edit"), &fields).await.expect(422).text();
         assert!(wrong.contains("id=\"email_recipients.1.address-wrong\""), "{wrong}");

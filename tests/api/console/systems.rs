@@ -1,6 +1,7 @@
 //! Everything that is done with systems, with links and forms alone.
 
 use super::{Browser, between};
+use bailiwick_store::sql::Q;
 use bailiwick_testkit::api_test;
 use serde_json::json;
 
@@ -276,4 +277,33 @@ api_test!(an_address_with_very_many_filters_makes_a_small_page, |t| async move {
     }
     let reply = browser.get(&format!("/console/organizations?{}", many("open"))).await.expect(200);
     assert!(reply.body.len() < 100_000, "{} bytes", reply.body.len());
+});
+
+api_test!(a_system_without_a_document_says_why, |t| async move {
+    let system = t.system(t.tree().await.customer).await;
+    let browser = Browser::of(&t, &t.owner().await).await;
+    let here = format!("/console/systems/{}", system.id);
+    let pages = async || {
+        let mut pages = Vec::new();
+        for tab in ["", "/changes", "/applications"] {
+            pages.push(browser.get(&format!("{here}{tab}")).await.expect(200).text());
+        }
+        pages
+    };
+    for page in pages().await {
+        assert!(page.contains("The system is registered. What is on it appears here"), "{page}");
+    }
+    t.send_documents(&system.key, &system.secret).await;
+    assert!(browser.get(&here).await.expect(200).text().contains("Last heartbeat <time"));
+    let mut tx = t.app.db.begin().await.unwrap();
+    for table in ["inventory_diffs", "inventory_records"] {
+        Q::new(&format!("DELETE FROM {table}")).run(&mut tx).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    for page in &pages().await[..2] {
+        assert!(
+            page.contains("Its last document is not kept") && !page.contains("No document yet"),
+            "{page}"
+        );
+    }
 });

@@ -87,7 +87,10 @@ pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
             Some(false) => "false",
             None => "",
         };
-        json!({"word": kind.as_str(), "list": kind.list_key(), "rows": rows, "count": count,
+        // The person goes on in the first row that is new.
+        let first = kind.fields().first().filter(|_| wanted == kind.list_key());
+        let focus = first.map(|field| format!("{}.{}.{}", kind.list_key(), list.len(), field.key));
+        json!({"word": kind.as_str(), "list": kind.list_key(), "rows": rows, "count": count, "focus": focus,
             "is_full": count == kind.max(), "most": kind.max(), "toggle": toggle, "toggles": ["", "true", "false"]})
     };
     Kind::ALL.iter().copied().map(shown).collect()

@@ -86,6 +86,7 @@ async fn render(
         "updated_by": layer.updated_by_name,
         "chain": view.as_ref().map(|view| chain(guest, view)),
         "effective": view.as_ref().map(effective),
+        "is_nobody": view.as_ref().is_some_and(is_nobody),
         "may_edit": may_manage,
         "may_test": may_manage && is_own,
         "may_choose": !is_customer,
@@ -161,6 +162,11 @@ fn chain(guest: &Guest, view: &EffectiveView) -> Vec<Value> {
         })
     };
     view.chain.iter().map(link).collect()
+}
+
+/// Whether no channel has a recipient.
+fn is_nobody(view: &EffectiveView) -> bool {
+    Kind::ALL.iter().all(|kind| view.effective.channels.recipients(*kind).is_empty())
 }
 
 /// What is in force, each recipient with the organizations that name it.

@@ -55,7 +55,6 @@ pub(crate) async fn show(
         "head": head::head(&app, &guest, &found, "applications").await?,
         "rows": listed.rows.iter().map(row).collect::<Vec<_>>(),
         "pager": Pager::of(&listed, &here)?,
-        "has_document": found.system.last_inventory.is_some(),
     });
     Ok(page::show(&guest.look, "systems/applications.html", values))
 }
