@@ -18,10 +18,10 @@ mod alerts;
 mod applications;
 #[path = "console/crawl.rs"]
 mod crawl;
-#[path = "console/every_mail.rs"]
-mod every_mail;
 #[path = "console/events.rs"]
 mod events;
+#[path = "console/every_mail.rs"]
+mod every_mail;
 #[path = "console/factors.rs"]
 mod factors;
 #[path = "console/flash.rs"]
