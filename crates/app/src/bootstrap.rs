@@ -263,5 +263,5 @@ async fn record(
 pub async fn issue_operator_token(app: &App, email: &str) -> Result<String> {
     let found = identities::by_email(&app.db, email).await?;
     let (user, _) = found.ok_or(Error::NotFound(ObjectKind::User))?;
-    Ok(auth::issue_token(app, user.id).await?.token)
+    Ok(auth::issue_operator_token(app, user.id).await?.token)
 }

@@ -54,6 +54,7 @@ audit_actions! {
     UserConfirmAddress = "user.confirm_address",
     UserSignIn = "user.sign_in",
     UserEndSessions = "user.end_sessions",
+    TokenCreate = "token.create",
     UserAddSecondFactor = "user.add_second_factor",
     UserRemoveSecondFactor = "user.remove_second_factor",
     UserRenamePasskey = "user.rename_passkey",

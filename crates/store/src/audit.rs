@@ -43,6 +43,24 @@ pub struct Entry<'a> {
     pub request_id: Option<&'a str>,
 }
 
+impl Entry<'static> {
+    /// What an operator has done to a user by the command line.
+    pub fn of_operator(at: Ts, action: AuditAction, user: UserId) -> Entry<'static> {
+        Entry {
+            at,
+            actor_user_id: None,
+            acting_for_user_id: None,
+            actor_organization_id: None,
+            action,
+            object_type: "user",
+            object_id: Some(user.0),
+            before: None,
+            after: None,
+            request_id: None,
+        }
+    }
+}
+
 /// Appends a row.
 pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
     Q::new(INSERT)

@@ -47,6 +47,8 @@ pub struct Device {
     pub user_agent: Option<String>,
     /// Its address.
     pub client_ip: Option<String>,
+    /// The operator's command line has begun it; nobody has signed in.
+    pub by_operator: bool,
 }
 
 /// A live chain, as its user and operators see it.
@@ -70,6 +72,17 @@ pub struct OpenChain {
     pub is_console: bool,
 }
 
+impl OpenChain {
+    /// What uses it: `console`, `command_line` (a token that the operator has made), `application` (any other client).
+    pub const fn kind(&self) -> &'static str {
+        match (self.is_console, self.device.by_operator) {
+            (true, _) => "console",
+            (_, true) => "command_line",
+            _ => "application",
+        }
+    }
+}
+
 #[derive(FromRow)]
 struct OpenChainRow {
     id: Uuid,
@@ -79,6 +92,7 @@ struct OpenChainRow {
     expires_at: TsCodec,
     user_agent: Option<String>,
     client_ip: Option<String>,
+    by_operator: bool,
     methods: Option<String>,
     console_browsers: i64,
 }
@@ -147,8 +161,8 @@ const LOCK: &str =
     concat!("SELECT ", chain_columns!(), " FROM session_chains c WHERE c.id = ? [[FOR UPDATE||]]");
 
 const INSERT: &str = "INSERT INTO session_chains (id, user_id, login_id, created_at, last_used_at, \
-     refresh_id, refresh_issued_at, expires_at, user_agent, client_ip, issuer_session, signed_in_at, methods) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     refresh_id, refresh_issued_at, expires_at, user_agent, client_ip, by_operator, issuer_session, signed_in_at, methods) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const ROTATE: &str = "UPDATE session_chains SET refresh_id = ?, refresh_issued_at = ?, expires_at = ?, \
      last_used_at = ? WHERE id = ? AND refresh_id = ? AND revoked_at IS NULL";
@@ -162,8 +176,8 @@ const ROTATED_AT: &str = "SELECT rotated_at FROM session_rotations WHERE refresh
 
 const LOGIN_OF: &str = "SELECT login_id FROM session_chains WHERE id = ?";
 
-const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at, user_agent, client_ip, methods, \
-     (SELECT CAST(COUNT(*) AS BIGINT) FROM console_sessions s WHERE s.chain_id = session_chains.id) AS console_browsers \
+const OPEN_OF_USER: &str = "SELECT id, login_id, created_at, last_used_at, expires_at, user_agent, client_ip, by_operator, \
+     methods, (SELECT CAST(COUNT(*) AS BIGINT) FROM console_sessions s WHERE s.chain_id = session_chains.id) AS console_browsers \
      FROM session_chains WHERE user_id = ? AND revoked_at IS NULL AND expires_at > ? \
      ORDER BY created_at DESC, id DESC LIMIT 500";
 
@@ -237,6 +251,7 @@ pub async fn insert(tx: &mut Tx, chain: &Chain, device: &Device) -> Result<(), S
         .bind(chain.expires_at)
         .bind(device.user_agent.as_deref())
         .bind(device.client_ip.as_deref())
+        .bind(device.by_operator)
         .bind(chain.issuer_session.as_deref())
         .bind(chain.signed_in_at)
         .bind(chain.methods.map(|methods| methods.to_string()))
@@ -300,7 +315,7 @@ pub async fn open_of_user(
         created_at: row.created_at.0,
         last_used_at: row.last_used_at.0,
         expires_at: row.expires_at.0,
-        device: Device { user_agent: row.user_agent, client_ip: row.client_ip },
+        device: Device { user_agent: row.user_agent, client_ip: row.client_ip, by_operator: row.by_operator },
         methods: row.methods.as_deref().map(SignInMethods::parse),
         is_console: row.console_browsers > 0,
     };

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 pub struct OwnSessionOutput {
     /// Id.
     pub id: String,
-    /// `console`, or `application` for any other user interface or script.
+    /// `console`, `command_line` for a token that the operator has made, or `application` for any other user interface or script.
     pub kind: &'static str,
     /// Its begin.
     #[schema(value_type = String, format = DateTime)]
@@ -37,7 +37,7 @@ impl From<OwnSession> for OwnSessionOutput {
     fn from(OwnSession { chain, is_present }: OwnSession) -> OwnSessionOutput {
         OwnSessionOutput {
             id: chain.id.to_string(),
-            kind: if chain.is_console { "console" } else { "application" },
+            kind: chain.kind(),
             created_at: chain.created_at,
             last_used_at: chain.last_used_at,
             expires_at: chain.expires_at,

@@ -46,16 +46,8 @@ pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> R
         Some(_) => return Err(Error::NotFound(ObjectKind::Session)),
     }
     let entry = audit::Entry {
-        at: now,
-        actor_user_id: None,
-        acting_for_user_id: None,
-        actor_organization_id: None,
-        action: AuditAction::UserEndSessions,
-        object_type: "user",
-        object_id: Some(user.0),
-        before: None,
         after: only.map(|id| json!({"session": id})),
-        request_id: None,
+        ..audit::Entry::of_operator(now, AuditAction::UserEndSessions, user)
     };
     audit::record(&mut tx, entry).await?;
     tx.commit().await?;

@@ -10,16 +10,17 @@ use super::{
     user_object,
 };
 use crate::{Identity, TokenRequest};
-use bailiwick_domain::{ChainId, Error, LoginId, ObjectKind, Result, SignInMethods, Ts, UserId};
+use bailiwick_domain::{AuditAction, ChainId, Error, LoginId, ObjectKind, Result, SignInMethods, Ts, UserId};
 use bailiwick_platform::{RequestContext, keys::TokenKind};
 use bailiwick_policy::{Caller, UserIdentity};
 use bailiwick_store::{
-    Tx,
+    Tx, audit,
     identities::{self, Identified},
     impersonation::sessions::Which,
     oidc::logins,
     sessions::{self, Chain, Device},
 };
+use serde_json::json;
 use std::time::Duration;
 
 /// The response of exchange and refresh.
@@ -49,7 +50,7 @@ const DEVICE_CHARS: usize = 200;
 /// What a request says of the device it comes from.
 fn device_of(ctx: &RequestContext) -> Device {
     let name = ctx.user_agent.as_deref().map(|name| name.chars().take(DEVICE_CHARS).collect());
-    Device { user_agent: name, client_ip: Some(ctx.client_ip.to_string()) }
+    Device { user_agent: name, client_ip: Some(ctx.client_ip.to_string()), by_operator: false }
 }
 
 /// A chain that starts now; its times are in whole seconds, as its tokens state them.
@@ -230,18 +231,36 @@ pub async fn logout(service: &Identity, caller: &Caller) -> Result<()> {
     tx.commit().await.map_err(unreadable)
 }
 
-/// An access token without a provider login, for an operator's scripts. Its chain lives as long as the token and ends
-/// with a logout like any other.
+/// An access token without a provider login. Its chain lives as long as the token and ends with a logout like any other.
 pub async fn issue_token(service: &Identity, user: UserId) -> Result<Session> {
-    let now = service.now();
     let mut tx = service.db.begin().await?;
-    let user = identities::get_steady(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
-    super::bearer::refuse_disabled(user.standing)?;
-    let chain = fresh_chain(service, user.id, SignIn::default(), now, service.settings.tokens.access);
-    sessions::insert(&mut tx, &chain, &Device::default()).await?;
-    let session = session(service, &identity_of(&service.catalogue, user), &chain, now)?;
+    let session = issue(service, &mut tx, user, Device::default()).await?;
     tx.commit().await?;
     Ok(session)
+}
+
+/// The same for an operator's scripts (`bailiwick token`): recorded, and shown as what it is.
+pub async fn issue_operator_token(service: &Identity, user: UserId) -> Result<Session> {
+    let mut tx = service.db.begin().await?;
+    let device = Device { by_operator: true, ..Device::default() };
+    let session = issue(service, &mut tx, user, device).await?;
+    let made = json!({"session": session.chain, "expires_in": session.expires_in});
+    let entry = audit::Entry {
+        after: Some(made),
+        ..audit::Entry::of_operator(service.now(), AuditAction::TokenCreate, user)
+    };
+    audit::record(&mut tx, entry).await?;
+    tx.commit().await?;
+    Ok(session)
+}
+
+async fn issue(service: &Identity, tx: &mut Tx, user: UserId, device: Device) -> Result<Session> {
+    let now = service.now();
+    let user = identities::get_steady(&mut *tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
+    super::bearer::refuse_disabled(user.standing)?;
+    let chain = fresh_chain(service, user.id, SignIn::default(), now, service.settings.tokens.access);
+    sessions::insert(tx, &chain, &device).await?;
+    session(service, &identity_of(&service.catalogue, user), &chain, now)
 }
 
 /// Removes chains that can have no valid token any more; returns how many.

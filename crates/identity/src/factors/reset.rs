@@ -32,18 +32,6 @@ pub async fn reset_by_operator(service: &Identity, user: UserId) -> Result<()> {
     let mut tx = service.db.begin().await?;
     identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     reset(service, &mut tx, user, now).await?;
-    let entry = audit::Entry {
-        at: now,
-        actor_user_id: None,
-        acting_for_user_id: None,
-        actor_organization_id: None,
-        action: AuditAction::UserResetSecondFactors,
-        object_type: "user",
-        object_id: Some(user.0),
-        before: None,
-        after: None,
-        request_id: None,
-    };
-    audit::record(&mut tx, entry).await?;
+    audit::record(&mut tx, audit::Entry::of_operator(now, AuditAction::UserResetSecondFactors, user)).await?;
     Ok(tx.commit().await?)
 }

@@ -38,9 +38,14 @@ fn table(open: &auth::OpenSessions) -> String {
     for c in &open.chains {
         let from = c.login_id.map(|id| id.to_string()).unwrap_or_default();
         let (since, last) = (at(c.created_at), at(c.last_used_at));
-        out += &line("session", &c.id.to_string(), &since, &last, &at(c.expires_at), &from);
+        out += &line(kind(c.device.by_operator), &c.id.to_string(), &since, &last, &at(c.expires_at), &from);
     }
     out
+}
+
+/// `token`: one of `bailiwick token`.
+const fn kind(by_operator: bool) -> &'static str {
+    if by_operator { "token" } else { "session" }
 }
 
 fn json_lines(open: &auth::OpenSessions) -> String {
@@ -48,7 +53,7 @@ fn json_lines(open: &auth::OpenSessions) -> String {
         json!({"kind": "login", "id": l.id, "since": l.created_at, "last": l.authenticated_at, "until": l.expires_at})
     });
     let chains = open.chains.iter().map(|c| {
-        json!({"kind": "session", "id": c.id, "since": c.created_at, "last": c.last_used_at, "until": c.expires_at,
+        json!({"kind": kind(c.device.by_operator), "id": c.id, "since": c.created_at, "last": c.last_used_at, "until": c.expires_at,
             "login": c.login_id})
     });
     logins.chain(chains).map(|value| format!("{value}\n")).collect()

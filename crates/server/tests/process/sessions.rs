@@ -26,6 +26,12 @@ async fn an_operator_sees_sessions_and_ends_them_at_once() {
     let (first, second, third) = (serving.owner_token(), serving.owner_token(), serving.owner_token());
     let open = listed(dir);
     assert_eq!(open.len(), 3, "{open:?}");
+    assert!(open.iter().all(|session| session["kind"] == "token"), "nobody has signed in: {open:?}");
+    let recorded = run(dir, &["audit", "--action", "token", "--json"]);
+    let rows: Vec<Value> =
+        text(&recorded).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(rows.len(), 3, "{recorded:?}");
+    assert_eq!((&rows[0]["action"], &rows[0]["after"]["session"]), (&json!("token.create"), &open[0]["id"]));
     let newest = open[0]["id"].as_str().expect("an id");
     let shown = run(dir, &["sessions", "list", OWNER]);
     assert!(text(&shown).contains(newest) && text(&shown).starts_with("KIND "), "{shown:?}");

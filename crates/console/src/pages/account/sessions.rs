@@ -29,7 +29,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
             "device": name.map(device::short),
             "user_agent": name,
             "from": chain.device.client_ip,
-            "kind": if chain.is_console { "console" } else { "application" },
+            "kind": chain.kind(),
             "methods": chain.methods.map(|methods| methods.iter().map(SignInMethod::as_str).collect::<Vec<_>>()),
             "is_present": is_present,
             "created": When::of(look.language, look.now, chain.created_at),
