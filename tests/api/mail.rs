@@ -31,6 +31,7 @@ pub fn settings(port: u16) -> Settings {
         authority: None,
         from: "help@fleet.example.org".to_owned(),
         from_name: Some("Fleet".to_owned()),
+        hello: None,
     });
     settings
 }

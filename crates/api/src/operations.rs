@@ -5,13 +5,14 @@ use crate::{extract::authorization, manage::health::Health};
 use axum::{
     Router,
     extract::State,
+    middleware,
     response::{IntoResponse, Response},
     routing::get,
 };
 use bailiwick_app::{App, metrics};
 use bailiwick_domain::metrics::Page;
 use bailiwick_platform::write_check;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use std::sync::Arc;
 
 /// Metrics that the process itself adds to the page.
@@ -32,7 +33,15 @@ pub fn router(app: &App, token: Option<&str>, more: More) -> Router {
         .route("/live", get(async || "alive\n"))
         .route("/ready", get(ready))
         .fallback(async || (StatusCode::NOT_FOUND, "not found\n"))
+        .layer(middleware::map_response(as_ours))
         .with_state(state)
+}
+
+/// By this header `bailiwick health` knows the service.
+async fn as_ours(mut response: Response) -> Response {
+    let version = HeaderValue::from_static(bailiwick_domain::API_VERSION);
+    response.headers_mut().insert("api-version", version);
+    response
 }
 
 async fn show(State(operations): State<Operations>, headers: HeaderMap) -> Response {

@@ -7,13 +7,17 @@ use bailiwick_domain::{
     org::Details,
     validate::{self, Email, Fields},
 };
-use bailiwick_identity::{auth, logto_sync, passwords};
+use bailiwick_identity::{
+    auth,
+    logto_sync::{self, passwords as there},
+    passwords::{self, Origin, PasswordHome},
+};
 use bailiwick_platform::Secret;
 use bailiwick_policy::{Action, Caller, Catalogue, UserHome, decide};
 use bailiwick_store::{
     Tx,
     audit::{self, Entry},
-    identities, organizations,
+    demo, identities, organizations,
     users::{self, Inserted, NewUser},
 };
 use serde_json::{Map, json};
@@ -264,4 +268,37 @@ pub async fn issue_operator_token(app: &App, email: &str) -> Result<String> {
     let found = identities::by_email(&app.db, email).await?;
     let (user, _) = found.ok_or(Error::NotFound(ObjectKind::User))?;
     Ok(auth::issue_operator_token(app, user.id).await?.token)
+}
+
+/// Sets a user's password where it is kept, for an operator (`bailiwick user set-password`). It needs no replacement, and the
+/// user's sessions end.
+///
+/// # Errors
+/// `user not found`; 400 where people sign in elsewhere; the password breaks a rule (`password`).
+pub async fn set_password(app: &App, user: UserId, password: &str) -> Result<()> {
+    passwords::check_mode(app)?;
+    let mut fields = Fields::new();
+    fields.check_secret("password", validate::password(password));
+    fields.finish()?;
+    let place = match &app.logto {
+        Some(logto) => PasswordHome::There(there::account(app, logto, user).await?),
+        None => PasswordHome::Here(String::new()),
+    };
+    let prepared = passwords::prepare(app, password, &place).await?;
+    let now = app.now();
+    let mut tx = app.db.begin().await?;
+    if !passwords::set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, None).await? {
+        return Err(Error::NotFound(ObjectKind::User));
+    }
+    audit::record(&mut tx, Entry::of_operator(now, AuditAction::UserPassword, user)).await?;
+    tx.commit().await?;
+    prepared.told()
+}
+
+/// Whether there is nothing but the owner organization with its first user.
+///
+/// # Errors
+/// The database's.
+pub async fn is_untouched(app: &App) -> Result<bool> {
+    Ok(demo::is_alone(&app.db).await?)
 }

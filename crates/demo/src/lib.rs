@@ -169,7 +169,7 @@ pub async fn fill_and_list(
     let root = root(service).await?;
     if store::is_vat_taken(&service.db, &tree::first_vat(plan.seed)).await? {
         return Err(Error::conflict(
-            "this data, or data with the same numbers, is in the database already: use another seed",
+            "this data, or data with the same numbers, is in the database already: use another seed (--seed)",
         ));
     }
     let dice = Dice::new(plan.seed);

@@ -17,10 +17,12 @@ use lettre::{
         PoolConfig,
         authentication::Credentials,
         client::{Certificate, Tls, TlsParameters},
+        extension::ClientId,
     },
 };
 use std::{
     fmt,
+    net::IpAddr,
     time::{Duration, SystemTime},
 };
 
@@ -61,6 +63,8 @@ pub struct Server {
     pub from: String,
     /// The name of the sender.
     pub from_name: Option<String>,
+    /// Name or address by which this program introduces itself (EHLO); none = the name of the machine.
+    pub hello: Option<String>,
 }
 
 /// A message to one person.
@@ -105,6 +109,8 @@ impl std::error::Error for MailError {}
 pub struct Mailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
+    /// Host and port of the server, for messages.
+    place: String,
 }
 
 impl fmt::Debug for Mailer {
@@ -140,20 +146,30 @@ impl Mailer {
         if let Some((user, password)) = server.credentials {
             builder = builder.credentials(Credentials::new(user, password.reveal().clone()));
         }
+        if let Some(hello) = server.hello {
+            builder = builder.hello_name(match hello.parse() {
+                Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
+                Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
+                Err(_) => ClientId::Domain(hello),
+            });
+        }
         let from = Mailbox::new(server.from_name.as_deref().map(one_line), from);
-        Ok(Mailer { transport: builder.build(), from })
+        Ok(Mailer { transport: builder.build(), from, place: format!("{}:{}", server.host, server.port) })
     }
 
-    /// Sends a message; without an error, the server has accepted it.
+    /// Sends a message; without an error, the server has accepted it. Returns the server with what it has said.
     ///
     /// # Errors
     /// See [`MailError`].
-    pub async fn send(&self, letter: &Letter) -> Result<(), MailError> {
+    pub async fn send(&self, letter: &Letter) -> Result<String, MailError> {
         let message = self.message(letter)?;
+        let place = &self.place;
         match tokio::time::timeout(WHOLE, self.transport.send(message)).await {
-            Err(_) => Err(MailError::Delayed(format!("no end after {} s", WHOLE.as_secs()))),
-            Ok(Err(error)) => Err(judge(&error)),
-            Ok(Ok(_)) => Ok(()),
+            Err(_) => Err(MailError::Delayed(format!("{place}: no end after {} s", WHOLE.as_secs()))),
+            Ok(Err(error)) => Err(judge(place, &error)),
+            Ok(Ok(reply)) => {
+                Ok(format!("{place}: {} {}", reply.code(), reply.message().collect::<Vec<_>>().join(" ")))
+            }
         }
     }
 
@@ -210,8 +226,8 @@ fn refused(what: &str, e: &dyn fmt::Display) -> MailError {
 
 /// Only a permanent answer about the recipient or the message is final (RFC 5321 §4.2.3, RFC 3463). The operator can
 /// repair any other permanent answer (no service, no relaying, the account, a policy), so the mail is retried.
-fn judge(error: &lettre::transport::smtp::Error) -> MailError {
-    let text = error.to_string();
+fn judge(place: &str, error: &lettre::transport::smtp::Error) -> MailError {
+    let text = format!("{place}: {error}");
     let code = error.status().map(u16::from);
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let is_final = match code {
@@ -236,6 +252,7 @@ mod tests {
             authority: None,
             from: from.into(),
             from_name: Some(from_name.into()),
+            hello: None,
         })
         .unwrap()
     }
@@ -292,6 +309,7 @@ mod tests {
             authority: None,
             from: "nobody".into(),
             from_name: None,
+            hello: None,
         };
         assert!(Mailer::new(server).is_err());
     }

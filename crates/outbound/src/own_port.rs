@@ -7,7 +7,8 @@ use std::{net::SocketAddr, time::Duration};
 use tokio::{net::TcpStream, time::timeout};
 
 /// Sends `GET <path>` to the address, with TLS or without, and returns the status of the answer. The certificate is not
-/// checked: it names the address of the clients, and this asks the own port. The error says why there is no answer.
+/// checked: it names the address of the clients, and this asks the own port. The error says why there is no answer of this
+/// service: each has the header `Api-Version`.
 pub async fn status(address: SocketAddr, tls: bool, path: &str, time: Duration) -> Result<u16, String> {
     let late = |_| format!("no answer within {} s", time.as_secs());
     timeout(time, get(address, tls, path)).await.map_err(late)?
@@ -16,14 +17,17 @@ pub async fn status(address: SocketAddr, tls: bool, path: &str, time: Duration) 
 async fn get(address: SocketAddr, tls: bool, path: &str) -> Result<u16, String> {
     let stream = TcpStream::connect(address).await.map_err(|e| e.to_string())?;
     let host = address.to_string();
-    let status = if tls {
+    let answer = if tls {
         let connector = any_certificate().map_err(|e| e.to_string())?;
         let stream = connector.connect(ServerName::from(address.ip()), stream).await;
         ask(stream.map_err(|e| e.to_string())?, Method::GET, &host, path).await?
     } else {
         ask(stream, Method::GET, &host, path).await?
     };
-    Ok(status.as_u16())
+    if !answer.headers.contains_key("api-version") {
+        return Err(format!("another program answers there, with {}", answer.status.as_u16()));
+    }
+    Ok(answer.status.as_u16())
 }
 
 #[cfg(test)]

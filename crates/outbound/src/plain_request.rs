@@ -2,7 +2,7 @@
 //! one, or the own port of this machine.
 
 use bytes::Bytes;
-use http::{Method, Request, StatusCode, header};
+use http::{Method, Request, header, response::Parts};
 use http_body_util::Empty;
 use hyper_util::rt::TokioIo;
 use rustls::{
@@ -27,8 +27,8 @@ pub(crate) fn any_certificate() -> Result<TlsConnector, rustls::Error> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// Sends a request without a body and returns the status of the answer; the connection ends with it.
-pub(crate) async fn ask<S>(stream: S, method: Method, host: &str, path: &str) -> Result<StatusCode, String>
+/// Sends a request without a body and returns the head of the answer; the connection ends with it.
+pub(crate) async fn ask<S>(stream: S, method: Method, host: &str, path: &str) -> Result<Parts, String>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -48,7 +48,7 @@ where
         // The connection may have delivered the answer just before it ended.
         _ = connection => answer.await,
     };
-    answer.map(|answer| answer.status()).map_err(|e| crate::with_causes(&e))
+    answer.map(|answer| answer.into_parts().0).map_err(|e| crate::with_causes(&e))
 }
 
 /// The request only asks whether something answers; it sends no data and trusts none.

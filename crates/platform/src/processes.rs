@@ -93,6 +93,17 @@ pub async fn are_tokens_taken(platform: &Platform) -> Result<TokensTaken> {
     Ok(TokensTaken::Not(names))
 }
 
+/// Hosts and public addresses of the other serving processes that have another public address than this one.
+///
+/// # Errors
+/// The database's.
+pub async fn with_other_address(platform: &Platform) -> Result<Vec<(String, String)>> {
+    let own = &platform.names.public_url;
+    let serving = alive(&platform.db, platform.now()).await?.into_iter();
+    let others = serving.filter(|other| other.id != platform.instance() && other.public_url != *own);
+    Ok(others.map(|other| (other.host, other.public_url)).collect())
+}
+
 /// Ends the leases of dead processes on SQLite, where one process has the database alone: every process that has
 /// taken a lease before is dead. It must run before this process takes a lease. On PostgreSQL it does nothing.
 ///

@@ -12,6 +12,7 @@ mod process;
 mod reload;
 pub mod settings;
 pub mod shutdown;
+mod supervisor;
 pub mod telemetry;
 
 /// Stack size of a thread that runs requests or background work; the system only allocates the used part. Without

@@ -94,7 +94,7 @@ fn read_certificate(tls: &Tls, now: Ts) {
             warn_of(tls, now);
         }
         Err(why) => {
-            tracing::error!(error = why, "SIGHUP: the certificate cannot be used; the one in use stays");
+            tracing::error!(error = %why, "SIGHUP: the certificate cannot be used; the one in use stays");
         }
     }
 }

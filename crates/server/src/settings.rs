@@ -1,6 +1,6 @@
 //! Converts the configuration into the settings of the use cases.
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, HostName};
 use bailiwick_domain::rebranding::Product;
 use bailiwick_platform::Secret;
 use bailiwick_settings::{
@@ -36,7 +36,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
     }
     settings.assets.place = objects(config);
     settings.rebranding.products.sort_by_key(Product::order);
-    settings.mail = mail(&config.smtp);
+    settings.mail = mail(config);
     settings
 }
 
@@ -120,8 +120,11 @@ fn allowed_hosts(hosts: &[config::AllowedHost]) -> AllowedHosts {
     AllowedHosts::new(names, networks)
 }
 
-fn mail(smtp: &config::Smtp) -> Option<Mail> {
-    let (host, from) = smtp.host.clone().zip(smtp.from.clone())?;
+fn mail(config: &Config) -> Option<Mail> {
+    let smtp = &config.smtp;
+    let (host, from) = smtp.host.as_ref().map(|host| host.as_str().to_owned()).zip(smtp.from.clone())?;
+    let public = config.http.public_url.as_ref().and_then(|url| url.url().host_str());
+    let hello = smtp.hello.as_ref().map(HostName::as_str).or(public).map(str::to_owned);
     let port = u16::try_from(smtp.port.get()).unwrap_or(587);
     let security = match smtp.tls {
         // The port on which TLS always comes first (RFC 8314).
@@ -136,6 +139,7 @@ fn mail(smtp: &config::Smtp) -> Option<Mail> {
         authority: smtp.ca_file.as_ref().and_then(|path| std::fs::read(path).ok()),
         from,
         from_name: smtp.from_name.clone(),
+        hello,
     })
 }
 

@@ -6,17 +6,28 @@ use crate::{
 };
 use bailiwick_app::traces::{TraceConfig, Traces};
 use std::{
+    fmt,
     io::{self, IsTerminal},
     panic,
     sync::Arc,
 };
-use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing::span::Record;
+use tracing_subscriber::{
+    EnvFilter, Layer,
+    field::RecordFields,
+    fmt::{
+        FormatFields, FormattedFields,
+        format::{JsonFields, Writer},
+    },
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 /// Starts logging for the whole process, and traces where a collector is configured; they are sent once the
 /// caller has a runtime to start them on. Panics are logged too, with their place, instead of being written raw.
 /// The error is a text for the operator: logging was started before, or the collector cannot be used.
 pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String> {
-    let filter = EnvFilter::builder().parse(log.level.as_str()).map_err(|why| why.to_string())?;
+    let filter = EnvFilter::builder().parse(log.level.directives()).map_err(|why| why.to_string())?;
     let traces = traces(telemetry)?;
     match &traces {
         None => {
@@ -24,7 +35,9 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String>
             match log.format {
                 LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),
                 LogFormat::Json => {
-                    lines.json().flatten_event(true).with_current_span(true).with_span_list(false).try_init()
+                    let lines =
+                        lines.json().flatten_event(true).with_current_span(true).with_span_list(false);
+                    lines.fmt_fields(SpanFields(JsonFields::new())).try_init()
                 }
             }
             .map_err(|why| why.to_string())?;
@@ -35,7 +48,9 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String>
             let lines = match log.format {
                 LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).boxed(),
                 LogFormat::Json => {
-                    lines.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed()
+                    let lines =
+                        lines.json().flatten_event(true).with_current_span(true).with_span_list(false);
+                    lines.fmt_fields(SpanFields(JsonFields::new())).boxed()
                 }
             };
             let layer = traces.layer();
@@ -53,6 +68,32 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String>
         tracing::error!(place, "panic: {text}");
     }));
     Ok(traces)
+}
+
+/// The fields of a span as JSON. Those that are recorded later are appended; the library's own way reads and writes all of
+/// them again, at every request.
+struct SpanFields(JsonFields);
+
+impl<'w> FormatFields<'w> for SpanFields {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'w>, fields: R) -> fmt::Result {
+        self.0.format_fields(writer, fields)
+    }
+
+    fn add_fields(&self, current: &'w mut FormattedFields<Self>, fields: &Record<'_>) -> fmt::Result {
+        let mut more = String::new();
+        self.0.format_fields(Writer::new(&mut more), fields)?;
+        let has_some = current.fields.len() > "{}".len();
+        match more.strip_prefix('{').filter(|more| *more != "}") {
+            Some(more) if has_some => {
+                current.fields.pop();
+                current.fields.push(',');
+                current.fields.push_str(more);
+            }
+            Some(_) => current.fields = more,
+            None => {}
+        }
+        Ok(())
+    }
 }
 
 fn traces(telemetry: &Telemetry) -> Result<Option<Traces>, String> {

@@ -26,7 +26,16 @@ const OWNER_USER: &str = "SELECT id, username, name, email FROM users \
      WHERE organization_id = ? AND deleted_at IS NULL ORDER BY created_at, id LIMIT 1";
 const VAT_TAKEN: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organizations WHERE vat_key = ?";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OWNER_USER, VAT_TAKEN];
+const IS_ALONE: &str = "SELECT NOT EXISTS (SELECT 1 FROM organizations WHERE type <> 'owner') \
+     AND NOT EXISTS (SELECT 1 FROM users LIMIT 1 OFFSET 1) AND NOT EXISTS (SELECT 1 FROM systems)";
+
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OWNER_USER, VAT_TAKEN, IS_ALONE];
+
+/// Whether there is at most the owner organization with one user, and no system.
+pub async fn is_alone(on: impl Into<On<'_>>) -> Result<bool, StoreError> {
+    let row: Option<(bool,)> = Q::new(IS_ALONE).optional(on).await?;
+    Ok(row.is_none_or(|(is_alone,)| is_alone))
+}
 
 /// An organization and its place. Its own marks are those without `by`.
 #[derive(Clone, Debug)]

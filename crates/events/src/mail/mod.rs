@@ -9,7 +9,7 @@ mod letter;
 mod worker;
 
 pub use worker::mailer;
-pub use worker::{purge, run_until_idle, start_worker};
+pub use worker::{purge, run_until_idle, send_test, start_worker};
 
 use crate::Events;
 use bailiwick_domain::{Error, Result, Ts, User, UserId, metrics::Counter};

@@ -189,7 +189,7 @@ async fn send(service: &Events, job: &Job, task: &Task) -> Result<Outcome> {
         Err(why) => return Ok(Outcome::Again(why.clone())),
     };
     Ok(match mailer.send(&letter).await {
-        Ok(()) => Outcome::Sent(task.clone(), letter.to),
+        Ok(_) => Outcome::Sent(task.clone(), letter.to),
         Err(MailError::Delayed(why)) => Outcome::Again(why),
         Err(MailError::Refused(why)) => Outcome::Never(why),
     })
@@ -199,6 +199,30 @@ async fn send(service: &Events, job: &Job, task: &Task) -> Result<Outcome> {
 pub fn mailer(service: &Events) -> Result<Mailer, String> {
     let mail = service.settings.mail.as_ref().ok_or("mail is not configured")?;
     Mailer::new(mail.clone())
+}
+
+/// Sends a mail past the queue, for an operator who tries the server. Returns the server with what it has said.
+///
+/// # Errors
+/// A text for the operator: mail is not configured, or what the server or the network has said.
+pub async fn send_test(service: &Events, to: &str) -> Result<String, String> {
+    let mailer = mailer(service).map_err(|why| format!("{why} (smtp.host, smtp.from)"))?;
+    let text = format!(
+        "This is a test of the mail server of {}. Somebody with access to its command line has sent it.",
+        service.settings.public_url
+    );
+    let letter = Letter {
+        id: service.fresh::<uuid::Uuid>().to_string(),
+        to: to.to_owned(),
+        to_name: String::new(),
+        subject: "Test mail".to_owned(),
+        html: format!("<p>{text}</p>"),
+        text,
+        date_micros: service.now().0,
+    };
+    let said = mailer.send(&letter).await.map_err(|e| e.to_string());
+    mailer.close().await;
+    said
 }
 
 /// The message of a task in its present state, or the reason why there is none.

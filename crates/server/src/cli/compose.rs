@@ -2,7 +2,7 @@
 
 use super::{
     Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db, demo, events, fail, health,
-    inventory, keys, logto, openapi, owner, retention, serve, sessions, system, token,
+    inventory, keys, logto, mail, openapi, owner, retention, sessions, system, token,
 };
 use crate::{
     STACK,
@@ -18,7 +18,6 @@ use tokio::runtime;
 /// Runs a command that needs a configuration.
 pub fn run(command: Command, config: Config) -> ExitCode {
     match command {
-        Command::Serve => serve::run(&config),
         Command::Health(args) => with_runtime(health::run(&config, args)),
         Command::Migrate => with_runtime(async { open(&config, false).await.map(drop) }),
         Command::Backup(args) => with_runtime(backup::back_up(&config, &args.directory)),
@@ -42,6 +41,10 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::User(UserCommand::ResetSecondFactor(args)) => {
             with_app(&config, |app| async move { owner::reset_second_factor(&app, &args).await })
         }
+        Command::User(UserCommand::SetPassword(args)) => {
+            with_app(&config, |app| async move { owner::set_password(&app, &args).await })
+        }
+        Command::Mail(command) => with_app(&config, |app| async move { mail::run(&app, command).await }),
         Command::User(UserCommand::Unlink(args)) => {
             with_app(&config, |app| async move { owner::unlink(&app, &args).await })
         }
@@ -69,8 +72,8 @@ pub fn run(command: Command, config: Config) -> ExitCode {
             with_app(&config, move |app| async move { retention::run(&app, args).await })
         }
         Command::Demo(args) => with_app(&config, move |app| async move { demo::run(&app, args).await }),
-        // `cli::run` answers these before a configuration is needed.
-        Command::Config(_) | Command::Completions(_) => ExitCode::SUCCESS,
+        // `cli::run` does these itself.
+        Command::Serve | Command::Config(_) | Command::Completions(_) => ExitCode::SUCCESS,
     }
 }
 

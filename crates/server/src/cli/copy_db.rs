@@ -1,7 +1,7 @@
 //! `bailiwick copy-db`
 
 use super::{CopyDbArgs, compose, fail, print};
-use crate::config::{Config, DatabaseUrl};
+use crate::config::{Config, DatabaseUrl, Value};
 use bailiwick_app::database::{Db, Options, analyze, transfer};
 use std::fs;
 
@@ -21,11 +21,12 @@ pub async fn run(config: &Config, args: &CopyDbArgs) -> Result<(), String> {
         }
         (None, None) => return Err("where to: --to or --to-file".to_owned()),
     };
-    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+    let DatabaseUrl::Postgres(url) = DatabaseUrl::parse(&url).map_err(|why| format!("the target {why}"))?
+    else {
         return Err("the target is not an address like postgres://…".to_owned());
-    }
+    };
     let from = compose::open(config, true).await?;
-    let options = Options { connections: 2, exclusive: false, ..Options::new(url) };
+    let options = Options { connections: 2, exclusive: false, ..Options::new(url.reveal().to_owned()) };
     let to = Db::open(&options).await.map_err(|e| format!("the target cannot be opened: {e}"))?;
     to.migrate().await.map_err(|e| format!("the target cannot be brought to this version: {e}"))?;
     let copied = transfer(&from, &to, |table| {

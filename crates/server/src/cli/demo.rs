@@ -18,6 +18,12 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
     let mut credentials = args.credentials.map(Credentials::create).transpose()?;
     let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
     first_start::tell(app, first);
+    if !args.into_existing && !bootstrap::is_untouched(app).await.map_err(|e| e.to_string())? {
+        credentials.map_or(Ok(()), Credentials::remove)?;
+        return Err("this database has more than its first owner, and nothing takes the made-up data out again: use a database of \
+             its own, or --into-existing (with another --seed, where this data is in it already)"
+            .to_owned());
+    }
     let plan = demo::Plan {
         organizations: args.organizations.into(),
         systems: args.systems.into(),

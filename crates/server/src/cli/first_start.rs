@@ -46,6 +46,6 @@ pub fn tell(app: &App, first: FirstStart) {
 fn shown(generated: Option<bailiwick_platform::Secret<String>>) -> String {
     generated.map_or_else(
         || "the one you have configured".to_owned(),
-        |password| format!("{}   (shown only now; keep it)", password.reveal()),
+        |password| format!("{}   (shown only now; change it, as a log keeps it)", password.reveal()),
     )
 }

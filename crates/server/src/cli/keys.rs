@@ -44,7 +44,7 @@ fn given(config: &Config, found: &Found) -> Result<SecretFingerprints, String> {
 }
 
 /// The database in words, without its credentials.
-fn named(config: &Config) -> String {
+pub(super) fn named(config: &Config) -> String {
     match config.database_url() {
         DatabaseUrl::Sqlite(path) => path.display().to_string(),
         DatabaseUrl::Postgres(url) => url::Url::parse(url.reveal()).map_or_else(

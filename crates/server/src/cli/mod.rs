@@ -15,28 +15,46 @@ pub mod health;
 pub mod inventory;
 pub mod keys;
 pub mod logto;
+pub mod mail;
 mod messages;
 pub mod openapi;
 pub mod owner;
 pub mod retention;
 pub mod serve;
 pub mod sessions;
+mod sources;
 pub mod system;
 pub mod token;
 
-use crate::config::{self as settings, Config};
+pub use sources::Sources;
+
 use bailiwick_domain::{OrgId, SystemId, Ts};
 use clap::{Args, Parser, Subcommand};
+use sources::name_and_value;
 use std::{
-    fs,
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
 };
 
+/// Below the list of flags.
+const AFTER_HELP: &str = "\
+Exit status:
+  0    done; of `serve`: stopped by SIGTERM or SIGINT
+  1    it failed; `health`: the service is not well
+  2    the command line is wrong
+  78   the configuration is wrong, and another start changes nothing
+  130  a second signal ended it at once
+
+Examples:
+  bailiwick --listen 127.0.0.1:8080 --data-dir ./data
+  bailiwick --config /etc/bailiwick/bailiwick.toml config check
+  bailiwick user create-owner --email noc@portal.example --name 'The NOC'
+  bailiwick mail test noc@portal.example";
+
 /// Fleet management for appliances: organizations, users, systems, inventory and alerts behind one API.
 #[derive(Debug, Parser)]
-#[command(name = "bailiwick", version, propagate_version = true)]
+#[command(name = "bailiwick", version, propagate_version = true, after_help = AFTER_HELP)]
 pub struct Cli {
     /// Where settings come from.
     #[command(flatten)]
@@ -44,33 +62,6 @@ pub struct Cli {
     /// What to do; `serve` when left out.
     #[command(subcommand)]
     pub command: Option<Command>,
-}
-
-/// Flags that give settings. They win over the environment and the file.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Settings")]
-pub struct Sources {
-    /// Configuration file [default: $BAILIWICK_CONFIG, else bailiwick.toml when it exists]
-    #[arg(long, global = true, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Any setting by its name: --set http.workers=2
-    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = name_and_value)]
-    pub set: Vec<(String, String)>,
-    /// Address and port to listen on (http.listen)
-    #[arg(long, global = true, value_name = "ADDRESS")]
-    pub listen: Option<String>,
-    /// Address under which clients reach the service (http.public_url)
-    #[arg(long, global = true, value_name = "URL")]
-    pub public_url: Option<String>,
-    /// Directory of the service's files (data_dir)
-    #[arg(long, global = true, value_name = "DIR")]
-    pub data_dir: Option<String>,
-    /// sqlite:<path> or postgres://… (database.url)
-    #[arg(long, global = true, value_name = "URL")]
-    pub database_url: Option<String>,
-    /// Log level: error, warn, info, debug, or a filter (log.level)
-    #[arg(long, global = true, value_name = "LEVEL")]
-    pub log_level: Option<String>,
 }
 
 /// The commands.
@@ -95,9 +86,12 @@ pub enum Command {
     Openapi(openapi::OpenapiArgs),
     /// Print a short-lived access token of a user, for scripts
     Token(TokenArgs),
-    /// Manage users of the owner organization
+    /// Manage users
     #[command(subcommand)]
     User(UserCommand),
+    /// Try the mail server
+    #[command(subcommand)]
+    Mail(mail::MailCommand),
     /// List the sessions of a user, or end them
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -154,7 +148,7 @@ pub struct CopyDbArgs {
 /// `bailiwick config …`
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Print the configuration in force, secrets covered, or everything that is wrong with it
+    /// Print the configuration in force, secrets covered, or everything that is wrong with it and with the files it names
     Check,
     /// Print the JSON schema of the configuration file
     Schema,
@@ -174,10 +168,22 @@ pub struct TokenArgs {
 pub enum UserCommand {
     /// Add a Super Admin to the owner organization; the API never does
     CreateOwner(CreateOwnerArgs),
+    /// Set the password of a user who has lost it, where no mail can bring a new one; ends their sessions
+    SetPassword(SetPasswordArgs),
     /// Unlink a user from their account at the identity provider; the next sign-in with their verified address links again
     Unlink(UnlinkArgs),
     /// Remove the passkeys, the authenticator application and the recovery codes of a user who has lost them; ends their sessions
     ResetSecondFactor(ResetSecondFactorArgs),
+}
+
+/// `bailiwick user set-password`
+#[derive(Debug, Args)]
+pub struct SetPasswordArgs {
+    /// E-mail address or id of the user
+    pub user: String,
+    /// Draw a password and print it, instead of reading one from the terminal or the standard input
+    #[arg(long)]
+    pub generate: bool,
 }
 
 /// `bailiwick user reset-second-factor`
@@ -410,10 +416,13 @@ pub struct DemoArgs {
     /// How many users to make [default: three for two organizations]
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..1_000_000))]
     pub users: Option<u32>,
+    /// Fill a database that has other data than the first owner; nothing takes the made-up data out again
+    #[arg(long)]
+    pub into_existing: bool,
     /// Leave out the applications on systems
     #[arg(long)]
     pub without_applications: bool,
-    /// The same seed makes the same tree
+    /// The same seed makes the same tree; another one can be added to it
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// New file for the credentials of the systems, for programs that behave like a fleet
@@ -426,47 +435,6 @@ pub struct DemoArgs {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
-}
-
-/// Splits `name=value`.
-fn name_and_value(text: &str) -> Result<(String, String), String> {
-    let parts = text.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.to_owned()));
-    parts.filter(|(name, _)| !name.is_empty()).ok_or_else(|| "not NAME=VALUE".into())
-}
-
-impl Sources {
-    /// The flags as settings; the named ones win over `--set`.
-    fn flags(&self) -> Vec<(String, String)> {
-        let named = [
-            ("http.listen", &self.listen),
-            ("http.public_url", &self.public_url),
-            ("data_dir", &self.data_dir),
-            ("database.url", &self.database_url),
-            ("log.level", &self.log_level),
-        ];
-        let given = named.iter().filter_map(|(name, text)| Some((name.to_string(), text.as_ref()?.clone())));
-        self.set.iter().cloned().chain(given).collect()
-    }
-
-    /// Reads the configuration from file, the given environment and the flags. The error lists all problems, one line
-    /// each, for the operator.
-    pub fn load(&self, environment: &[(String, String)]) -> Result<Config, String> {
-        let named =
-            environment.iter().find(|(name, text)| name == settings::FILE_VARIABLE && !text.is_empty());
-        let path = self.config.clone().or_else(|| named.map(|(_, path)| path.into()));
-        let file = match &path {
-            Some(path) => fs::read_to_string(path).map(Some).map_err(|why| (path.clone(), why)),
-            None => match fs::read_to_string(settings::DEFAULT_FILE) {
-                Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
-                read => read.map(Some).map_err(|why| (settings::DEFAULT_FILE.into(), why)),
-            },
-        };
-        let file = file.map_err(|(path, why)| format!("cannot read {}: {why}", path.display()))?;
-        settings::load(file.as_deref(), environment.iter().cloned(), &self.flags()).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(|problem| format!("  {problem}")).collect();
-            format!("the configuration has {} problem(s):\n{}", lines.len(), lines.join("\n"))
-        })
-    }
 }
 
 /// Writes a command's output. A closed pipe (`| head`) is not a failure.
@@ -489,6 +457,15 @@ pub fn fail(message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Exit status of a configuration that cannot be used: another start changes nothing (`EX_CONFIG` of sysexits.h).
+pub const MISCONFIGURED: u8 = 78;
+
+/// Prints what is wrong with the configuration.
+pub fn misconfigured(message: &str) -> ExitCode {
+    note(message);
+    ExitCode::from(MISCONFIGURED)
+}
+
 /// Runs the command line; `environment` are the process's variables.
 pub fn run(cli: Cli, environment: &[(String, String)]) -> ExitCode {
     match cli.command.unwrap_or(Command::Serve) {
@@ -496,9 +473,16 @@ pub fn run(cli: Cli, environment: &[(String, String)]) -> ExitCode {
         Command::Config(ConfigCommand::Docs) => config::docs(),
         Command::Config(ConfigCommand::Check) => config::check(&cli.sources, environment),
         Command::Completions(args) => completions::run(args),
+        Command::Serve => match cli.sources.load_for_service(environment) {
+            Ok(config) => serve::run(&config),
+            Err(problems) => misconfigured(&problems),
+        },
         other => match cli.sources.load(environment) {
-            Ok(config) => compose::run(other, config),
-            Err(problems) => fail(&problems),
+            Ok(config) => {
+                config.ignored.iter().for_each(|ignored| note(&format!("warning: {ignored}")));
+                compose::run(other, config)
+            }
+            Err(problems) => misconfigured(&problems),
         },
     }
 }

@@ -1,11 +1,17 @@
 //! `bailiwick user …`
 
-use super::{CreateOwnerArgs, ResetSecondFactorArgs, UnlinkArgs, first_start, messages, print};
+use super::{
+    CreateOwnerArgs, ResetSecondFactorArgs, SetPasswordArgs, UnlinkArgs, first_start, messages, note, print,
+};
 use bailiwick_app::{App, bootstrap};
 use bailiwick_domain::validate;
 use bailiwick_identity::{factors, relying_party};
 use bailiwick_platform::{Secret, audit};
-use std::fs;
+use console::Term;
+use std::{
+    fs,
+    io::{self, IsTerminal},
+};
 
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
@@ -46,6 +52,39 @@ pub async fn reset_second_factor(app: &App, args: &ResetSecondFactorArgs) -> Res
     factors::reset::reset_by_operator(app, user).await.map_err(|e| e.to_string())?;
     print(&format!("{} signs in with the password alone until they add a second factor\n", args.user));
     Ok(())
+}
+
+/// Sets a user's password.
+pub async fn set_password(app: &App, args: &SetPasswordArgs) -> Result<(), String> {
+    let user = audit::actor(app, &args.user).await.map_err(|e| e.to_string())?;
+    let password = if args.generate { validate::generate_password(&*app.entropy) } else { read_password()? };
+    bootstrap::set_password(app, user, &password).await.map_err(|e| messages::of(&e, str::to_owned))?;
+    let mut text = format!("the password of {} is set, and their sessions have ended\n", args.user);
+    if args.generate {
+        text.push_str(&format!("password (shown only now): {password}\n"));
+    }
+    print(&text);
+    Ok(())
+}
+
+/// Typed twice at a terminal, which does not show it; otherwise the first line of the standard input.
+fn read_password() -> Result<String, String> {
+    let failed = |e| format!("the password cannot be read: {e}");
+    let terminal = Term::stderr();
+    if !io::stdin().is_terminal() || !terminal.is_term() {
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).map_err(failed)?;
+        return Ok(line.trim_end_matches(['\r', '\n']).to_owned());
+    }
+    let typed = |what: &str| {
+        note(what);
+        terminal.read_secure_line().map_err(failed)
+    };
+    let password = typed("the new password:")?;
+    match typed("the same again:")? == password {
+        true => Ok(password),
+        false => Err("the two differ, nothing was changed".to_owned()),
+    }
 }
 
 /// Forgets the user's link to the identity provider.

@@ -1,10 +1,10 @@
 //! `bailiwick serve`
 
-use super::{compose, fail, first_start, keys, messages};
+use super::{MISCONFIGURED, compose, fail, first_start, keys, messages, note};
 use crate::{
     STACK,
     config::{self, Config},
-    listen, process, reload, shutdown, telemetry,
+    listen, process, reload, shutdown, supervisor, telemetry,
 };
 use bailiwick_app::{
     App,
@@ -13,6 +13,7 @@ use bailiwick_app::{
     traces::Traces,
 };
 use bailiwick_directory::images;
+use bailiwick_domain::Error;
 use bailiwick_identity::oidc;
 use bailiwick_platform::{processes, secrets::Purpose};
 use bailiwick_settings::Build;
@@ -37,6 +38,7 @@ pub fn run(config: &Config) -> ExitCode {
         Ok(runtime) => runtime,
         Err(e) => return fail(&e.to_string()),
     };
+    config.hints().iter().for_each(|hint| tracing::warn!("{hint}"));
     let served = runtime.block_on(serve(config, traces));
     match served {
         Ok((front, operations)) => {
@@ -46,14 +48,36 @@ pub fn run(config: &Config) -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Err(problem) => fail(&problem),
+        Err(Stop { why, status }) => {
+            note(&why);
+            status
+        }
+    }
+}
+
+/// Why the service does not start.
+struct Stop {
+    why: String,
+    status: ExitCode,
+}
+
+impl Stop {
+    /// Another start changes nothing.
+    fn misconfigured(why: String) -> Stop {
+        Stop { why, status: ExitCode::from(MISCONFIGURED) }
+    }
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Stop {
+        Stop { why, status: ExitCode::FAILURE }
     }
 }
 
 /// The front and the listener for operators; the latter answers until the end.
 type Listeners = (listen::Server, Option<listen::Server>);
 
-async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, String> {
+async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Stop> {
     // First of all: a certificate may be replaced while migrations run.
     let hangups = reload::hangups().map_err(|e| e.to_string())?;
     let asked = shutdown::on_signal().map_err(|e| e.to_string())?;
@@ -71,19 +95,25 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Str
     let app = compose::application(config, &secret, db)?;
     let static_files = app.static_files().map_err(|why| format!("http.static_dir: {why}"))?;
     let first = bootstrap::ensure_owner(&app).await;
-    let first = first.map_err(|e| messages::of(&e, |key| config.place(key)))?;
+    let first = first.map_err(|e| {
+        let why = messages::of(&e, |key| config.place(key));
+        // A password, name or address in `owner` that breaks a rule.
+        if matches!(e, Error::Invalid(_)) { Stop::misconfigured(why) } else { why.into() }
+    })?;
     of_no_use(config, &first);
     let (mut front, operations) = match begin(config, &app, bound, (&tls, traces.clone())).await {
         Ok(listeners) => listeners,
         Err(problem) => {
             // The first password has not been printed yet.
             first_start::tell(&app, first);
-            return Err(problem);
+            return Err(problem.into());
         }
     };
+    supervisor::say("READY=1");
     first_start::greet(&app, first);
     reload::on_hangup(&app, hangups, tls, static_files);
     asked.cancelled().await;
+    supervisor::say("STOPPING=1");
     app.leaving.cancel();
     tokio::time::sleep(config.http.drain_delay.unwrap_or_default()).await;
     front.drain().await;
@@ -123,6 +153,10 @@ fn bind(config: &Config) -> Result<Sockets, String> {
             let advice = match e.kind() {
                 io::ErrorKind::AddrInUse => "; another program has it, stop that one or set another address",
                 io::ErrorKind::AddrNotAvailable => "; it is not an address of this machine",
+                io::ErrorKind::PermissionDenied if address.port() < 1024 => {
+                    "; ports below 1024 need CAP_NET_BIND_SERVICE (the comment in the systemd unit says how): set a higher \
+                     one, with a proxy before it, or give the program that right"
+                }
                 _ => "",
             };
             format!("cannot listen on {address}, {}: {e}{advice}", config.place(setting))
@@ -204,6 +238,7 @@ async fn begin(
         oidc::keys::ensure_signing_key(app).await.map_err(|e| e.to_string())?;
     }
     processes::start(app, process::host()).await.map_err(|e| e.to_string())?;
+    compare_addresses(app).await;
     app.start_background().await;
     app.tasks.spawn(look_at_images(app.clone()));
     let (for_workers, threads) = (app.clone(), runtime::Handle::current());
@@ -214,9 +249,28 @@ async fn begin(
     .map_err(|e| format!("cannot serve: {e}"))?;
     let operations = operations(config, app, bound.operations, connections, (tls.clone(), traces))?;
     let Build { version, commit, .. } = app.settings.build;
-    tracing::info!(address = %front.address(), version, commit, "listening");
+    let database = keys::named(config);
+    let file = config.file.as_ref().map(|path| path.display().to_string());
+    tracing::info!(address = %front.address(), database, configuration = file, version, commit, "listening");
     reload::watch_certificate(app, tls.clone());
     Ok((front, operations))
+}
+
+/// People are sent to the public address of the process that they have reached: several processes should have one.
+async fn compare_addresses(app: &App) {
+    let public_url = app.settings.public_url.as_str();
+    match processes::with_other_address(app).await {
+        Ok(others) => others.iter().for_each(|(host, other)| {
+            tracing::warn!(
+                public_url,
+                other,
+                host,
+                "another process of this database has another http.public_url: links and sign-ins depend on the process that \
+                 somebody reaches; set the same for all"
+            );
+        }),
+        Err(e) => tracing::warn!(error = %e, "other processes cannot be compared with this one"),
+    }
 }
 
 /// The console, whose pages are made on `threads`.
@@ -232,7 +286,7 @@ fn tls(config: &Config) -> Result<Option<Arc<listen::Tls>>, String> {
     let (Some(certificate), Some(key)) = (&config.http.tls_certificate, &config.http.tls_key) else {
         return Ok(None);
     };
-    Ok(Some(Arc::new(listen::Tls::open(certificate, key)?)))
+    Ok(Some(Arc::new(listen::Tls::open(certificate, key).map_err(|why| why.to_string())?)))
 }
 
 /// The listener for operators, if one is configured.

@@ -1,7 +1,9 @@
 //! Tests of the command line as an operator types it.
 
 use super::*;
+use crate::config as settings;
 use clap::{CommandFactory, error::ErrorKind};
+use std::fs;
 
 fn parsed(line: &str) -> Cli {
     Cli::try_parse_from(line.split(' ')).unwrap()

@@ -70,6 +70,13 @@ fn http(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let has = (config.http.tls_certificate.is_some(), config.http.tls_key.is_some());
     refuse(has == (true, false), &[key, certificate], "must be set with http.tls_certificate");
     refuse(has == (false, true), &[certificate, key], "must be set with http.tls_key");
+    let is_plain = config.http.public_url.as_ref().is_some_and(|url| url.url().scheme() == "http");
+    let both = ["http.public_url", certificate];
+    refuse(
+        is_plain && has.0,
+        &both,
+        "begins with http://, but with http.tls_certificate the service speaks TLS",
+    );
     let most = Duration::from_secs(300);
     refuse(config.http.drain_delay > Some(most), &["http.drain_delay"], "is longer than 5 minutes");
 }
@@ -93,6 +100,16 @@ fn observation(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
         is_open && metrics.token.is_none(),
         &both,
         "must be set unless metrics.listen is a loopback address",
+    );
+    let front = config.http.listen;
+    let is_taken = metrics.listen.is_some_and(|own| {
+        let (a, b) = (own.ip(), front.ip());
+        own.port() == front.port() && own.port() != 0 && (a == b || a.is_unspecified() || b.is_unspecified())
+    });
+    refuse(
+        is_taken,
+        &["metrics.listen", "http.listen"],
+        "is the address of http.listen: it needs a port of its own",
     );
     let is_short = metrics.token.as_ref().is_some_and(|token| token.reveal().len() < 16);
     refuse(is_short, &["metrics.token"], "is shorter than 16 characters");
@@ -224,7 +241,8 @@ fn smtp(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     refuse(smtp.port.get() > 65_535, &["smtp.port"], "is above 65535");
     refuse(has_host && smtp.from.is_none(), &["smtp.from", "smtp.host"], "must be set with smtp.host");
     let malformed = smtp.from.as_ref().is_some_and(|from| !is_address(from));
-    refuse(malformed, &["smtp.from"], "is not an address like noreply@portal.example");
+    let why = "is not an address like noreply@portal.example; the name of the sender is smtp.from_name";
+    refuse(malformed, &["smtp.from"], why);
     let both = ["smtp.password", "smtp.username"];
     refuse(
         smtp.username.is_some() != smtp.password.is_some(),

@@ -1,9 +1,10 @@
 //! The settings of the identity provider: its mode, second factors, and the issuer or tenant of the other modes.
 
 use super::{
+    addresses::{ClientUri, HttpUrl},
     section::section,
     value::AnyDuration,
-    value_types::{ClientUri, HttpUrl, Secret},
+    value_types::Secret,
 };
 use bailiwick_domain::OrgType;
 use bailiwick_settings::{IdentityMode, Issuer, SecondFactorMode, Settings};

@@ -1,11 +1,12 @@
-//! Environment names of existing deployments (spec: authentication#environment-names). The service's own names take
-//! precedence over them.
+//! Environment names of existing deployments (spec: authentication#environment-names). The service's own names and, unless
+//! `older_names` is set, the configuration file take precedence over them.
 
 use super::{
-    Problem, Setting, settings,
+    Problem, Setting,
+    addresses::{BasePath, Origin, quoted_address},
+    settings,
     sources::Entry,
     value::Value,
-    value_types::{BasePath, Origin},
 };
 
 /// The base path or address of the API in older deployments.
@@ -45,7 +46,7 @@ fn api_base(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Entry>
     let base = match checked {
         Ok(base) => base,
         Err(why) => {
-            problems.push(Problem::new("http.base_paths", origin, format!("`{text}` {why}")));
+            problems.push(Problem::new("http.base_paths", origin, format!("{} {why}", quoted_address(text))));
             return Vec::new();
         }
     };

@@ -1,15 +1,20 @@
-//! Configuration: defaults, then a TOML file, then the environment, then flags. Plain data; all mistakes are reported
+//! Configuration: defaults, then a TOML file, then the environment, then flags. Variables with the names of older
+//! deployments come before the file. Plain data; all mistakes are reported
 //! at once.
 //!
 //! To add a setting, add a row to [`sections`]; a rule over several settings goes into `check`. The only map, OpenID
 //! clients by id, is in `clients`.
 
+mod addresses;
 mod alerting;
 mod assets;
 mod check;
 mod clients;
+mod files;
+mod hints;
 mod identity;
 mod legacy_names;
+mod log_filter;
 mod products;
 mod render;
 mod secret;
@@ -22,10 +27,12 @@ mod value_types;
 #[cfg(test)]
 mod tests;
 
+pub use addresses::{BasePath, ClientUri, DatabaseUrl, HostName, HttpUrl, Origin};
 pub use alerting::{AllowedHost, TimeZone};
 pub use assets::KeyPrefix;
 pub(crate) use check::inventory_rules;
 pub use identity::{Identity, IdentityLogto, IdentityOidc};
+pub use log_filter::LogFilter;
 pub use render::{effective, reference, schema};
 pub use secret::{Found, find_secret, make_secret, secret_file};
 pub use section::{SectionTable, Setting, Target, VARIABLE_PREFIX};
@@ -36,13 +43,11 @@ pub use sections::{
 };
 pub use sources::FILE_VARIABLE;
 pub use value::{Choice, Fills, Form, Kind, Size, Text, Value};
-pub use value_types::{
-    BasePath, ClientUri, DatabaseUrl, HttpUrl, LogFilter, LogFormat, Origin, Ratio, Secret, Word,
-};
+pub use value_types::{LogFormat, Ratio, Secret, Word};
 
 use bailiwick_settings::Client;
 use sources::Entry;
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 /// The configuration file that is read from the working directory if it exists.
 pub const DEFAULT_FILE: &str = "bailiwick.toml";
@@ -85,6 +90,12 @@ macro_rules! configuration {
             pub clients: Vec<Client>,
             /// The origin of each setting that is not a default.
             origins: Vec<(&'static str, String)>,
+            /// The configuration file that was read; [`crate::cli::Sources`] sets it.
+            pub file: Option<PathBuf>,
+            /// The files of secrets that are given by file, with their settings.
+            secret_files: Vec<(&'static str, PathBuf)>,
+            /// Variables of older deployments that count for nothing, with the setting in the file that wins.
+            pub ignored: Vec<String>,
         }
 
         /// Every section's rows, in the order of the reference.
@@ -97,6 +108,9 @@ macro_rules! configuration {
                 Some(Config {
                     $($field: $field?,)+
                     clients: Vec::new(),
+                    ignored: Vec::new(),
+                    file: None,
+                    secret_files: found.iter().filter_map(|(path, given)| Some((*path, given.file.clone()?))).collect(),
                     origins: found.iter().map(|(path, given)| (*path, given.origin.clone())).collect(),
                 })
             }
@@ -143,11 +157,32 @@ pub fn settings() -> impl Iterator<Item = &'static Setting> {
 }
 
 /// Reads the configuration from a file's text, the environment and flags (`("http.listen", "…")`). It reads no other
-/// state of the process, except the files that `…_file` settings name.
+/// state of the process, except the files that `…_file` settings name and those of its rules.
 pub fn load(
     file: Option<&str>,
     environment: impl Iterator<Item = (String, String)>,
     flags: &[(String, String)],
+) -> Result<Config, Vec<Problem>> {
+    load_and(file, environment, flags, check::rules)
+}
+
+/// The same, and every file that only the service itself reads is one that it can use.
+pub fn load_for_service(
+    file: Option<&str>,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: &[(String, String)],
+) -> Result<Config, Vec<Problem>> {
+    load_and(file, environment, flags, |config, problems| {
+        check::rules(config, problems);
+        files::check(config, problems);
+    })
+}
+
+fn load_and(
+    file: Option<&str>,
+    environment: impl Iterator<Item = (String, String)>,
+    flags: &[(String, String)],
+    check: impl Fn(&Config, &mut Vec<Problem>),
 ) -> Result<Config, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut found = sources::Found::new();
@@ -158,7 +193,11 @@ pub fn load(
         text: text.clone(),
         origin: "flag".into(),
     };
-    for source in [in_file, old, ours, flags.iter().map(flag).collect()] {
+    let flags: Vec<Entry> = flags.iter().map(flag).collect();
+    let old_names_win = sources::is_on("older_names", [&in_file, &ours, &flags]);
+    let ignored = if old_names_win { Vec::new() } else { sources::ignored(&old, &in_file) };
+    let (first, second) = if old_names_win { (in_file, old) } else { (old, in_file) };
+    for source in [first, second, ours, flags] {
         sources::add(&mut found, source, &mut problems);
     }
     let config = Config::read(&found, &mut problems).or_else(|| {
@@ -166,9 +205,9 @@ pub fn load(
         found.retain(|path, _| !problems.iter().any(|problem| problem.setting == *path));
         Config::read(&found, &mut Vec::new())
     });
-    let config = config.map(|config| Config { clients, ..config });
+    let config = config.map(|config| Config { clients, ignored, ..config });
     if let Some(config) = &config {
-        check::rules(config, &mut problems);
+        check(config, &mut problems);
     }
     config.filter(|_| problems.is_empty()).ok_or(problems)
 }

@@ -166,7 +166,8 @@ pub fn reference() -> String {
         }
     }
     out.push_str(
-        "\n## Names of older deployments\n\nThese variables are accepted too; the service's own names win over them.\n\n\
+        "\n## Names of older deployments\n\nThese variables are accepted too. The \
+         service's own names win over them, and so does the configuration file unless `older_names` is set.\n\n\
         | Variable | Setting |\n|---|---|\n| `BAILIWICK_OWNER_EMAIL` | `owner.email` |\n\
         | `BAILIWICK_OWNER_PASSWORD`, `BAILIWICK_OWNER_PASSWORD_FILE` | `owner.password` |\n",
     );

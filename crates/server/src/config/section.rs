@@ -90,7 +90,7 @@ pub(super) fn read<T: Value>(setting: &Setting, found: &Found, problems: &mut Ve
         Ok(value) => Some(value),
         Err(why) => {
             let origin = given.map_or("default", |given| given.origin.as_str());
-            let message = if setting.kind.secret { why } else { format!("`{text}` {why}") };
+            let message = if setting.kind.secret { why } else { format!("{} {why}", T::quoted(&text)) };
             problems.push(Problem::new(setting.path, origin, message));
             None
         }

@@ -2,11 +2,13 @@
 //! that a use case reads has its field and its default in `bailiwick_settings`, and its row names the field.
 
 use super::{
+    addresses::{BasePath, DatabaseUrl, HostName, HttpUrl, Origin},
     alerting::{AllowedHost, TimeZone},
     assets::KeyPrefix,
+    log_filter::LogFilter,
     section::section,
     value::{AnyDuration, Size},
-    value_types::{BasePath, DatabaseUrl, HttpUrl, LogFilter, LogFormat, Origin, Ratio, Secret, Word},
+    value_types::{LogFormat, Ratio, Secret, Word},
 };
 use bailiwick_domain::rebranding::Product;
 use bailiwick_settings::{
@@ -30,6 +32,9 @@ section! {
     /// `http.public_url`; links of mails and notifications then lead to the console, unless `console.enabled` is off or
     /// `http.static_dir` is set.
     app_url: Option<HttpUrl>, older "APP_URL";
+    /// Whether variables with the names of older deployments (below) win over the configuration file. Otherwise the file
+    /// wins, and a warning names each of them that counts for nothing.
+    older_names: bool = "false";
 }
 
 section! {
@@ -336,12 +341,15 @@ section! {
     /// Outgoing mail. Without a host nothing is sent, and everything else works.
     Smtp in "smtp", keys "smtp.", fills Settings;
     /// Name or address of the mail server.
-    host: Option<String>, older "SMTP_HOST";
+    host: Option<HostName>, older "SMTP_HOST";
     /// Port of the mail server.
     port: NonZeroU32 = "587", older "SMTP_PORT";
     /// `starttls` (never without it; on port 465, where TLS comes first, that), `tls` from the first byte, or `none` for a
     /// relay on the same machine. The older name also takes `true` (`starttls`) and `false` (`none`).
     tls: Security = "starttls", older "SMTP_TLS";
+    /// The name by which the service introduces itself to the server (EHLO). When unset, the host of `http.public_url`, else
+    /// the name of this machine.
+    hello: Option<HostName>;
     /// A file with the certificate (PEM) of an authority to believe besides those of the system.
     ca_file: Option<PathBuf>;
     /// Account at the server; none = no sign-in.
@@ -416,7 +424,8 @@ section! {
 section! {
     /// Logging, to the standard error.
     Log in "log", keys "log.", fills Settings;
-    /// What is logged: a level, or a filter such as `warn,bailiwick_api=debug`.
+    /// What is logged: `error`, `warn`, `info`, `debug` or `trace`, or a filter that gives parts of the program another level,
+    /// such as `warn,bailiwick_api=debug`.
     level: LogFilter = "info";
     /// `text` for people, `json` for collectors.
     format: LogFormat = "text";

@@ -7,7 +7,11 @@ use super::{
     value::Form,
 };
 use bailiwick_settings::Client;
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::PathBuf,
+};
 
 /// A setting's text and where it was given.
 #[derive(Clone, Debug)]
@@ -16,6 +20,8 @@ pub struct Given {
     pub text: String,
     /// For messages: "configuration file", "variable X", "flag".
     pub origin: String,
+    /// The file that holds it, of a secret that is given by file.
+    pub file: Option<PathBuf>,
 }
 
 /// The given settings, by path.
@@ -34,6 +40,14 @@ pub(super) struct Entry {
     pub origin: String,
 }
 
+/// The setting that may be meant by a name that is none: `; did you mean http.listen?`.
+fn meant(path: &str) -> String {
+    let alike = |setting: &'static Setting| (strsim::jaro_winkler(path, setting.path), setting.path);
+    let best = settings().map(alike).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.filter(|(alike, _)| *alike > 0.9)
+        .map_or_else(String::new, |(_, path)| format!("; did you mean {path}?"))
+}
+
 /// The setting of a path, and whether the path is its `_file` form.
 fn resolve(path: &str) -> Option<(&'static Setting, bool)> {
     let named = |name: &str| settings().find(|setting| setting.path == name);
@@ -41,14 +55,40 @@ fn resolve(path: &str) -> Option<(&'static Setting, bool)> {
     named(path).map(|setting| (setting, false)).or_else(|| by_file().map(|setting| (setting, true)))
 }
 
+/// Whether a setting of yes and no is on, by the last of these sources that gives it.
+pub(super) fn is_on(path: &str, sources: [&Vec<Entry>; 3]) -> bool {
+    let given = sources.into_iter().flatten().filter(|entry| entry.path == path);
+    given.last().is_some_and(|entry| entry.text == "true")
+}
+
+/// What to say of each variable of older deployments whose setting the file gives too.
+pub(super) fn ignored(old: &[Entry], file: &[Entry]) -> Vec<String> {
+    let setting = |entry: &Entry| resolve(&entry.path).map(|(setting, _)| setting.path);
+    let in_file: BTreeSet<&str> = file.iter().filter_map(setting).collect();
+    let lost =
+        old.iter().filter_map(|entry| Some((entry, setting(entry).filter(|path| in_file.contains(path))?)));
+    lost.map(|(entry, path)| {
+        format!(
+            "the {} counts for nothing: the configuration file has {path} (older_names = true lets it win)",
+            entry.origin
+        )
+    })
+    .collect()
+}
+
 /// Adds one source over the ones before it.
 pub(super) fn add(found: &mut Found, entries: Vec<Entry>, problems: &mut Vec<Problem>) {
     let mut layer = Found::new();
     for Entry { path, text, origin } in entries {
         let Some((setting, by_file)) = resolve(&path) else {
-            problems.push(Problem::new(&path, &origin, "is not a setting of this version"));
+            problems.push(Problem::new(
+                &path,
+                &origin,
+                format!("is not a setting of this version{}", meant(&path)),
+            ));
             continue;
         };
+        let file = by_file.then(|| PathBuf::from(&text));
         let text = match if by_file { secret_file(&text) } else { Ok(text) } {
             Ok(text) => text,
             Err(why) => {
@@ -56,7 +96,7 @@ pub(super) fn add(found: &mut Found, entries: Vec<Entry>, problems: &mut Vec<Pro
                 continue;
             }
         };
-        if let Some(other) = layer.insert(setting.path, Given { text, origin: origin.clone() }) {
+        if let Some(other) = layer.insert(setting.path, Given { text, origin: origin.clone(), file }) {
             let message = format!("is given twice: also by {}", other.origin);
             problems.push(Problem::new(setting.path, &origin, message));
         }

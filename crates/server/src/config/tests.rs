@@ -1,5 +1,7 @@
 //! The configuration as an operator meets it.
 
+mod mistakes;
+
 use super::*;
 use bailiwick_domain::Entropy;
 use std::{
@@ -63,7 +65,14 @@ fn later_sources_win() {
     let env =
         [("BAILIWICK_HTTP__LISTEN", "127.0.0.1:2"), ("LISTEN_ADDRESS", "127.0.0.1:9"), ("PATH", "/bin")];
     assert_eq!(loaded(file, &[], &[]).http.listen.port(), 1);
-    assert_eq!(loaded(file, &env[1..], &[]).http.listen.port(), 9);
+    // A name of older deployments wins over nothing but the default, unless it may.
+    assert_eq!(loaded("", &env[1..], &[]).http.listen.port(), 9);
+    assert_eq!(loaded(file, &env[1..], &[]).http.listen.port(), 1);
+    let older = ("BAILIWICK_OLDER_NAMES", "true");
+    assert_eq!(loaded(file, &[env[1], older], &[]).http.listen.port(), 9);
+    assert_eq!(loaded(&format!("older_names = true\n{file}"), &env[1..], &[]).http.listen.port(), 9);
+    let off = [("older_names", "false")];
+    assert_eq!(loaded(file, &[env[1], older], &off).http.listen.port(), 1);
     assert_eq!(loaded(file, &env, &[]).http.listen.port(), 2);
     let config = loaded(file, &env, &[("http.listen", "127.0.0.1:3")]);
     assert_eq!(
@@ -77,39 +86,6 @@ fn an_empty_variable_is_not_set() {
     let config = loaded("", &[("BAILIWICK_HTTP__LISTEN", ""), ("BAILIWICK_SECRET", "")], &[]);
     assert_eq!(config.http.listen.port(), 8080);
     assert!(config.general.secret.is_none());
-}
-
-#[test]
-fn all_problems_are_told_at_once_by_name_and_place() {
-    let file = "secret = \"short-secret\"\ncolour = \"red\"\n[http]\nlisten = \"nowhere\"\nport = 3\nworkers = \"2\"\n\
-        [tokens]\naccess_lifetime = \"soon\"\n[extra]\nkey = 1\n[identity]\nmode = \"ldap\"\n";
-    let env = [
-        ("BAILIWICK_ALERTING__MODE", "both"),
-        ("BAILIWICK_COLOR", "red"),
-        ("BAILIWICK_DATABASE__URL", "mysql://u:hunter2@h/d"),
-    ];
-    let told = problems(file, &env);
-    for start in [
-        "colour (configuration file): is not a setting",
-        "http.port (configuration file): is not a setting",
-        "http.workers (configuration file): must be a whole number",
-        "extra.key (configuration file): is not a setting",
-        "http.listen (configuration file): `nowhere` is not an address",
-        "tokens.access_lifetime (configuration file): `soon` is not a duration",
-        "identity.mode (configuration file): `ldap` is not one of embedded, oidc, logto",
-        "alerting.mode (variable BAILIWICK_ALERTING__MODE): `both` is not one of embedded, remote",
-        "color (variable BAILIWICK_COLOR): is not a setting",
-        "database.url (variable BAILIWICK_DATABASE__URL): does not begin",
-        "secret (configuration file): is shorter than 32 bytes",
-    ] {
-        assert_eq!(told.iter().filter(|line| line.starts_with(start)).count(), 1, "{start}\n{told:#?}");
-    }
-    assert_eq!(told.len(), 11, "{told:#?}");
-    assert!(!told.concat().contains("hunter2") && !told.concat().contains("short-secret"));
-
-    // Rules skip values that could not be read.
-    let file = "[alerting]\nmode = \"both\"\n[alerting.remote]\nurl = \"http://mimir\"\n";
-    assert_eq!(problems(file, &[]).len(), 1);
 }
 
 #[test]

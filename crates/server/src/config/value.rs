@@ -58,6 +58,10 @@ pub trait Value: Sized {
     fn absent() -> Option<Self> {
         None
     }
+    /// A text that is not such a value, for the message.
+    fn quoted(text: &str) -> String {
+        format!("`{text}`")
+    }
 }
 
 /// A type of setting whose value fills a field of another type in the settings of the use cases.
@@ -147,6 +151,9 @@ impl<T: Value> Value for Option<T> {
     fn absent() -> Option<Self> {
         Some(None)
     }
+    fn quoted(text: &str) -> String {
+        T::quoted(text)
+    }
 }
 
 impl<T: Value> Value for Vec<T> {
@@ -154,7 +161,9 @@ impl<T: Value> Value for Vec<T> {
     fn parse(text: &str) -> Result<Self, String> {
         let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
         items
-            .map(|item| T::parse(item).map_err(|why| format!("has the item `{item}`, which {why}")))
+            .map(|item| {
+                T::parse(item).map_err(|why| format!("has the item {}, which {why}", T::quoted(item)))
+            })
             .collect()
     }
     fn show(&self) -> Option<String> {
@@ -162,6 +171,9 @@ impl<T: Value> Value for Vec<T> {
     }
     fn absent() -> Option<Self> {
         Some(Vec::new())
+    }
+    fn quoted(text: &str) -> String {
+        text.split(',').map(T::quoted).collect::<Vec<_>>().join(",")
     }
 }
 

@@ -10,6 +10,7 @@ use rustls::{
     sign::{CertifiedKey, SingleCertAndKey},
 };
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
@@ -34,12 +35,27 @@ struct Present {
     validity: Option<Validity>,
 }
 
+/// Why the files cannot be used.
+#[derive(Debug)]
+pub struct Unusable {
+    /// The setting of the file.
+    pub setting: &'static str,
+    /// A text for the operator that names the file.
+    pub why: String,
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.setting, self.why)
+    }
+}
+
 impl Tls {
     /// Reads the two files (PEM): the certificate with those that lead to its authority, and its private key.
     ///
     /// # Errors
-    /// A text for the operator when they cannot be read or do not belong together.
-    pub fn open(certificate: &Path, key: &Path) -> Result<Tls, String> {
+    /// They cannot be read or do not belong together.
+    pub fn open(certificate: &Path, key: &Path) -> Result<Tls, Unusable> {
         let present = RwLock::new(read(certificate, key)?);
         Ok(Tls { certificate: certificate.to_owned(), key: key.to_owned(), present })
     }
@@ -47,8 +63,8 @@ impl Tls {
     /// Reads the files again; new connections then use their content.
     ///
     /// # Errors
-    /// As [`Tls::open_sessions`]; the certificate in use stays.
-    pub fn reload(&self) -> Result<(), String> {
+    /// As [`Tls::open`]; the certificate in use stays.
+    pub fn reload(&self) -> Result<(), Unusable> {
         let fresh = read(&self.certificate, &self.key)?;
         *self.present.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
@@ -95,9 +111,11 @@ fn complaint(Validity { from, until }: Validity, now: Ts) -> Option<String> {
 }
 
 /// TLS 1.2 and 1.3 with the protocols of the front.
-fn read(certificate: &Path, key: &Path) -> Result<Present, String> {
-    let of_certificate = |why: &str| format!("http.tls_certificate: {}: {why}", certificate.display());
-    let of_key = |why: &str| format!("http.tls_key: {}: {why}", key.display());
+fn read(certificate: &Path, key: &Path) -> Result<Present, Unusable> {
+    let of =
+        |setting, path: &Path, why: &str| Unusable { setting, why: format!("{}: {why}", path.display()) };
+    let of_certificate = |why: &str| of("http.tls_certificate", certificate, why);
+    let of_key = |why: &str| of("http.tls_key", key, why);
     let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|e| of_certificate(&unread(&e)))?;
     if chain.is_empty() {
@@ -122,16 +140,14 @@ fn read(certificate: &Path, key: &Path) -> Result<Present, String> {
     match both.keys_match() {
         Ok(()) | Err(TlsError::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => {}
         Err(_) => {
-            return Err(format!(
-                "http.tls_certificate, http.tls_key: {} and {} do not belong together",
-                certificate.display(),
-                key.display()
-            ));
+            let why = format!("and {} (http.tls_key) do not belong together", key.display());
+            let setting = "http.tls_certificate";
+            return Err(Unusable { setting, why: format!("{} {why}", certificate.display()) });
         }
     }
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?
+        .map_err(|e| of_certificate(&e.to_string()))?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(both)));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -264,7 +280,7 @@ mod tests {
         renew(dir.path());
         fs::write(dir.path().join("key.pem"), own).unwrap();
         let refused = Tls::open(&dir.path().join("cert.pem"), &dir.path().join("key.pem")).unwrap_err();
-        assert!(refused.contains("key.pem"), "{refused}");
+        assert!(refused.why.contains("key.pem"), "{refused}");
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn a_wrong_configuration_stops_the_start_with_all_problems() {
         .arg("serve")
         .output()
         .expect("the program runs");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(78));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     for name in ["secret", "http.listen", "alerting.remote.url", "NO_SUCH"] {
         assert!(said.contains(name), "{name}: {said}");
@@ -63,7 +63,13 @@ fn migrate_and_demo_work_on_an_empty_directory() {
     let password = "password    ";
     assert!(text(&output).contains(password), "the first command tells the password: {}", text(&output));
     let again = run(dir.path(), &demo);
+    assert_eq!(again.status.code(), Some(1), "what is there is not mixed with made-up data");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--into-existing"), "{again:?}");
+    let again = run(dir.path(), &[&demo[..], &["--into-existing"]].concat());
     assert_eq!(again.status.code(), Some(1), "the same data is refused");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--seed"), "{again:?}");
+    let more = ["demo", "--organizations", "5", "--systems", "4", "--seed", "8", "--into-existing"];
+    assert!(run(dir.path(), &more).status.success());
 }
 
 #[tokio::test]

@@ -102,3 +102,20 @@ fn an_unknown_port_is_told() {
     let (well, said) = health(dir.path(), &[("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0")], &[]);
     assert!(!well && said.contains("http.listen has port 0"), "{said}");
 }
+
+#[test]
+fn another_program_on_the_port_is_not_the_service() {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address").to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let dir = tempfile::tempdir().expect("a directory");
+    let (well, said) = health(dir.path(), &[("BAILIWICK_HTTP__LISTEN", &address)], &[]);
+    assert!(!well && said.contains("another program"), "{said}");
+}

@@ -1,0 +1,58 @@
+//! `bailiwick user set-password` and `bailiwick mail test`.
+
+use crate::program::{Serving, command, run, text};
+use std::{io::Write, net::TcpListener, path::Path, process::Stdio};
+
+const OWNER: &str = "owner@bailiwick.example";
+
+fn set(dir: &Path, password: &str) -> (bool, String) {
+    let mut command = command(dir);
+    command.args(["user", "set-password", OWNER]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    writeln!(child.stdin.take().expect("its input"), "{password}").expect("a line");
+    let output = child.wait_with_output().expect("its end");
+    (output.status.success(), text(&output) + &String::from_utf8_lossy(&output.stderr))
+}
+
+async fn status(serving: &Serving, token: &str) -> u16 {
+    let me = reqwest::Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(token);
+    me.send().await.expect("an answer").status().as_u16()
+}
+
+#[tokio::test]
+async fn a_lost_password_is_set_by_the_operator() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    let serving = Serving::start(dir, &[]).await;
+    let token = serving.owner_token();
+    let (done, said) = set(dir, "short");
+    assert!(!done && said.contains("at least 12") && !said.contains("short"), "{said}");
+    assert_eq!(status(&serving, &token).await, 200, "nothing was changed");
+    let (done, said) = set(dir, "Another-Horse-8-Battery");
+    assert!(done && said.contains(OWNER) && !said.contains("Another"), "{said}");
+    assert_eq!(status(&serving, &token).await, 401, "the sessions have ended");
+    let drawn = run(dir, &["user", "set-password", OWNER, "--generate"]);
+    assert!(text(&drawn).contains("password (shown only now): "), "{drawn:?}");
+    let recorded = run(dir, &["audit", "--action", "user.password", "--json"]);
+    assert_eq!(text(&recorded).lines().count(), 2, "{recorded:?}");
+    assert!(!run(dir, &["user", "set-password", "nobody@example.org", "--generate"]).status.success());
+}
+
+#[test]
+fn a_test_of_mail_says_which_server_did_not_take_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let off = run(dir.path(), &["mail", "test", OWNER]);
+    assert!(!off.status.success() && String::from_utf8_lossy(&off.stderr).contains("smtp.host"), "{off:?}");
+    let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let port = closed.port().to_string();
+    let output = command(dir.path())
+        .env("BAILIWICK_SMTP__HOST", "127.0.0.1")
+        .env("BAILIWICK_SMTP__PORT", &port)
+        .env("BAILIWICK_SMTP__FROM", "fleet@example.org")
+        .args(["mail", "test", OWNER])
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("127.0.0.1:{port}")) && said.contains("refused"), "{said}");
+}
