@@ -4,7 +4,7 @@
 use crate::{
     error::{Failure, answer},
     extract::{authorization, bearer, client_ip},
-    identify,
+    identify, layers,
     route::{Credential, Gate, Route},
     route_metrics::Matched,
 };
@@ -26,6 +26,7 @@ use std::sync::Arc;
 pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Request, next: Next) -> Response {
     let (mut parts, mut body) = request.into_parts();
     parts.extensions.insert(route.clone());
+    layers::note_route(&route.path);
     let acting = match recognise(&app, &route, &mut parts).await {
         Ok(acting) => acting,
         Err(error) => return of_row(&route, answer(&error, &route)),
@@ -91,6 +92,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
                 Credential::Legacy => credentials::authenticate_legacy(app, header, ip).await?,
                 _ => credentials::authenticate_either(app, header, ip).await?,
             };
+            layers::note_caller("system");
             parts.extensions.insert(system);
             return Ok(());
         }
@@ -102,6 +104,7 @@ async fn admit(app: &App, route: &Route, acting: Option<Acting>, parts: &mut Par
         Some(acting) => acting.caller?,
         None => callers::authenticate_bearer(app, &bearer(parts)?).await?,
     };
+    layers::note_caller(if caller.is_api_key() { "key" } else { "user" });
     let id = object_id(parts).await;
     check_caller(app, &caller, route, id.as_deref())?;
     if route.not_self && id.and_then(|id| id.parse().ok()).is_some_and(|id| caller.is_self(id)) {

@@ -9,7 +9,7 @@ use axum::{
 };
 use bailiwick_app::App;
 use bailiwick_platform::{RequestContext, conditions::Conditions, http_metrics::WorkerMetrics};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
@@ -32,36 +32,85 @@ pub async fn frame(
     request.extensions_mut().insert(context.clone());
     let asked = Asked(request.uri().clone());
     request.extensions_mut().insert(asked);
+    if is_provider {
+        span.in_scope(|| check_address(&app, request.headers(), context.client_ip));
+    }
     let mut response = next.run(request).instrument(span.clone()).await;
     complete(&app, response.headers_mut(), &context.request_id, is_provider);
     let place = route_metrics::place(&worker, &mut response);
-    told(&span, &worker, place, &response);
+    span.in_scope(|| told(&app, &worker, place, &response));
     watch.answered(place, response.status().as_u16());
     response
 }
 
-/// The span of a request: for its log lines and its trace.
+/// The span of a request: for its log lines, at every level of the log, and for its trace. It has no path, which may
+/// contain ids and secrets; the route and the kind of caller are added when they are known.
 pub(crate) fn span(context: &RequestContext, request: &Request) -> Span {
-    tracing::debug_span!(
+    tracing::error_span!(
         "request",
         id = %context.request_id,
         method = %request.method(),
-        path = loggable(request.uri().path()),
+        route = Empty,
+        caller = Empty,
         traceparent = traceparent(request.headers()),
-        http.route = Empty,
         http.response.status_code = Empty,
     )
 }
 
-/// How the request ended.
-pub(crate) fn told(span: &Span, worker: &WorkerMetrics, place: usize, response: &Response) {
-    if span.is_disabled() {
+/// Adds the matched route to the span of the request.
+pub(crate) fn note_route(route: &str) {
+    Span::current().record("route", route);
+}
+
+/// Adds the kind of caller to the span of the request: `user`, `system`, `key`.
+pub(crate) fn note_caller(kind: &str) {
+    Span::current().record("caller", kind);
+}
+
+/// How the request ended, in its span. A line about refusals says how many there were.
+pub(crate) fn told(app: &App, worker: &WorkerMetrics, place: usize, response: &Response) {
+    let status = response.status();
+    Span::current().record("http.response.status_code", status.as_u16());
+    if status != StatusCode::TOO_MANY_REQUESTS {
         return;
     }
-    if let Some(route) = route_metrics::route(worker, place) {
-        span.record("http.route", route);
+    if let Some(times) = app.request_hints.refused.count(app.now()) {
+        let route = route_metrics::route(worker, place).unwrap_or("other");
+        tracing::warn!(times, last = route, "requests are refused (429): a limit is reached");
     }
-    span.record("http.response.status_code", response.status().as_u16());
+}
+
+/// Warns of people who come by another address than the public one, to which they are then sent to sign in.
+fn check_address(app: &App, headers: &HeaderMap, client: IpAddr) {
+    let hint = &app.request_hints.address;
+    if hint.is_told() {
+        return;
+    }
+    let Some((scheme, place)) = app.settings.public_url.split_once("://") else { return };
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    // What stands in the log is what a client sends.
+    let is_plain = |host: &&str| {
+        host.len() <= 255 && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
+    };
+    let host = text("host").filter(is_plain).map(str::to_ascii_lowercase);
+    let is_elsewhere = host.as_deref().is_some_and(|host| host != place && host != with_port(scheme, place));
+    let is_other_scheme =
+        text("x-forwarded-proto").is_some_and(|given| given != scheme && given.starts_with("http"));
+    if (is_elsewhere || is_other_scheme) && hint.tell() {
+        let public_url = app.settings.public_url.as_str();
+        tracing::warn!(
+            host,
+            public_url,
+            %client,
+            "somebody has come by another address than http.public_url, to which people are sent to sign in: set it to the \
+             address that they use, and let a proxy pass Host and X-Forwarded-Proto on"
+        );
+    }
+}
+
+/// A host with the port that the scheme has by default.
+fn with_port(scheme: &str, host: &str) -> String {
+    format!("{host}:{}", if scheme == "https" { 443 } else { 80 })
 }
 
 /// The caller's place in a trace; with several headers it is ambiguous, so there is none.
@@ -71,13 +120,6 @@ fn traceparent(headers: &HeaderMap) -> Option<&str> {
     let mut all = headers.get_all("traceparent").iter();
     let (first, second) = (all.next()?, all.next());
     first.to_str().ok().filter(|text| second.is_none() && text.len() <= LONGEST)
-}
-
-/// A path for the log: the part after the name of a page that a mailed link leads to is a secret.
-fn loggable(path: &str) -> &str {
-    const SECRET_BEHIND: [&str; 3] = ["/new-password/", "/confirm-address/", "/downloads/"];
-    let end = SECRET_BEHIND.iter().find_map(|name| path.find(name).map(|at| at + name.len()));
-    end.and_then(|end| path.get(..end)).unwrap_or(path)
 }
 
 /// The context of a request before the caller is known.
@@ -128,6 +170,14 @@ fn client_ip(app: &App, request: &Request) -> IpAddr {
     let trusted = &app.settings.trusted_proxies;
     let is_trusted = |ip: IpAddr| trusted.iter().any(|network| network.contains(ip));
     if !is_trusted(peer) {
+        let hint = &app.request_hints.forwarded;
+        if !hint.is_told() && request.headers().contains_key("x-forwarded-for") && hint.tell() {
+            tracing::warn!(
+                %peer,
+                "a request has X-Forwarded-For, but its sender is not in http.trusted_proxies: the header counts for nothing, and \
+                 limits take everybody behind this address for one; add it if it is a proxy of yours"
+            );
+        }
         return peer;
     }
     let forwarded = request.headers().get_all("x-forwarded-for").iter().rev();

@@ -1,7 +1,10 @@
 //! The metrics series of a request (docs/observability.md): always a row of the route table or of the provider, never a
 //! text that a client has sent.
 
-use crate::routes::{self, Route};
+use crate::{
+    layers,
+    routes::{self, Route},
+};
 use axum::{
     extract::{MatchedPath, Request},
     middleware::Next,
@@ -68,6 +71,9 @@ pub(crate) enum Matched {
 /// Marks the answers of the provider and of the console.
 pub(crate) async fn mark(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
+    if let Some(path) = &path {
+        layers::note_route(path.as_str());
+    }
     let method = request.method().clone();
     let mut response = next.run(request).await;
     if let Some(path) = path {

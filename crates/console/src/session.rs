@@ -92,6 +92,8 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
         Ok(None) => return to_sign_in(&parts.method, &parts.uri),
         Err(error) => return failure::answer(&look, &error),
     };
+    // Of the request that all its log lines are in.
+    tracing::Span::current().record("caller", "user");
     let is_renewed = guest.visit.is_renewed;
     guest.look.done = flash::word_for(&app, &parts.headers, &parts.method, &parts.uri, guest.look.language);
     let mut response = match guest.visit.caller() {

@@ -6,6 +6,7 @@ use crate::{
     limits::{ConnectionLimit, shared::SharedLimits},
     metrics::Metrics,
     replica::ReplicaCheck,
+    request_hints::RequestHints,
     secrets::SecretFingerprints,
     write_check::WriteCheck,
 };
@@ -95,6 +96,8 @@ pub struct Parts {
     pub metrics: Metrics,
     /// Whether the database can be written.
     pub write_check: WriteCheck,
+    /// What requests have shown of a wrong configuration.
+    pub request_hints: RequestHints,
     /// Start of the process.
     pub started_at: Ts,
     /// Background tasks. The shutdown waits for them.
@@ -130,6 +133,7 @@ impl Platform {
             connections: ConnectionLimit::default(),
             metrics: Metrics::default(),
             write_check: WriteCheck::default(),
+            request_hints: RequestHints::default(),
             started_at: clock.now(),
             tasks: TaskTracker::new(),
             leaving: CancellationToken::new(),

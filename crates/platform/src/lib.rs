@@ -23,6 +23,7 @@ pub mod periodic;
 pub mod processes;
 pub mod replica;
 mod request;
+pub mod request_hints;
 pub mod retry_on_conflict;
 pub mod secrets;
 mod service;

@@ -133,7 +133,7 @@ pub(super) fn of_fault(fault: Fault) -> Response {
         Fault::AlertLimit => envelope(too_many, "alert limit exceeded", Some(WHEN_FULL)),
         Fault::SilenceLimit => envelope(too_many, "silence limit exceeded", Some(WHEN_FULL)),
         Fault::Unavailable(log) => {
-            tracing::warn!(log, "the alert router cannot be used");
+            tracing::warn!(error = log, "the alert router cannot be used");
             envelope(StatusCode::BAD_GATEWAY, "alerting backend is unavailable", Some(WHEN_BACK))
         }
         Fault::TimedOut => {
@@ -141,12 +141,12 @@ pub(super) fn of_fault(fault: Fault) -> Response {
             envelope(StatusCode::GATEWAY_TIMEOUT, "alerting backend timed out", Some(WHEN_BACK))
         }
         Fault::Database(log) => {
-            tracing::warn!(log, "an alerting request cannot be served without the database");
+            tracing::warn!(error = log, "an alerting request cannot be served without the database");
             let status = StatusCode::SERVICE_UNAVAILABLE;
             envelope(status, "service temporarily unavailable", Some(WHEN_BACK))
         }
         Fault::NotReady { retry_after_secs, log } => {
-            tracing::warn!(log, "the alert router is not ready");
+            tracing::warn!(error = log, "the alert router is not ready");
             let status = StatusCode::SERVICE_UNAVAILABLE;
             envelope(status, "alerting backend is not ready", Some(retry_after_secs))
         }
@@ -155,7 +155,7 @@ pub(super) fn of_fault(fault: Fault) -> Response {
             envelope(status, "alerting backend is not ready", Some(15))
         }
         Fault::Internal(log) => {
-            tracing::error!(log, "an alerting request failed");
+            tracing::error!(error = log, "an alerting request failed");
             envelope(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", Some(WHEN_BACK))
         }
     }

@@ -124,6 +124,9 @@ impl Proxy {
         let context = crate::layers::context(&self.app, &request);
         let is_head = request.method() == Method::HEAD;
         let span = crate::layers::span(&context, &request);
+        if let Some(route) = route_metrics::route(&self.worker, place) {
+            span.record("route", route);
+        }
         // In one expression: moving a future from one variable to another doubles its size.
         let answer = AssertUnwindSafe(self.answer(target, request, &context))
             .catch_unwind()
@@ -131,7 +134,7 @@ impl Proxy {
             .await;
         let mut response = finished(answer.unwrap_or_else(|_| crate::error::panicked()), is_head);
         crate::layers::complete(&self.app, response.headers_mut(), &context.request_id, false);
-        crate::layers::told(&span, &self.worker, place, &response);
+        span.in_scope(|| crate::layers::told(&self.app, &self.worker, place, &response));
         watch.answered(place, response.status().as_u16());
         response
     }
@@ -164,6 +167,7 @@ impl Proxy {
             Ok(system) => system,
             Err(error) => return of_error(&error),
         };
+        crate::layers::note_caller("system");
         let _in_flight = match self.app.alerting().throttle.admit(system.id) {
             Ok(in_flight) => in_flight,
             Err(fault) => return of_fault(fault),

@@ -47,6 +47,7 @@ impl Proxy {
             Ok(caller) => caller,
             Err(failure) => return error::answer(&failure, &self.any_for_people),
         };
+        crate::layers::note_caller("key");
         let Some(path) = path else { return answer::gone() };
         let operation = match organization_route(&path, &parts.method) {
             Ok(operation) => operation,

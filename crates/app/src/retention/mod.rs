@@ -116,7 +116,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     if let Some(figures) = &figures {
         let Figures { records, alerts_ended, alerts_removed, quarantined, history, activity, .. } = *figures;
         let Figures { impersonations, impersonation_entries, key_refusals, .. } = *figures;
-        let millis = started.elapsed().as_millis();
+        let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::info!(
             records,
             alerts_ended,

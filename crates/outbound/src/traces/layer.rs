@@ -25,7 +25,7 @@ use tracing_subscriber::{
 const ATTRIBUTES: [(&str, &str); 8] = [
     ("id", "request.id"),
     ("method", METHOD),
-    ("http.route", ROUTE),
+    ("route", ROUTE),
     ("http.response.status_code", STATUS),
     ("db.system.name", "db.system.name"),
     ("db.operation.name", "db.operation.name"),

@@ -88,7 +88,7 @@ fn a_request_is_a_part_of_the_callers_trace_and_says_no_more_than_it_may() {
             method = %"GET",
             path = "/secret",
             traceparent = KEPT,
-            http.route = Empty,
+            route = Empty,
             http.response.status_code = Empty,
         );
         let given = request.in_scope(|| {
@@ -97,7 +97,7 @@ fn a_request_is_a_part_of_the_callers_trace_and_says_no_more_than_it_may() {
             call.record("error.type", "timed_out");
             given
         });
-        request.record("http.route", "/systems/{id}");
+        request.record("route", "/systems/{id}");
         request.record("http.response.status_code", 500_u16);
         given
     });

@@ -1,0 +1,77 @@
+//! What requests show of a wrong configuration, told once for each process, and refusals, told seldom: so that whoever sends
+//! many such requests cannot fill the log.
+
+use bailiwick_domain::Ts;
+use std::{
+    sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+/// Something to tell once.
+#[derive(Debug, Default)]
+pub struct Once(AtomicBool);
+
+impl Once {
+    /// Whether it was told. To be asked before looking at a request.
+    pub fn is_told(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    /// Whether the caller is to tell it now: the first one.
+    pub fn tell(&self) -> bool {
+        !self.0.swap(true, Relaxed)
+    }
+}
+
+/// Time between two lines about refusals.
+const SELDOM: Duration = Duration::from_secs(10);
+
+/// Something to tell once in ten seconds, with the number of times since the last line.
+#[derive(Debug, Default)]
+pub struct Seldom {
+    /// Microseconds since the epoch.
+    next: AtomicI64,
+    times: AtomicU64,
+}
+
+impl Seldom {
+    /// Counts one more; the number to tell, if it is time.
+    pub fn count(&self, now: Ts) -> Option<u64> {
+        self.times.fetch_add(1, Relaxed);
+        let next = self.next.load(Relaxed);
+        // A clock that was set back.
+        let is_far = next > now.plus(SELDOM).0;
+        let is_due = now.0 >= next || is_far;
+        let is_ours =
+            is_due && self.next.compare_exchange(next, now.plus(SELDOM).0, Relaxed, Relaxed).is_ok();
+        is_ours.then(|| self.times.swap(0, Relaxed))
+    }
+}
+
+/// Those of a process.
+#[derive(Debug, Default)]
+pub struct RequestHints {
+    /// `X-Forwarded-For` from an address that is no trusted proxy.
+    pub forwarded: Once,
+    /// People come by another address than the public one.
+    pub address: Once,
+    /// Answers 429.
+    pub refused: Seldom,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happens_often_is_told_seldom_with_its_number() {
+        let seldom = Seldom::default();
+        let at = |seconds: i64| Ts::from_secs(1_800_000_000 + seconds);
+        assert_eq!(seldom.count(at(0)), Some(1));
+        assert_eq!((seldom.count(at(1)), seldom.count(at(9))), (None, None));
+        assert_eq!(seldom.count(at(10)), Some(3));
+        assert_eq!(seldom.count(at(-3600)), Some(1), "the clock was set back");
+        let once = Once::default();
+        assert!(!once.is_told() && once.tell() && once.is_told() && !once.tell());
+    }
+}

@@ -1,0 +1,157 @@
+//! What the log says of requests, and of configurations that are probably not meant so.
+
+use crate::program::{Serving, command, run, text, wait_until};
+use reqwest::Client;
+use serde_json::Value;
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+/// The lines with this text.
+fn lines(serving: &Serving, wanted: &str) -> Vec<Value> {
+    let log = serving.log();
+    let all = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    all.filter(|line| line["message"].as_str().is_some_and(|text| text.contains(wanted))).collect()
+}
+
+const JSON: (&str, &str) = ("BAILIWICK_LOG__FORMAT", "json");
+
+#[tokio::test]
+async fn a_line_names_its_request_at_every_level_and_refusals_are_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let settings = [JSON, ("BAILIWICK_LOG__LEVEL", "warn"), ("BAILIWICK_LIMITS__SYSTEM_AUTH_FAILURES", "1")];
+    let serving = Serving::start(dir.path(), &settings).await;
+    let info = format!("{}/api/systems/info", serving.url);
+    let client = Client::new();
+    let mut refused = 0;
+    while refused < 3 {
+        let asked =
+            client.get(&info).basic_auth("SYS-1", Some("x")).header("x-request-id", format!("r-{refused}"));
+        let answer = asked.send().await.expect("an answer");
+        refused += usize::from(answer.status() == 429);
+    }
+    wait_until("the refusal is told", || !lines(&serving, "refused (429)").is_empty()).await;
+    let told = lines(&serving, "refused (429)");
+    assert_eq!(told.len(), 1, "{told:?}");
+    let span = &told[0]["span"];
+    assert_eq!(
+        (&told[0]["level"], &span["id"], &span["method"]),
+        (&"WARN".into(), &"r-0".into(), &"GET".into())
+    );
+    assert_eq!((&span["route"], &told[0]["times"]), (&"/systems/info".into(), &1.into()), "{told:?}");
+    assert!(span.get("path").is_none(), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_line_names_route_and_caller() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let settings = [JSON, ("BAILIWICK_LOG__LEVEL", "warn,bailiwick_api=debug")];
+    let serving = Serving::start(dir.path(), &settings).await;
+    let system = format!("{}/api/systems/01950000-0000-7000-8000-000000000000", serving.url);
+    let asked =
+        Client::new().get(system).bearer_auth(serving.owner_token()).header("x-request-id", "find-me");
+    assert_eq!(asked.send().await.expect("an answer").status(), 404);
+    wait_until("it is told", || !lines(&serving, "request refused").is_empty()).await;
+    let span = &lines(&serving, "request refused")[0]["span"];
+    let (id, route, caller) = ("find-me".into(), "/systems/{id}".into(), "user".into());
+    assert_eq!((&span["id"], &span["route"], &span["caller"]), (&id, &route, &caller), "{span}");
+}
+
+#[tokio::test]
+async fn a_request_that_shows_a_wrong_address_is_told_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(dir.path(), &[JSON]).await;
+    let sign_in = format!("{}/console/sign-in", serving.url);
+    let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
+    client.get(&sign_in).send().await.expect("an answer");
+    assert!(lines(&serving, "http.public_url").is_empty() && lines(&serving, "trusted_proxies").is_empty());
+    for _ in 0..3 {
+        let asked =
+            client.get(&sign_in).header("host", "192.168.1.5:18080").header("x-forwarded-for", "192.0.2.1");
+        asked.send().await.expect("an answer");
+    }
+    wait_until("both are told", || {
+        !lines(&serving, "by another address").is_empty() && !lines(&serving, "trusted_proxies").is_empty()
+    })
+    .await;
+    let told = lines(&serving, "by another address");
+    assert_eq!((told.len(), &told[0]["host"]), (1, &"192.168.1.5:18080".into()), "{told:?}");
+    assert_eq!(lines(&serving, "http.trusted_proxies").len(), 1);
+}
+
+#[tokio::test]
+async fn a_start_tells_where_it_is_and_what_is_probably_not_meant() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
+    let secret = dir.path().join("secret-of-all");
+    fs::write(&secret, "0123456789abcdef0123456789abcdef").expect("a file");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o644)).expect("its mode");
+    fs::write(dir.path().join("bailiwick.toml"), "app_url = \"https://ui.example\"\n").expect("a file");
+    let secret = secret.display().to_string();
+    let settings = [JSON, ("BAILIWICK_SECRET_FILE", secret.as_str()), ("APP_URL", "https://other.example")];
+    let serving = Serving::start(dir.path(), &settings).await;
+    wait_until("it listens", || !lines(&serving, "listening").is_empty()).await;
+    let listening = &lines(&serving, "listening")[0];
+    assert!(
+        listening["database"].as_str().is_some_and(|name| name.ends_with("data/bailiwick.db")),
+        "{listening}"
+    );
+    assert_eq!(listening["configuration"], "bailiwick.toml");
+    for wanted in ["APP_URL counts for nothing", "secret-of-all"] {
+        let told = lines(&serving, wanted);
+        assert!(told.len() == 1 && told[0]["level"] == "WARN", "{wanted}: {}", serving.log());
+    }
+}
+
+fn exits(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> (Option<i32>, String) {
+    let output =
+        command(dir).envs(settings.iter().copied()).args(arguments).output().expect("the program runs");
+    (output.status.code(), text(&output) + &String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn a_wrong_configuration_has_a_status_of_its_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    for level in ["warning", "err", "verbose", ""] {
+        let (code, said) = exits(dir, &[], &["--log-level", level, "config", "check"]);
+        assert!(code == Some(78) && said.contains("log.level"), "{said}");
+    }
+    let certificate = [("BAILIWICK_HTTP__TLS_CERTIFICATE", "no.pem"), ("BAILIWICK_HTTP__TLS_KEY", "no.key")];
+    for arguments in [&["config", "check"][..], &["serve"]] {
+        let (code, said) = exits(dir, &certificate, arguments);
+        assert!(
+            code == Some(78) && said.contains("http.tls_certificate") && said.contains("no.pem"),
+            "{said}"
+        );
+    }
+    // Another command needs no certificate.
+    assert_eq!(exits(dir, &certificate, &["migrate"]).0, Some(0));
+    let weak = [("BAILIWICK_OWNER_PASSWORD", "short"), ("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0")];
+    assert_eq!(exits(dir, &weak, &["serve"]).0, Some(78));
+    let help = run(dir, &["--help"]);
+    assert!(text(&help).contains("78") && text(&help).contains("Examples:"), "{help:?}");
+    let url = "postgres://user:S3cr@tP@ss#w0rd@127.0.0.1:1/db";
+    for arguments in [&["config", "check"][..], &["serve"], &["migrate"]] {
+        let (code, said) = exits(dir, &[("BAILIWICK_DATABASE__URL", url)], arguments);
+        assert!(code == Some(78) && said.contains("%40"), "{said}");
+        assert!(!said.contains("S3cr") && !said.contains("ss#") && !said.contains("w0rd"), "{said}");
+    }
+}
+
+/// `Type=notify` of the unit: started means that it listens.
+#[tokio::test]
+async fn a_supervisor_learns_of_start_and_end() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("notify");
+    let socket = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
+    socket.set_read_timeout(Some(bailiwick_testkit::PATIENCE)).expect("a time");
+    let said = || {
+        let mut bytes = [0; 64];
+        let length = socket.recv(&mut bytes).expect("a word");
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    let path = path.display().to_string();
+    let mut serving = Serving::start(dir.path(), &[("NOTIFY_SOCKET", &path)]).await;
+    assert_eq!(said(), "READY=1");
+    assert!(serving.stop());
+    assert_eq!(said(), "STOPPING=1");
+}
