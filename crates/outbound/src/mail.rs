@@ -2,19 +2,21 @@
 //!
 //! The callers decide the content and the retries; this module reports whether a failure may pass.
 
+mod connections;
 mod notice;
 
+pub use connections::CONNECTIONS;
 pub use notice::Notice;
 
 use bailiwick_domain::{Secret, fold::one_line};
+use connections::{Connections, Untaken};
 use lettre::{
-    Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    Address, Message,
     message::{
         Mailbox, MessageBuilder, MultiPart,
         header::{HeaderName, HeaderValue},
     },
     transport::smtp::{
-        PoolConfig,
         authentication::Credentials,
         client::{Certificate, Tls, TlsParameters},
         extension::ClientId,
@@ -26,15 +28,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Longest time for one step of the conversation.
-const STEP: Duration = Duration::from_secs(20);
 /// Longest time for a whole message.
 const WHOLE: Duration = Duration::from_secs(60);
-/// Connections open at once.
-pub const CONNECTIONS: u32 = 8;
-/// How long a connection is kept for the next message.
-const IDLE: Duration = Duration::from_secs(30);
-
 /// How the conversation is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
@@ -107,10 +102,8 @@ impl std::error::Error for MailError {}
 
 /// A connection pool to one server.
 pub struct Mailer {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
+    connections: Connections,
     from: Mailbox,
-    /// Host and port of the server, for messages.
-    place: String,
 }
 
 impl fmt::Debug for Mailer {
@@ -138,23 +131,18 @@ impl Mailer {
             Security::StartTls => tls().map(Tls::Required),
             Security::Tls => tls().map(Tls::Wrapper),
         };
-        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(server.host.clone())
-            .port(server.port)
-            .tls(tls.map_err(|e| format!("the certificate authority: {e}"))?)
-            .timeout(Some(STEP))
-            .pool_config(PoolConfig::new().max_size(CONNECTIONS).idle_timeout(IDLE));
-        if let Some((user, password)) = server.credentials {
-            builder = builder.credentials(Credentials::new(user, password.reveal().clone()));
-        }
-        if let Some(hello) = server.hello {
-            builder = builder.hello_name(match hello.parse() {
-                Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
-                Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
-                Err(_) => ClientId::Domain(hello),
-            });
-        }
+        let tls = tls.map_err(|e| format!("the certificate authority: {e}"))?;
+        let hello = server.hello.map_or_else(ClientId::default, |hello| match hello.parse() {
+            Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
+            Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
+            Err(_) => ClientId::Domain(hello),
+        });
+        let credentials = server.credentials;
+        let credentials =
+            credentials.map(|(user, password)| Credentials::new(user, password.reveal().clone()));
         let from = Mailbox::new(server.from_name.as_deref().map(one_line), from);
-        Ok(Mailer { transport: builder.build(), from, place: format!("{}:{}", server.host, server.port) })
+        let connections = Connections::new((server.host, server.port), tls, hello, credentials);
+        Ok(Mailer { connections, from })
     }
 
     /// Sends a message; without an error, the server has accepted it. Returns the server with what it has said.
@@ -163,19 +151,20 @@ impl Mailer {
     /// See [`MailError`].
     pub async fn send(&self, letter: &Letter) -> Result<String, MailError> {
         let message = self.message(letter)?;
-        let place = &self.place;
-        match tokio::time::timeout(WHOLE, self.transport.send(message)).await {
+        let place = self.connections.place();
+        match tokio::time::timeout(WHOLE, self.connections.send(&message)).await {
             Err(_) => Err(MailError::Delayed(format!("{place}: no end after {} s", WHOLE.as_secs()))),
-            Ok(Err(error)) => Err(judge(place, &error)),
+            Ok(Err(untaken)) => Err(judge(&place, &untaken)),
             Ok(Ok(reply)) => {
-                Ok(format!("{place}: {} {}", reply.code(), reply.message().collect::<Vec<_>>().join(" ")))
+                let said: Vec<&str> = reply.message().collect();
+                Ok(format!("{place}: {} {}", reply.code(), said.join(" ")))
             }
         }
     }
 
     /// Ends the kept connections.
     pub async fn close(&self) {
-        self.transport.shutdown().await;
+        self.connections.close().await;
     }
 
     fn message(&self, letter: &Letter) -> Result<Message, MailError> {
@@ -224,37 +213,44 @@ fn refused(what: &str, e: &dyn fmt::Display) -> MailError {
     MailError::Refused(format!("{what}: {e}"))
 }
 
-/// Only a permanent answer about the recipient or the message is final (RFC 5321 §4.2.3, RFC 3463). The operator can
+/// Only a permanent answer about the recipient or the message, once the recipient was named, is final (RFC 5321 §4.2.3, RFC 3463). The operator can
 /// repair any other permanent answer (no service, no relaying, the account, a policy), so the mail is retried.
-fn judge(place: &str, error: &lettre::transport::smtp::Error) -> MailError {
-    let text = format!("{place}: {error}");
-    let code = error.status().map(u16::from);
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let is_final = match code {
+fn judge(place: &str, untaken: &Untaken) -> MailError {
+    let text = format!("{place}: {}", untaken.text);
+    let says = |words: &[&str]| words.iter().any(|word| untaken.text.contains(word));
+    let is_final = match untaken.code {
         Some(550..=553 | 556) => !says(&["5.3.", "5.4.", "5.7.", "relay"]),
         Some(554 | 555) => says(&["5.1.", "5.2.", "5.6."]),
         _ => false,
     };
-    if error.is_permanent() && is_final { MailError::Refused(text) } else { MailError::Delayed(text) }
+    if untaken.is_about_mail && is_final { MailError::Refused(text) } else { MailError::Delayed(text) }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
     use super::*;
+    use tokio::{
+        io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+        net::TcpListener,
+    };
 
-    pub(super) fn mailer(from: &str, from_name: &str) -> Mailer {
-        Mailer::new(Server {
+    /// Nobody listens there.
+    fn server() -> Server {
+        Server {
             host: "127.0.0.1".into(),
             port: 1,
             security: Security::None,
             credentials: None,
             authority: None,
-            from: from.into(),
-            from_name: Some(from_name.into()),
+            from: "noreply@example.org".into(),
+            from_name: None,
             hello: None,
-        })
-        .unwrap()
+        }
+    }
+
+    pub(super) fn mailer(from: &str, from_name: &str) -> Mailer {
+        Mailer::new(Server { from: from.into(), from_name: Some(from_name.into()), ..server() }).unwrap()
     }
 
     fn letter() -> Letter {
@@ -299,18 +295,100 @@ mod tests {
         ));
     }
 
+    /// A server that says these lines, one to each line it reads; returns its port and what it has read.
+    async fn scripted(lines: &'static [&'static str]) -> (u16, tokio::task::JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let served = tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (reader, mut writer) = stream.into_split();
+            let (mut reader, mut read) = (BufReader::new(reader).lines(), Vec::new());
+            for line in lines {
+                writer.write_all(line.as_bytes()).await.unwrap();
+                match reader.next_line().await {
+                    Ok(Some(heard)) => read.push(heard),
+                    _ => break,
+                }
+            }
+            read
+        });
+        (port, served)
+    }
+
+    #[tokio::test]
+    async fn only_what_is_said_of_the_recipient_is_final() {
+        const HELLO: &str = "220 ready\r\n";
+        const OFFERS: &str = "250-mail.example\r\n250 8BITMIME\r\n";
+        for (lines, is_final) in [
+            (&[HELLO, "550 bad host name\r\n"][..], false),
+            (&["554 5.1.0 not you\r\n"], false),
+            (&[HELLO, OFFERS, OFFERS, "550 5.1.8 bad sender\r\n"], false),
+            (&[HELLO, OFFERS, OFFERS, "250 ok\r\n", "550 5.1.1 no\r\n"], true),
+            (&[HELLO, OFFERS, OFFERS, "250 ok\r\n", "550 5.7.1 no relaying\r\n"], false),
+            (&[HELLO, OFFERS, OFFERS, "250 ok\r\n", "450 later\r\n"], false),
+        ] {
+            let (port, served) = scripted(lines).await;
+            let mailer =
+                Mailer::new(Server { port, hello: Some("fleet.example".into()), ..server() }).unwrap();
+            let error = mailer.send(&letter()).await.unwrap_err();
+            assert_eq!(matches!(error, MailError::Refused(_)), is_final, "{lines:?}: {error}");
+            assert!(error.to_string().starts_with(&format!("127.0.0.1:{port}: ")), "{error}");
+            let heard = served.await.unwrap();
+            assert!(
+                heard.first().is_none_or(|line| line == "EHLO fleet.example" || line == "QUIT"),
+                "{heard:?}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn keywords_count_in_any_case() {
+        const OFFERS: &str = "250-mail.example\r\n250-8bitmime\r\n250 Auth plain\r\n";
+        let lines: &[&str] = &[
+            "220 ready\r\n",
+            OFFERS,
+            OFFERS,
+            "235 welcome\r\n",
+            "250 sender\r\n",
+            "250 recipient\r\n",
+            "354 go on\r\n",
+        ];
+        let (port, served) = scripted(lines).await;
+        let credentials = Some(("fleet".to_owned(), Secret::new("hunter2".to_owned())));
+        let mailer =
+            Mailer::new(Server { port, credentials, hello: Some("::1".into()), ..server() }).unwrap();
+        let sent = tokio::spawn(async move { mailer.send(&letter()).await });
+        let heard = served.await.unwrap();
+        let expected = [
+            "EHLO [IPv6:::1]",
+            "EHLO [IPv6:::1]",
+            "AUTH PLAIN ",
+            "MAIL FROM:<noreply",
+            "RCPT TO:<m@",
+            "DATA",
+        ];
+        for (heard, expected) in heard.iter().zip(expected) {
+            assert!(heard.starts_with(expected), "{heard} {expected}");
+        }
+        assert!(heard.len() > expected.len(), "{heard:?}");
+        assert!(sent.await.unwrap().is_err(), "the server has ended in the middle of the message");
+    }
+
+    #[tokio::test]
+    async fn a_server_without_tls_gets_nothing_and_one_in_small_letters_is_asked() {
+        const NONE: &[&str] = &["220 ready\r\n", "250 mail.example\r\n"];
+        const SMALL: &[&str] = &["220 ready\r\n", "250-mail.example\r\n250 starttls\r\n"];
+        for (lines, asked) in [(NONE, "QUIT"), (SMALL, "STARTTLS")] {
+            let (port, served) = scripted(lines).await;
+            let mailer = Mailer::new(Server { port, security: Security::StartTls, ..server() }).unwrap();
+            assert!(matches!(mailer.send(&letter()).await, Err(MailError::Delayed(_))));
+            assert_eq!(served.await.unwrap().last().map(String::as_str), Some(asked));
+        }
+    }
+
     #[test]
     fn a_sender_that_is_no_address_is_an_error() {
-        let server = Server {
-            host: "127.0.0.1".into(),
-            port: 1,
-            security: Security::None,
-            credentials: None,
-            authority: None,
-            from: "nobody".into(),
-            from_name: None,
-            hello: None,
-        };
+        let server = Server { from: "nobody".into(), ..server() };
         assert!(Mailer::new(server).is_err());
     }
 }

@@ -214,7 +214,7 @@ pub async fn send_test(service: &Events, to: &str) -> Result<String, String> {
     let letter = Letter {
         id: service.fresh::<uuid::Uuid>().to_string(),
         to: to.to_owned(),
-        to_name: String::new(),
+        to_name: to.to_owned(),
         subject: "Test mail".to_owned(),
         html: format!("<p>{text}</p>"),
         text,

@@ -1,9 +1,9 @@
 //! A notification of alerts as a mail (spec: alert-delivery#mail-and-telegram): the mails of one group form one thread.
 
-use super::{Head, MailError, Mailer, WHOLE, refused};
+use super::{Head, MailError, Mailer, WHOLE, connections::Untaken, refused};
 use crate::delivery::Failure;
 use lettre::{
-    AsyncTransport, Message,
+    Message,
     message::{
         Body, MessageBuilder, MultiPart, SinglePart,
         header::{ContentTransferEncoding, ContentType},
@@ -39,10 +39,10 @@ impl Mailer {
             Ok(message) => message,
             Err(e) => return Err(Failure::lasting("the address cannot be used", e)),
         };
-        match tokio::time::timeout(WHOLE, self.transport.send(message)).await {
+        match tokio::time::timeout(WHOLE, self.connections.send(&message)).await {
             Err(_) => Err(Failure::passing("no answer in time", "timed out")),
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(judge(&error)),
+            Ok(Err(untaken)) => Err(judge(&self.connections.place(), &untaken)),
         }
     }
 
@@ -77,14 +77,15 @@ fn content(builder: MessageBuilder, notice: &Notice) -> Result<Message, lettre::
     }
 }
 
-fn judge(error: &lettre::transport::smtp::Error) -> Failure {
-    match error.status().map(u16::from) {
-        Some(code) if error.is_permanent() => {
-            Failure::lasting(format!("the mail server answered {code}"), error)
+fn judge(place: &str, untaken: &Untaken) -> Failure {
+    let detail = format!("{place}: {}", untaken.text);
+    match untaken.code {
+        Some(code) if untaken.is_about_mail && code >= 500 => {
+            Failure::lasting(format!("the mail server answered {code}"), detail)
         }
-        Some(code) => Failure::passing(format!("the mail server answered {code}"), error),
-        None if error.is_client() => Failure::lasting("the mail server cannot take it", error),
-        None => Failure::passing("no connection to the mail server", error),
+        Some(code) => Failure::passing(format!("the mail server answered {code}"), detail),
+        None if untaken.is_about_mail => Failure::lasting("the mail server cannot take it", detail),
+        None => Failure::passing("no connection to the mail server", detail),
     }
 }
 

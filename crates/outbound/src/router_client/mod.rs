@@ -406,7 +406,8 @@ impl RouterClient {
             },
             Ok(Err(Fault::NotSent(log) | Fault::Broken(log))) => {
                 pass.failed();
-                Err(RouterError::Unavailable(log))
+                let place = outgoing.uri.authority().map_or("", |place| place.as_str());
+                Err(RouterError::Unavailable(format!("{place}: {log}")))
             }
             Ok(Err(Fault::TooLarge)) => {
                 // The router works; the limit of one tenant must not open the breaker for all.

@@ -1,6 +1,6 @@
 //! What the log says of requests, and of configurations that are probably not meant so.
 
-use crate::program::{Serving, command, run, text, wait_until};
+use crate::program::{Serving, command, repository, run, text, wait_until};
 use reqwest::Client;
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
@@ -107,8 +107,16 @@ fn exits(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> (Option<i
     (output.status.code(), text(&output) + &String::from_utf8_lossy(&output.stderr))
 }
 
+/// A line of the systemd unit.
+fn is_in_unit(line: &str) -> bool {
+    let unit =
+        fs::read_to_string(repository().join("packaging/systemd/bailiwick.service")).expect("the unit");
+    unit.lines().any(|other| other == line)
+}
+
 #[test]
 fn a_wrong_configuration_has_a_status_of_its_own() {
+    assert!(is_in_unit("RestartPreventExitStatus=78"));
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     for level in ["warning", "err", "verbose", ""] {
@@ -140,6 +148,7 @@ fn a_wrong_configuration_has_a_status_of_its_own() {
 /// `Type=notify` of the unit: started means that it listens.
 #[tokio::test]
 async fn a_supervisor_learns_of_start_and_end() {
+    assert!(is_in_unit("Type=notify"));
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("notify");
     let socket = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
