@@ -1,10 +1,7 @@
 //! The metrics series of a request (docs/observability.md): always a row of the route table or of the provider, never a
 //! text that a client has sent.
 
-use crate::{
-    layers,
-    routes::{self, Route},
-};
+use crate::routes::{self, Route};
 use axum::{
     extract::{MatchedPath, Request},
     middleware::Next,
@@ -72,7 +69,8 @@ pub(crate) enum Matched {
 pub(crate) async fn mark(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     if let Some(path) = &path {
-        layers::note_route(path.as_str());
+        // Of the request that all its log lines are in.
+        tracing::Span::current().record("route", path.as_str());
     }
     let method = request.method().clone();
     let mut response = next.run(request).await;
