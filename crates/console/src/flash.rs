@@ -1,10 +1,10 @@
 //! The note at the top of the page after a form, such as "Saved.". A sealed cookie carries it to that page, which shows it
 //! once: not in the address, where reloads, the way back and shared links would repeat it.
 
-use crate::{session, texts};
+use crate::texts;
 use bailiwick_app::App;
 use bailiwick_domain::Language;
-use http::{HeaderMap, Method, Uri};
+use http::{Method, Uri};
 use std::time::Duration;
 
 /// The purpose that the cookie is sealed for.
@@ -29,10 +29,10 @@ impl Done {
     }
 }
 
-/// The word of the note that this page shows, if the browser comes from a form that leads here.
+/// The word of the note that this page shows, if the browser comes from a form that leads here. `sealed`: its cookie.
 pub(crate) fn word_for(
     app: &App,
-    headers: &HeaderMap,
+    sealed: Option<String>,
     method: &Method,
     uri: &Uri,
     language: Language,
@@ -40,8 +40,7 @@ pub(crate) fn word_for(
     if *method != Method::GET {
         return None;
     }
-    let sealed = session::note_cookie(app, headers)?;
-    let said = String::from_utf8(app.keys.open_from_address(SEAL, &sealed).ok()?).ok()?;
+    let said = String::from_utf8(app.keys.open_from_address(SEAL, &sealed?).ok()?).ok()?;
     let (word, address) = said.split_once('\n')?;
     let asked = uri.path_and_query()?.as_str();
     let is_here = address.split('#').next() == Some(asked);

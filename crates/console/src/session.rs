@@ -95,7 +95,8 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
     // Of the request that all its log lines are in.
     tracing::Span::current().record("caller", "user");
     let is_renewed = guest.visit.is_renewed;
-    guest.look.done = flash::word_for(&app, &parts.headers, &parts.method, &parts.uri, guest.look.language);
+    let note = note_cookie(&app, &parts.headers);
+    guest.look.done = flash::word_for(&app, note, &parts.method, &parts.uri, guest.look.language);
     let mut response = match guest.visit.caller() {
         Err(_) if !is_way_out => over(&guest.look),
         _ => {
@@ -133,7 +134,7 @@ fn set_note(app: &App, response: &mut Response, is_shown: bool) {
 }
 
 /// The cookie that carries a note.
-pub(crate) fn note_cookie(app: &App, headers: &HeaderMap) -> Option<String> {
+fn note_cookie(app: &App, headers: &HeaderMap) -> Option<String> {
     cookie(headers, NOTE, is_https(app))
 }
 

@@ -202,5 +202,6 @@ async fn fail(service: &Alerts, tenant: OrgId, to: &AnyRecipient, failure: Failu
 /// Records that a recipient was not reached.
 async fn note(service: &Alerts, to: &AnyRecipient, failure: &Failure) {
     let (recipient, reason) = (digest_of(to), failure.reason.clone());
-    record(service, Note::Failed(notification_log::Failed { recipient, reason, failed_at: service.now() })).await;
+    record(service, Note::Failed(notification_log::Failed { recipient, reason, failed_at: service.now() }))
+        .await;
 }

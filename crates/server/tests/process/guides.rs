@@ -32,7 +32,10 @@ async fn every_guide_in_order_on_one_installation() {
     let output = output.expect("the script runs");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}\n{err}");
-    assert!(router.count() >= 1, "the customer's system has asked, and its alerts would find a configuration");
+    assert!(
+        router.count() >= 1,
+        "the customer's system has asked, and its alerts would find a configuration"
+    );
 }
 
 /// A guide that no test runs would rot.

@@ -57,7 +57,12 @@ impl Site {
     fn command(&self, arguments: &[&str], path: &str) -> Command {
         let mut curl = Command::new("curl");
         curl.current_dir(&self.dir).args(["-sS", "--noproxy", "*", "--cacert", "trusted.pem"]);
-        curl.args(["--interface", CLIENT, "--connect-to", &format!("localhost:{0}:127.0.0.1:{0}", self.port)]);
+        curl.args([
+            "--interface",
+            CLIENT,
+            "--connect-to",
+            &format!("localhost:{0}:127.0.0.1:{0}", self.port),
+        ]);
         curl.args(arguments).arg(format!("https://localhost:{}{path}", self.port));
         curl
     }
@@ -103,7 +108,8 @@ async fn does_what_the_page_says(site: Site) {
 
     // The event stream arrives while it is open.
     let stream = fs::File::create(site.dir.join("stream")).expect("a file");
-    let listening = site.command(&[&authorized[..], &["-N"]].concat(), "/api/events/stream").stdout(stream).spawn();
+    let listening =
+        site.command(&[&authorized[..], &["-N"]].concat(), "/api/events/stream").stdout(stream).spawn();
     let _listening = Ending(listening.expect("curl"));
     let heard = |text: &str| fs::read_to_string(site.dir.join("stream")).is_ok_and(|all| all.contains(text));
     wait_until("the stream is open", || heard("retry:")).await;
@@ -141,11 +147,23 @@ fn nginx(dir: &Path, snippet: &str) -> Child {
     );
     fs::write(dir.join("nginx.conf"), all).expect("a file");
     let conf = dir.join("nginx.conf");
-    Command::new(program).arg("-p").arg(dir).arg("-c").arg(conf).arg("-e").arg(dir.join("errors")).spawn().expect("nginx")
+    Command::new(program)
+        .arg("-p")
+        .arg(dir)
+        .arg("-c")
+        .arg(conf)
+        .arg("-e")
+        .arg(dir.join("errors"))
+        .spawn()
+        .expect("nginx")
 }
 
 fn caddy(dir: &Path, snippet: &str) -> Child {
-    fs::write(dir.join("Caddyfile"), format!("{{\n\tadmin off\n\tauto_https disable_redirects\n}}\n{snippet}")).expect("a file");
+    fs::write(
+        dir.join("Caddyfile"),
+        format!("{{\n\tadmin off\n\tauto_https disable_redirects\n}}\n{snippet}"),
+    )
+    .expect("a file");
     let mut caddy = Command::new("caddy");
     caddy.args(["run", "--config", "Caddyfile", "--adapter", "caddyfile"]).current_dir(dir).env("HOME", dir);
     let log = fs::File::create(dir.join("caddy.log")).expect("a file");

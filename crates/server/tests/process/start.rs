@@ -224,7 +224,8 @@ async fn settings_of_an_owner_who_is_there_are_named_at_the_level_of_debugging()
     let mut second = Serving::start(dir.path(), &[email]).await;
     assert!(second.stop() && !second.log().contains(TOLD), "{}", second.log());
     drop(second);
-    let third = Serving::start(dir.path(), &[email, ("BAILIWICK_LOG__LEVEL", "info,bailiwick_server=debug")]).await;
+    let third =
+        Serving::start(dir.path(), &[email, ("BAILIWICK_LOG__LEVEL", "info,bailiwick_server=debug")]).await;
     let log = third.log();
     let line = log.lines().find(|line| line.contains(TOLD)).unwrap_or_else(|| panic!("{log}"));
     assert!(line.contains("DEBUG") && line.contains("BAILIWICK_OWNER_EMAIL"), "{line}");

@@ -61,7 +61,10 @@ pub(super) fn publishing() -> Publishing {
             url: "https://portal.example.org/api/alert_history".to_owned(),
             secret: "thirty-two characters of a secret".to_owned(),
         }),
-        surroundings: Surroundings { pages: Pages::Other("https://portal.example.org".to_owned()), zone: Zone::utc() },
+        surroundings: Surroundings {
+            pages: Pages::Other("https://portal.example.org".to_owned()),
+            zone: Zone::utc(),
+        },
     }
 }
 
