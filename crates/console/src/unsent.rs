@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 /// Fields of which only the program knows the meaning.
-const INNER: [&str; 3] = ["seen", "find", "more"];
+const INNER: [&str; 5] = ["seen", "find", "found", "search", "more"];
 /// Names that look like those of secrets.
 const PUBLIC: [&str; 2] = ["data_key", "system_key"];
 

@@ -42,7 +42,7 @@ fn native(redirect_uris: &[&str]) -> Client {
 
 fn natives(settings: &mut Settings) {
     settings.public_url = "https://my.example.org".into();
-    settings.app_url = "https://my.example.org".into();
+    settings.app_url = Some("https://my.example.org".into());
     settings.provider.clients.push(native(&[
         "http://127.0.0.1/cb",
         "http://[::1]:7000/cb?a=1",

@@ -38,12 +38,12 @@ fn a_layer_is_read_with_its_defaults() {
 fn only_the_owner_refuses() {
     let body = json!({"enabled": {"email": false, "webhook": true}, "systems": [
         {"system_key": "SYS-1", "enabled": {"email": false}}]});
-    let check = |is_owner| {
+    let check = |above: Option<&Channels>| {
         let posted = Posted::read(body.to_string().as_bytes()).unwrap();
-        posted.check(None, is_owner, &AllowedHosts::default()).unwrap().layer
+        posted.check(None, above, &AllowedHosts::default()).unwrap().layer
     };
-    assert_eq!(check(true).channels.enabled.email, Some(false));
-    let other = check(false);
+    assert_eq!(check(None).channels.enabled.email, Some(false));
+    let other = check(Some(&Channels::default()));
     assert_eq!((other.channels.enabled.email, other.channels.enabled.webhook), (None, Some(true)));
     // An override replaces the organization's setting, so its `false` is kept.
     assert_eq!(other.systems[0].channels.enabled.email, Some(false));

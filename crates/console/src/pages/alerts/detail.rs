@@ -39,10 +39,10 @@ pub(crate) async fn show(
 ) -> Outcome {
     let found = match find(&app, &guest, &named).await {
         // Links of messages name the system, for alerts that are known no longer.
-        Err(Failure(error)) if matches!(*error, Error::NotFound(_)) => {
+        Err(Failure::Refused(error)) if matches!(*error, Error::NotFound(_)) => {
             return match params.one("system").and_then(|id| id.parse::<SystemId>().ok()) {
                 Some(system) => Ok(page::see_other(&format!("{}/alerts", places::system(system)))),
-                None => Err(Failure(error)),
+                None => Err(Failure::Refused(error)),
             };
         }
         found => found?,
