@@ -87,7 +87,8 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
     let mut guest = match recognise(&app, &parts, look.clone()).await {
         Ok(Some(guest)) => guest,
         Ok(None) if parts.method == Method::POST && !is_way_out => {
-            return unsent::page(&look, &parts, body).await;
+            let (before, is_secret) = (page_before(&parts.headers), has_webhooks(parts.uri.path()));
+            return unsent::page(&look, &parts, body, &before, is_secret).await;
         }
         Ok(None) => return to_sign_in(&parts.method, &parts.uri),
         Err(error) => return failure::answer(&look, &error),

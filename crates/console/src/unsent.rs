@@ -5,9 +5,7 @@ use crate::{
     failure,
     form::{FORM_TIME, Form, MAX_FORM_BYTES},
     look::Look,
-    page,
-    session::{has_webhooks, page_before},
-    texts,
+    page, texts,
 };
 use axum::{body::Body, response::Response};
 use bailiwick_identity::impersonation::is_secret;
@@ -21,8 +19,15 @@ const INNER: [&str; 5] = ["seen", "find", "found", "search", "more"];
 /// Names that look like those of secrets.
 const PUBLIC: [&str; 2] = ["data_key", "system_key"];
 
-/// The page. Passwords and other secrets are not in it: they have to be typed again.
-pub(crate) async fn page(look: &Look, parts: &Parts, body: Body) -> Response {
+/// The page. Passwords and other secrets are not in it: they have to be typed again. `before`: the page of the form;
+/// `has_webhooks`: its addresses are secrets.
+pub(crate) async fn page(
+    look: &Look,
+    parts: &Parts,
+    body: Body,
+    before: &str,
+    has_webhooks: bool,
+) -> Response {
     let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_form = content_type.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded"));
     let form = match is_form {
@@ -33,9 +38,8 @@ pub(crate) async fn page(look: &Look, parts: &Parts, body: Body) -> Response {
         // Browsers let nobody choose a file for a person.
         false => Form::default(),
     };
-    let before = page_before(&parts.headers);
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("page", &before).finish();
-    let fields = fields(look, &form, has_webhooks(parts.uri.path()));
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("page", before).finish();
+    let fields = fields(look, &form, has_webhooks);
     let values = json!({
         "kind": "unsent",
         "action": parts.uri.path_and_query().map_or("", |asked| asked.as_str()),
