@@ -246,9 +246,15 @@ api_test!(what_is_wrong_with_a_body_is_a_code, |t| async move {
         ("/customers", r#"{"custom_data": []}"#, "custom_data", "wrong_type", None),
         ("/users", r#"{"user_role_ids": "admin"}"#, "user_role_ids", "wrong_type", None),
         ("/users", "[]", "unknown", "not_an_object", None),
-        ("/users", "{", "unknown", "malformed_json", Some("line 1 column 1")),
-        ("/users", "{\n\"a\" 1}", "unknown", "malformed_json", Some("line 2 column 5")),
-        ("/users", "{} {}", "unknown", "malformed_json", Some("line 1 column 4")),
+        ("/users", "{", "unknown", "malformed_json", Some("line 1 column 2: unexpected end of input")),
+        (
+            "/users",
+            "{\n\"a\" 1}",
+            "unknown",
+            "malformed_json",
+            Some("line 2 column 5: unexpected character '1'"),
+        ),
+        ("/users", "{} {}", "unknown", "malformed_json", Some("line 1 column 4: data after the value")),
         ("/systems", &system, "custom_data.a", "wrong_type", Some("1")),
         ("/events/subscriptions", "7", "unknown", "not_an_object", None),
     ] {
@@ -266,7 +272,7 @@ api_test!(what_is_wrong_with_a_body_is_a_code, |t| async move {
     for (body, told, code) in [
         ("[]", "must be a JSON object", "not_an_object"),
         (r#"{"duration_hours": "x"}"#, "wrong type", "wrong_type"),
-        ("{", "malformed JSON at line 1 column 1", "malformed_json"),
+        ("{", "malformed JSON: unexpected end of input at line 1 column 2", "malformed_json"),
     ] {
         let call = t.post("/api/impersonate/consent").bearer(&owner.token).body(body.to_owned());
         let reply = call.send().await.expect_message(400, &format!("invalid request body: {told}"));

@@ -5,7 +5,10 @@ use crate::{error::Failure, route::Route};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bailiwick_app::App;
 use bailiwick_directory::imports;
-use bailiwick_domain::{Error, FieldError, OrgType};
+use bailiwick_domain::{
+    Error, FieldError, OrgType,
+    json::{self, JsonError},
+};
 use bailiwick_identity::auth::BearerRequest;
 use bailiwick_platform::{
     RequestContext,
@@ -107,7 +110,7 @@ impl JsonBody {
     /// As [`JsonBody::parse`] for an optional body.
     pub fn parse_optional<T: DeserializeOwned + Default>(self) -> Result<T, Error> {
         let bytes = self.bytes()?;
-        if bytes.trim_ascii().is_empty() {
+        if json::without_mark(&bytes).trim_ascii().is_empty() {
             return Ok(T::default());
         }
         decode(&bytes).map_err(|unreadable| Error::Invalid(vec![unreadable.field()]))
@@ -146,7 +149,7 @@ enum Unreadable {
     /// Another JSON type than the field has.
     WrongType(String),
     /// No JSON.
-    Malformed { key: String, line: usize, column: usize },
+    Malformed { key: String, fault: JsonError },
 }
 
 impl Unreadable {
@@ -155,8 +158,9 @@ impl Unreadable {
         match self {
             Unreadable::NotAnObject => FieldError::new("unknown", "not_an_object"),
             Unreadable::WrongType(key) => FieldError::new(key, "wrong_type"),
-            Unreadable::Malformed { key, line, column } => {
-                FieldError::new(key, "malformed_json").with_value(format!("line {line} column {column}"))
+            Unreadable::Malformed { key, fault: JsonError { reason, line, column } } => {
+                let place = format!("line {line} column {column}: {reason}");
+                FieldError::new(key, "malformed_json").with_value(place)
             }
         }
     }
@@ -166,32 +170,31 @@ impl Unreadable {
         match self {
             Unreadable::NotAnObject => "must be a JSON object".to_owned(),
             Unreadable::WrongType(_) => "wrong type".to_owned(),
-            Unreadable::Malformed { line, column, .. } => {
-                format!("malformed JSON at line {line} column {column}")
-            }
+            Unreadable::Malformed { fault, .. } => format!("malformed JSON: {fault}"),
         }
     }
 
     /// Without serde's own words about Rust types.
-    fn of(e: &serde_json::Error, path: String) -> Unreadable {
+    fn of(e: &serde_json::Error, path: String, body: &[u8]) -> Unreadable {
         let is_known = !e.is_syntax() && path != "." && !path.contains('?');
         let key = if is_known { path } else { "unknown".to_owned() };
-        match e.is_data() {
-            true => Unreadable::WrongType(key),
-            false => Unreadable::Malformed { key, line: e.line(), column: e.column() },
+        match json::fault(body).filter(|_| !e.is_data()) {
+            Some(fault) => Unreadable::Malformed { key, fault },
+            None => Unreadable::WrongType(key),
         }
     }
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
+    let bytes = json::without_mark(bytes);
     // serde would take an array for a structure, field by field.
     if bytes.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
         return Err(Unreadable::NotAnObject);
     }
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json)
-        .map_err(|e| Unreadable::of(e.inner(), e.path().to_string()))?;
-    json.end().map_err(|e| Unreadable::of(&e, ".".to_owned()))?;
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut reader)
+        .map_err(|e| Unreadable::of(e.inner(), e.path().to_string(), bytes))?;
+    reader.end().map_err(|e| Unreadable::of(&e, ".".to_owned(), bytes))?;
     Ok(value)
 }
 

@@ -1,6 +1,6 @@
 //! Strict JSON for bodies from outside: exactly one value, valid UTF-8, limited depth.
 //!
-//! The tree borrows from the input; numbers keep their literal, objects keep the order of their keys. One parser serves
+//! A byte order mark before the value is skipped. The tree borrows from the input; numbers keep their literal, objects keep the order of their keys. One parser serves
 //! the alerting proxy (duplicate keys refused except for a repeated label, spec: alerts#request-order) and inventory
 //! documents (the last duplicate wins, spec: inventory#processing).
 
@@ -215,8 +215,10 @@ impl Limits {
 pub struct JsonError {
     /// The problem.
     pub reason: Reason,
-    /// Byte offset in the input.
-    pub at: usize,
+    /// Line in the input, from 1.
+    pub line: usize,
+    /// Character in that line, from 1.
+    pub column: usize,
 }
 
 /// The problems a text can have.
@@ -246,29 +248,42 @@ pub enum Reason {
     ControlCharacter,
 }
 
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NotUtf8 => f.write_str("invalid UTF-8"),
+            Reason::UnexpectedEnd => f.write_str("unexpected end of input"),
+            Reason::Unexpected(c) => write!(f, "unexpected character '{}'", c.escape_debug()),
+            Reason::TrailingData => f.write_str("data after the value"),
+            Reason::TooDeep => f.write_str("nesting is too deep"),
+            Reason::TooManyValues => f.write_str("too many values"),
+            Reason::DuplicateKey(key) => write!(f, "duplicate key \"{}\"", key.escape_debug()),
+            Reason::BadNumber => f.write_str("invalid number"),
+            Reason::BadEscape => f.write_str("invalid escape"),
+            Reason::LoneSurrogate => f.write_str("incomplete surrogate pair"),
+            Reason::ControlCharacter => f.write_str("control character in a string"),
+        }
+    }
+}
+
 impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.reason {
-            Reason::NotUtf8 => f.write_str("invalid UTF-8")?,
-            Reason::UnexpectedEnd => return f.write_str("unexpected end of input"),
-            Reason::Unexpected(c) => write!(f, "unexpected character '{}'", c.escape_debug())?,
-            Reason::TrailingData => f.write_str("data after the value")?,
-            Reason::TooDeep => f.write_str("nesting is too deep")?,
-            Reason::TooManyValues => f.write_str("too many values")?,
-            Reason::DuplicateKey(key) => write!(f, "duplicate key \"{}\"", key.escape_debug())?,
-            Reason::BadNumber => f.write_str("invalid number")?,
-            Reason::BadEscape => f.write_str("invalid escape")?,
-            Reason::LoneSurrogate => f.write_str("incomplete surrogate pair")?,
-            Reason::ControlCharacter => f.write_str("control character in a string")?,
-        }
-        write!(f, " at byte {}", self.at)
+        write!(f, "{} at line {} column {}", self.reason, self.line, self.column)
     }
 }
 
 impl std::error::Error for JsonError {}
 
+/// Where and why a body is not JSON that serde reads; none if it is.
+pub fn fault(body: &[u8]) -> Option<JsonError> {
+    /// serde's own limit.
+    const SERDE_DEPTH: usize = 127;
+    let limits = Limits { lone_surrogates: LoneSurrogate::Reject, ..Limits::lenient(SERDE_DEPTH) };
+    parse(body, &limits).err()
+}
+
 mod parse;
-pub use parse::parse;
+pub use parse::{parse, without_mark};
 
 #[cfg(test)]
 mod tests;

@@ -47,7 +47,7 @@ fn nothing_to_store() {
 #[test]
 fn unreadable_bodies() {
     for (body, reason) in [
-        ("{{{", "unexpected character '{' at byte 1"),
+        ("{{{", "unexpected character '{' at line 1 column 2"),
         (r#"{"labels":{"alertname":"A"}}"#, "expected an array, found object"),
         ("3", "expected an array, found number"),
         ("[1]", "0: expected an object, found number"),
@@ -61,17 +61,23 @@ fn unreadable_bodies() {
             r#"[{"labels":{"alertname":"B"},"generatorURL":[]}]"#,
             "0.generatorURL: expected a string, found array",
         ),
-        (r#"[{"labels":{"alertname":"Trail","system_key":"VICTIM"}}] x"#, "data after the value at byte 57"),
-        (r#"[{"labels":{"a":"b"},"labels":{"a":"c"}}]"#, "duplicate key \"labels\" at byte 39"),
-        (r#"[{"labels":{"a":"b","a":"c"}}]"#, "duplicate key \"a\" at byte 27"),
-        (r#"[{"labels":{"a":"b"},"labels":{"a":"b"}}]"#, "duplicate key \"labels\" at byte 39"),
-        (r#"[{"labels":{"a":"b"},"annotations":{"c":"d","c":"d"}}]"#, "duplicate key \"c\" at byte 51"),
+        (
+            r#"[{"labels":{"alertname":"Trail","system_key":"VICTIM"}}] x"#,
+            "data after the value at line 1 column 58",
+        ),
+        (r#"[{"labels":{"a":"b"},"labels":{"a":"c"}}]"#, "duplicate key \"labels\" at line 1 column 40"),
+        (r#"[{"labels":{"a":"b","a":"c"}}]"#, "duplicate key \"a\" at line 1 column 28"),
+        (r#"[{"labels":{"a":"b"},"labels":{"a":"b"}}]"#, "duplicate key \"labels\" at line 1 column 40"),
+        (
+            r#"[{"labels":{"a":"b"},"annotations":{"c":"d","c":"d"}}]"#,
+            "duplicate key \"c\" at line 1 column 52",
+        ),
         (
             r#"[{"labels":{"a":"b"},"generatorURL":"","generatorURL":""}]"#,
-            "duplicate key \"generatorURL\" at byte 56",
+            "duplicate key \"generatorURL\" at line 1 column 57",
         ),
-        (r#"[{"labels":{"a":"\ud800"}}]"#, "incomplete surrogate pair at byte 17"),
-        (&"[".repeat(17), "nesting is too deep at byte 16"),
+        (r#"[{"labels":{"a":"\ud800"}}]"#, "incomplete surrogate pair at line 1 column 18"),
+        (&"[".repeat(17), "nesting is too deep at line 1 column 17"),
         (r#"[{"labels":null},{"labels":{"a":1}}]"#, "1.labels: expected strings, found number"),
     ] {
         let mut expected = String::from("{\"code\":400,\"message\":");

@@ -2,7 +2,7 @@
 //! checked.
 
 use crate::receivers::{Kind, LayerDraft, TelegramDraft, WebhookDraft, objects};
-use bailiwick_domain::{Error, Result};
+use bailiwick_domain::{Error, Result, json};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -120,19 +120,18 @@ fn refused(reason: &str) -> Error {
 }
 
 fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    use serde_json::error::Category;
+    let body = json::without_mark(body);
     // serde would take an array for a structure, field by field.
     if body.trim_ascii_start().first().is_some_and(|b| *b != b'{') {
         return Err(refused("must be a JSON object"));
     }
-    let mut json = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut json);
-    let value = value.map_err(|e| match e.inner().classify() {
-        Category::Eof => refused("unexpected end of JSON"),
-        Category::Data => refused(&format!("{} has the wrong type", place(e.path()))),
-        _ => refused(&format!("malformed JSON at line {} column {}", e.inner().line(), e.inner().column())),
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader);
+    let value = value.map_err(|e| match json::fault(body).filter(|_| !e.inner().is_data()) {
+        Some(fault) => refused(&format!("malformed JSON: {fault}")),
+        None => refused(&format!("{} has the wrong type", place(e.path()))),
     })?;
-    json.end().map_err(|_| refused("more than one JSON value"))?;
+    reader.end().map_err(|_| refused("more than one JSON value"))?;
     Ok(value)
 }
 

@@ -88,10 +88,10 @@ fn unreadable_bodies() {
             json!({"code": 400, "message": message})
         );
     };
-    unreadable(b"{{{", "unexpected character '{' at byte 1");
+    unreadable(b"{{{", "unexpected character '{' at line 1 column 2");
     unreadable(b"[]", "expected an object, found array");
-    unreadable(b"{} x", "data after the value at byte 3");
-    unreadable(br#"{"id":"","id":""}"#, "duplicate key \"id\" at byte 16");
+    unreadable(b"{} x", "data after the value at line 1 column 4");
+    unreadable(br#"{"id":"","id":""}"#, "duplicate key \"id\" at line 1 column 17");
     for (key, value, reason) in [
         ("comment", json!(1), "comment: expected a string, found number"),
         ("id", json!({}), "id: expected a string, found object"),

@@ -13,7 +13,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use bailiwick_domain::Error;
+use bailiwick_domain::{Error, json::without_mark};
 use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
@@ -128,7 +128,8 @@ pub async fn consent(
 
 async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Response> {
     let bytes = read(body, MAX_BODY_BYTES, Duration::from_secs(30)).await.map_err(fault)?;
-    serde_json::from_slice(&bytes).map_err(|_| malformed("the body is not the expected JSON object"))
+    serde_json::from_slice(without_mark(&bytes))
+        .map_err(|_| malformed("the body is not the expected JSON object"))
 }
 
 fn empty_or(outcome: Result<(), Denied>) -> Response {

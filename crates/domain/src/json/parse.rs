@@ -5,8 +5,36 @@ use std::borrow::Cow;
 
 /// Reads exactly one JSON value with nothing but white space around it.
 pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, JsonError> {
+    let input = without_mark(input);
+    value_of(input, limits).map_err(|Found { reason, at }| {
+        let (line, column) = place(input, at);
+        JsonError { reason, line, column }
+    })
+}
+
+/// The input without the byte order mark that some programs write before UTF-8.
+pub fn without_mark(input: &[u8]) -> &[u8] {
+    input.strip_prefix(b"\xef\xbb\xbf").unwrap_or(input)
+}
+
+/// Line and character of the byte at `at`, from 1.
+fn place(input: &[u8], at: usize) -> (usize, usize) {
+    let before = input.get(..at).unwrap_or(input);
+    let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+    let lines = before[..line_start].iter().filter(|b| **b == b'\n').count();
+    let characters = before[line_start..].iter().filter(|b| (**b & 0xc0) != 0x80).count();
+    (lines + 1, characters + 1)
+}
+
+/// A problem and its byte in the input.
+struct Found {
+    reason: Reason,
+    at: usize,
+}
+
+fn value_of<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, Found> {
     let text =
-        std::str::from_utf8(input).map_err(|e| JsonError { reason: Reason::NotUtf8, at: e.valid_up_to() })?;
+        std::str::from_utf8(input).map_err(|e| Found { reason: Reason::NotUtf8, at: e.valid_up_to() })?;
     let mut p = Parser {
         text,
         bytes: input,
@@ -39,17 +67,17 @@ struct Parser<'a> {
 }
 
 /// The error is boxed here so that results stay small and values are moved rarely and in one piece.
-type Parsed<T> = Result<T, Box<JsonError>>;
+type Parsed<T> = Result<T, Box<Found>>;
 
 impl<'a> Parser<'a> {
     #[cold]
-    fn error(&self, reason: Reason) -> Box<JsonError> {
-        Box::new(JsonError { reason, at: self.at })
+    fn error(&self, reason: Reason) -> Box<Found> {
+        Box::new(Found { reason, at: self.at })
     }
 
     /// The byte is not allowed here.
     #[cold]
-    fn unexpected(&self) -> Box<JsonError> {
+    fn unexpected(&self) -> Box<Found> {
         let here = self.text.get(self.at..).and_then(|rest| rest.chars().next());
         self.error(here.map_or(Reason::UnexpectedEnd, Reason::Unexpected))
     }
@@ -169,7 +197,7 @@ impl<'a> Parser<'a> {
         };
         if let Some(doubled) = refused {
             let key: String = pairs[doubled].0.chars().take(64).collect();
-            return Err(Box::new(JsonError { reason: Reason::DuplicateKey(key), at: self.at - 1 }));
+            return Err(Box::new(Found { reason: Reason::DuplicateKey(key), at: self.at - 1 }));
         }
         // Each key stays at its first position and gets its last value. Sorting indices keeps this n log n even for a
         // document made only of repeated keys.
@@ -270,7 +298,7 @@ impl<'a> Parser<'a> {
             Some(b'f') => '\u{c}',
             Some(b'u') => return self.unicode_escape(),
             Some(_) => return Err(self.error(Reason::BadEscape)),
-            None => return Err(Box::new(JsonError { reason: Reason::UnexpectedEnd, at: self.bytes.len() })),
+            None => return Err(Box::new(Found { reason: Reason::UnexpectedEnd, at: self.bytes.len() })),
         };
         self.at += 2;
         Ok(c)

@@ -39,13 +39,27 @@ fn refuses_what_is_not_exactly_one_value() {
     assert_eq!(reason("[1 2]"), Reason::Unexpected('2'));
     assert_eq!(reason("nul"), Reason::UnexpectedEnd);
     assert_eq!(reason("nulé"), Reason::Unexpected('é'));
-    assert_eq!(reason("\u{feff}[]"), Reason::Unexpected('\u{feff}'));
+    assert_eq!(reason("[\u{feff}]"), Reason::Unexpected('\u{feff}'));
+    assert_eq!(reason("\u{feff}\u{feff}[]"), Reason::Unexpected('\u{feff}'));
     assert_eq!(reason("\u{a0}[]"), Reason::Unexpected('\u{a0}'));
     assert_eq!(
         parse(b"\"\xff\"", &Limits::strict(1)).unwrap_err(),
-        JsonError { reason: Reason::NotUtf8, at: 1 }
+        JsonError { reason: Reason::NotUtf8, line: 1, column: 2 }
     );
-    assert_eq!(strict("[1 2]").unwrap_err().to_string(), "unexpected character '2' at byte 3");
+}
+
+#[test]
+fn an_error_says_where() {
+    for (text, expected) in [
+        ("[1 2]", "unexpected character '2' at line 1 column 4"),
+        ("\u{feff}[1 2]", "unexpected character '2' at line 1 column 4"),
+        ("{\n  \"é\": NaN}", "unexpected character 'N' at line 2 column 8"),
+        ("[1,\r\n\n", "unexpected end of input at line 3 column 1"),
+        ("[]\n,", "data after the value at line 2 column 1"),
+    ] {
+        assert_eq!(strict(text).unwrap_err().to_string(), expected, "{text:?}");
+    }
+    assert_eq!(strict("\u{feff}[]"), Ok(Json::Arr(Vec::new())), "a byte order mark is skipped");
 }
 
 #[test]

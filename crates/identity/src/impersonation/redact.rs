@@ -3,7 +3,7 @@
 //! truncation cannot separate a key from its value.
 
 use bailiwick_alerting::webhook_target;
-use bailiwick_domain::fold::fold;
+use bailiwick_domain::{fold::fold, json::without_mark};
 use serde_json::Value;
 use std::borrow::Cow;
 use url::form_urlencoded;
@@ -32,7 +32,8 @@ pub fn of_body(sent: Sent<'_>, content_type: Option<&str>, has_webhooks: bool) -
         Sent::Bytes(size) => size,
         Sent::Whole(body) => {
             // A bare text or number has no key, so it cannot be classified.
-            let value = serde_json::from_slice(body).ok().filter(|v: &Value| v.is_object() || v.is_array());
+            let value: Option<Value> = serde_json::from_slice(without_mark(body)).ok();
+            let value = value.filter(|v| v.is_object() || v.is_array());
             if let Some(mut value) = value {
                 redact(&mut value, has_webhooks);
                 return cut(value.to_string());

@@ -52,11 +52,11 @@ fn only_the_owner_refuses() {
 #[test]
 fn bodies_that_are_none() {
     for (body, reason) in [
-        ("", "unexpected end of JSON"),
-        ("{", "unexpected end of JSON"),
+        ("", "malformed JSON: unexpected end of input at line 1 column 1"),
+        ("{", "malformed JSON: unexpected end of input at line 1 column 2"),
         ("[]", "must be a JSON object"),
         ("null", "must be a JSON object"),
-        ("{\"enabled\": nope}", "malformed JSON at line 1 column 14"),
+        ("{\"enabled\": nope}", "malformed JSON: unexpected character 'o' at line 1 column 14"),
         ("{} {}", "more than one JSON value"),
         ("{\"enabled\": true}", "enabled has the wrong type"),
         ("{\"enabled\": {\"email\": \"yes\"}}", "enabled.email has the wrong type"),
