@@ -22,6 +22,8 @@ cluster_settings() {
     export BAILIWICK_SECRET BAILIWICK_HTTP__PUBLIC_URL=http://$front BAILIWICK_HTTP__TRUSTED_PROXIES=127.0.0.1/32
     BAILIWICK_SECRET=$(head -c 32 /dev/urandom | base64 -w 0)
     export BAILIWICK_DATA_DIR=$work/commands
+    # A day of a fleet passes in less.
+    export BAILIWICK_SYSTEMS__INVENTORIES_PER_HOUR=1000000
     # So long that a fleet stays active while the database is filled: filling a million systems takes minutes.
     export BAILIWICK_SYSTEMS__LIVENESS_TIMEOUT=${BENCH_LIVENESS_TIMEOUT:-6h}
     # Tokens are issued once, and must hold until the last look.

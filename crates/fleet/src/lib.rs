@@ -16,7 +16,7 @@ pub use attention::{Attention, CriticalChange, attention};
 
 use backups::Backups;
 use bailiwick_directory::Directory;
-use bailiwick_domain::{Error, Result, UserId};
+use bailiwick_domain::{Error, Result, SystemId, UserId};
 use bailiwick_outbound::reachability::Reach;
 use bailiwick_platform::{
     limits::KeyedLimit,
@@ -43,6 +43,8 @@ pub struct Parts {
     pub reach: Reach,
     /// Limit of reachability checks by person.
     pub reachability_checks: KeyedLimit<UserId>,
+    /// Limit of inventory documents by system.
+    pub inventories: KeyedLimit<SystemId>,
     /// Limits of uploads of backups.
     pub backups: Backups,
     /// Signals that a system has moved to another organization.
@@ -68,6 +70,7 @@ impl Fleet {
         Ok(Fleet(Arc::new(Parts {
             reach: Reach::new(networks).map_err(Error::internal)?,
             reachability_checks: KeyedLimit::per_minute(directory.clock.clone(), REACHABILITY_CHECKS),
+            inventories: KeyedLimit::per_hour(directory.clock.clone(), settings.systems.inventories_per_hour),
             backups: Backups::new(settings.assets.uploads),
             transfers: Transfers::default(),
             unsettled: SharedRead::default(),

@@ -1,6 +1,6 @@
 //! The canonical text of a document, which is stored, hashed and measured (spec: inventory#processing).
 
-use crate::{Document, Rejected};
+use crate::{Document, ListLimits, Rejected};
 use aws_lc_rs::digest::{SHA256, digest};
 use bailiwick_domain::ports::hex;
 
@@ -20,7 +20,13 @@ impl Canonical {
     }
 }
 
-/// Accepts a body and returns its canonical text: the work that is done before a document is queued.
+/// Accepts a new document and returns its canonical text: the work that is done before it is queued.
+pub fn accept(body: &[u8], limits: &ListLimits) -> Result<Canonical, Rejected> {
+    let document = Document::accept(body, limits)?;
+    Ok(document.canonical_with_capacity(body.len()))
+}
+
+/// The canonical text of a body whose lists may have any length.
 pub fn canonical(body: &[u8]) -> Result<Canonical, Rejected> {
     let document = Document::parse(body)?;
     // No rule makes a text longer, so the body's length is capacity enough.

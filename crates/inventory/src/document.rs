@@ -1,37 +1,58 @@
 //! Accepts a body and builds the tree of the document in its normal form (spec: inventory#processing).
 
-use bailiwick_domain::json::{Json, Limits, parse};
+use bailiwick_domain::json::{self, Json, JsonError};
 use std::{borrow::Cow, fmt};
 
 /// Arrays and objects inside each other that a document may have, its own braces included (spec:
 /// systems-interface#inventory).
 pub const MAX_DEPTH: usize = 128;
 
+/// Values in a new document, keys not counted: bounds the memory of its tree.
+const MAX_VALUES: usize = 2_000_000;
+
+/// How many entries the lists of a new document may have.
+#[derive(Clone, Copy, Debug)]
+pub struct ListLimits {
+    /// Elements of any array, keys of any object.
+    pub entries: usize,
+    /// Elements of `facts.modules`, each of which becomes an application.
+    pub applications: usize,
+}
+
 /// Why a body is not an inventory document; displayed in the words of spec: systems-interface#inventory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejected {
     /// No bytes at all.
     Empty,
-    /// Not JSON, not UTF-8, or nested too deeply; also a body that does not decompress.
-    NotJson,
+    /// Not JSON, not UTF-8, nested too deeply, or of too many values: why, and where.
+    NotJson(JsonError),
+    /// A compressed body that does not decompress.
+    NotGzip,
     /// JSON, but another value than an object.
     NotObject,
+    /// A list has more entries than allowed.
+    TooMany {
+        /// Where the list is: keys and indices, joined by dots.
+        list: String,
+        /// Its entries.
+        entries: usize,
+        /// The limit.
+        most: usize,
+    },
 }
 
-impl Rejected {
-    /// The text of `validation_error`.
-    pub const fn text(self) -> &'static str {
-        match self {
-            Rejected::Empty => "data is required",
-            Rejected::NotJson => "data must be valid JSON",
-            Rejected::NotObject => "data must be a JSON object",
-        }
-    }
-}
-
+/// The text of `validation_error`.
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
+        match self {
+            Rejected::Empty => f.write_str("data is required"),
+            Rejected::NotJson(why) => write!(f, "data must be valid JSON: {why}"),
+            Rejected::NotGzip => f.write_str("data must be valid JSON: it cannot be decompressed"),
+            Rejected::NotObject => f.write_str("data must be a JSON object"),
+            Rejected::TooMany { list, entries, most } => {
+                write!(f, "{list} has {entries} entries, at most {most} are allowed")
+            }
+        }
     }
 }
 
@@ -54,18 +75,45 @@ pub enum Family {
 pub struct Document<'a>(Json<'a>);
 
 impl<'a> Document<'a> {
-    /// Accepts a body, or text stored earlier.
+    /// Accepts a body whose lists may have any length, such as a text stored earlier.
     pub fn parse(body: &'a [u8]) -> Result<Document<'a>, Rejected> {
-        if body.is_empty() {
+        Document::read(body, usize::MAX)
+    }
+
+    /// Accepts a new document.
+    ///
+    /// # Errors
+    /// Also [`Rejected::TooMany`].
+    pub fn accept(body: &'a [u8], limits: &ListLimits) -> Result<Document<'a>, Rejected> {
+        let document = Document::read(body, MAX_VALUES)?;
+        document.check_lists(limits)?;
+        Ok(document)
+    }
+
+    fn read(body: &'a [u8], max_values: usize) -> Result<Document<'a>, Rejected> {
+        if json::without_mark(body).is_empty() {
             return Err(Rejected::Empty);
         }
         // Lenient about repeated keys and lone surrogates, because existing appliances send them.
-        let mut root = parse(body, &Limits::lenient(MAX_DEPTH)).map_err(|_| Rejected::NotJson)?;
+        let limits = json::Limits { max_values, ..json::Limits::lenient(MAX_DEPTH) };
+        let mut root = json::parse(body, &limits).map_err(Rejected::NotJson)?;
         if !matches!(root, Json::Obj(_)) {
             return Err(Rejected::NotObject);
         }
         normalize(&mut root);
         Ok(Document(root))
+    }
+
+    fn check_lists(&self, limits: &ListLimits) -> Result<(), Rejected> {
+        let modules = at(&self.0, &["facts", "modules"]).and_then(Json::as_arr).map_or(0, <[_]>::len);
+        if modules > limits.applications {
+            let list = "facts.modules".to_owned();
+            return Err(Rejected::TooMany { list, entries: modules, most: limits.applications });
+        }
+        let Some((mut path, entries)) = too_long(&self.0, limits.entries) else { return Ok(()) };
+        path.reverse();
+        let list = if path.is_empty() { "data".to_owned() } else { path.join(".") };
+        Err(Rejected::TooMany { list, entries, most: limits.entries })
     }
 
     /// The object itself.
@@ -95,6 +143,27 @@ pub fn member<'j, 'a>(object: &'j Json<'a>, key: &str) -> Option<&'j Json<'a>> {
 /// Follows a path with [`member`].
 pub fn at<'j, 'a>(object: &'j Json<'a>, path: &[&str]) -> Option<&'j Json<'a>> {
     path.iter().try_fold(object, |inner, key| member(inner, key))
+}
+
+/// The first list with more than `most` entries: its keys and indices from the innermost one, and its entries.
+fn too_long(value: &Json<'_>, most: usize) -> Option<(Vec<String>, usize)> {
+    /// Characters shown of a key.
+    const KEY_CHARS: usize = 100;
+    let below = |part: &dyn Fn() -> String, value: &Json<'_>| {
+        too_long(value, most).map(|(mut path, entries)| {
+            path.push(part());
+            (path, entries)
+        })
+    };
+    match value {
+        Json::Arr(items) if items.len() > most => Some((Vec::new(), items.len())),
+        Json::Obj(pairs) if pairs.len() > most => Some((Vec::new(), pairs.len())),
+        Json::Arr(items) => items.iter().enumerate().find_map(|(n, item)| below(&|| n.to_string(), item)),
+        Json::Obj(pairs) => {
+            pairs.iter().find_map(|(key, value)| below(&|| key.chars().take(KEY_CHARS).collect(), value))
+        }
+        _ => None,
+    }
 }
 
 fn normalize(value: &mut Json<'_>) {
@@ -136,36 +205,59 @@ fn replace_nul(text: &mut Cow<'_, str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bailiwick_domain::json::Reason;
 
     #[test]
     fn what_is_no_document() {
         for (body, why) in [
-            (&b""[..], Rejected::Empty),
-            (b" \n", Rejected::NotJson),
-            (b"{", Rejected::NotJson),
-            (b"{}{}", Rejected::NotJson),
-            (b"{\"a\":\"\xff\"}", Rejected::NotJson),
-            (b"\xef\xbb\xbf{}", Rejected::NotJson),
-            (b"{\"a\":NaN}", Rejected::NotJson),
-            (b"\x1f\x8b\x08\x00", Rejected::NotJson),
-            (b"[]", Rejected::NotObject),
-            (b"null", Rejected::NotObject),
-            (b" \"{}\" ", Rejected::NotObject),
-            (b"-0.5", Rejected::NotObject),
+            (&b""[..], "data is required"),
+            (b"\xef\xbb\xbf", "data is required"),
+            (b" \n", "data must be valid JSON: unexpected end of input at line 2 column 1"),
+            (b"{", "data must be valid JSON: unexpected end of input at line 1 column 2"),
+            (b"{}{}", "data must be valid JSON: data after the value at line 1 column 3"),
+            (b"{\"a\":\"\xff\"}", "data must be valid JSON: invalid UTF-8 at line 1 column 7"),
+            (b"{\"a\":NaN}", "data must be valid JSON: unexpected character 'N' at line 1 column 6"),
+            (b"\x1f\x8b\x08\x00", "data must be valid JSON: invalid UTF-8 at line 1 column 2"),
+            (b"[]", "data must be a JSON object"),
+            (b"null", "data must be a JSON object"),
+            (b" \"{}\" ", "data must be a JSON object"),
+            (b"-0.5", "data must be a JSON object"),
         ] {
-            assert_eq!(Document::parse(body), Err(why), "{}", body.escape_ascii());
+            let found = Document::parse(body).unwrap_err().to_string();
+            assert_eq!(found, why, "{}", body.escape_ascii());
         }
-        assert_eq!(Rejected::Empty.to_string(), "data is required");
-        assert_eq!(Rejected::NotJson.to_string(), "data must be valid JSON");
-        assert_eq!(Rejected::NotObject.to_string(), "data must be a JSON object");
+    }
+
+    #[test]
+    fn long_lists() {
+        let limits = ListLimits { entries: 4, applications: 3 };
+        for (body, refusal) in [
+            (r#"{"a":[1,2,3,4],"facts":{"modules":[1,2,3],"nodes":{"1":{},"2":{},"3":{},"4":{}}}}"#, None),
+            (
+                r#"{"facts":{"modules":[1,2,3,4]}}"#,
+                Some("facts.modules has 4 entries, at most 3 are allowed"),
+            ),
+            (r#"{"facts":{"modules":{"1":1,"2":1,"3":1,"4":1}}}"#, None),
+            (r#"{"a":[1,2,3,4,5]}"#, Some("a has 5 entries, at most 4 are allowed")),
+            (
+                r#"{"a":[0,{"b":{"1":1,"2":1,"3":1,"4":1,"5":1}}]}"#,
+                Some("a.1.b has 5 entries, at most 4 are allowed"),
+            ),
+            (r#"{"1":1,"2":1,"3":1,"4":1,"5":1}"#, Some("data has 5 entries, at most 4 are allowed")),
+        ] {
+            let checked = Document::accept(body.as_bytes(), &limits);
+            assert_eq!(checked.err().map(|e| e.to_string()).as_deref(), refusal, "{body}");
+        }
     }
 
     #[test]
     fn depth() {
         let nested = |depth: usize| format!("{{\"a\":{}1{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
         assert!(Document::parse(nested(128).as_bytes()).is_ok());
-        assert_eq!(Document::parse(nested(129).as_bytes()), Err(Rejected::NotJson));
-        assert_eq!(Document::parse("[".repeat(1 << 20).as_bytes()), Err(Rejected::NotJson));
+        for deep in [nested(129), "[".repeat(1 << 20)] {
+            let refused = Document::parse(deep.as_bytes());
+            assert!(matches!(refused, Err(Rejected::NotJson(JsonError { reason: Reason::TooDeep, .. }))));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Inventory documents: the reports of a system about itself, as pure functions of the document.
 //!
-//! [`Document::parse`] accepts a body, [`Document::canonical`] gives the text to store and hash, [`Document::facts`]
+//! [`Document::accept`] accepts a body, [`Document::canonical`] gives the text to store and hash, [`Document::facts`]
 //! the columns of the system, [`Document::applications`] the applications on it, [`Rules::diff`] the changes since the
 //! document before it. No I/O and no clock: the caller has the time of receipt and the stored rows. To read something
 //! more from documents: read it here from the tree, with [`member`] and [`at`], never failing on a surprise (any JSON
@@ -13,7 +13,7 @@ mod document;
 mod facts;
 
 pub use applications::{Application, administered_at};
-pub use canonical::{Canonical, canonical};
+pub use canonical::{Canonical, accept, canonical};
 pub use diff::{Category, Change, Diff, Kind, MAX_CHANGES, Rules, RulesError, Severity};
-pub use document::{Document, Family, MAX_DEPTH, Rejected, at, member};
+pub use document::{Document, Family, ListLimits, MAX_DEPTH, Rejected, at, member};
 pub use facts::Facts;

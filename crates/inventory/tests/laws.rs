@@ -159,7 +159,9 @@ proptest! {
     fn a_cut_document_is_refused(value in document(), cut in any::<prop::sample::Index>()) {
         let body = value.to_string();
         let kept = &body.as_bytes()[..cut.index(body.len())];
-        let refused = if kept.is_empty() { Rejected::Empty } else { Rejected::NotJson };
-        prop_assert_eq!(canonical(kept), Err(refused));
+        match canonical(kept) {
+            Err(Rejected::Empty) => prop_assert!(kept.is_empty()),
+            refused => prop_assert!(matches!(refused, Err(Rejected::NotJson(_)))),
+        }
     }
 }

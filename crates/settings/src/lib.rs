@@ -245,6 +245,12 @@ pub struct Systems {
     pub registration_repeat: Duration,
     /// Largest inventory document, received and decoded.
     pub inventory_max_bytes: usize,
+    /// The most entries of any list in an inventory document.
+    pub inventory_list_entries: u32,
+    /// Inventory documents of one system in an hour.
+    pub inventories_per_hour: u32,
+    /// The most applications of one system, those that it no longer reports included.
+    pub applications: u32,
     /// The meaning of inventory changes; none: the built-in rules.
     pub inventory_rules: Option<Arc<Rules>>,
     /// Ranges that reachability checks may ask although they are not public.
@@ -407,6 +413,9 @@ impl Settings {
                 link_alert_refresh: Duration::from_secs(300),
                 registration_repeat: Duration::from_secs(120),
                 inventory_max_bytes: 10 * 1024 * 1024,
+                inventory_list_entries: 20_000,
+                inventories_per_hour: 60,
+                applications: 2_000,
                 inventory_rules: None,
                 reachability_networks: Vec::new(),
                 credential_cache: 200_000,

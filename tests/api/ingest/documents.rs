@@ -149,12 +149,15 @@ api_test!(what_is_no_document, |t| async move {
     let nested = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
     for (body, error) in [
         (Vec::new(), "data is required"),
-        (b" ".to_vec(), "data must be valid JSON"),
-        (b"{".to_vec(), "data must be valid JSON"),
-        (b"{} {}".to_vec(), "data must be valid JSON"),
-        (b"{\"a\":\"\xff\"}".to_vec(), "data must be valid JSON"),
-        (nested(128).into_bytes(), "data must be valid JSON"),
-        ("[".repeat(200_000).into_bytes(), "data must be valid JSON"),
+        (b" ".to_vec(), "data must be valid JSON: unexpected end of input at line 1 column 2"),
+        (b"{".to_vec(), "data must be valid JSON: unexpected end of input at line 1 column 2"),
+        (b"{} {}".to_vec(), "data must be valid JSON: data after the value at line 1 column 4"),
+        (b"{\"a\":\"\xff\"}".to_vec(), "data must be valid JSON: invalid UTF-8 at line 1 column 7"),
+        (nested(128).into_bytes(), "data must be valid JSON: nesting is too deep at line 1 column 133"),
+        (
+            "[".repeat(200_000).into_bytes(),
+            "data must be valid JSON: nesting is too deep at line 1 column 129",
+        ),
         (b"[]".to_vec(), "data must be a JSON object"),
         (b"null".to_vec(), "data must be a JSON object"),
     ] {
@@ -199,6 +202,94 @@ api_test!(too_large, |settings| settings.systems.inventory_max_bytes = 10_000, |
     call.body(bomb).send().await.expect_message(413, "request too large");
     assert_eq!(count(&t, "inventory_queue").await + count(&t, "inventory_records").await, 0);
 });
+
+/// A cluster's document whose modules have these numbers.
+fn of_modules(numbers: std::ops::Range<usize>) -> Vec<u8> {
+    let modules: Vec<Value> = numbers.map(|n| json!({"id": format!("m{n}"), "module": "m"})).collect();
+    json!({"installation": "nethserver", "facts": {"modules": modules}}).to_string().into_bytes()
+}
+
+api_test!(
+    lists_of_a_document_have_limits,
+    |settings| {
+        settings.systems.applications = 30;
+        settings.systems.inventory_list_entries = 40;
+    },
+    |t| async move {
+        let s = t.system(t.tree().await.customer).await;
+        let list = |n: usize| json!({"a": [0, {"b": vec![1; n]}]}).to_string().into_bytes();
+        for (body, refusal) in [
+            (of_modules(0..31), "facts.modules has 31 entries, at most 30 are allowed"),
+            (list(41), "a.1.b has 41 entries, at most 40 are allowed"),
+        ] {
+            let reply = send(&t, &s, body).await.expect_message(400, "invalid inventory data");
+            assert_eq!(reply.data(), json!({"validation_error": refusal}));
+        }
+        assert_eq!(count(&t, "inventory_queue").await + count(&t, "inventory_records").await, 0);
+        for body in [of_modules(0..30), list(40)] {
+            send(&t, &s, body).await.expect(202);
+        }
+    }
+);
+
+// A system that sends other modules each time does not fill the database.
+api_test!(
+    a_system_has_a_limited_number_of_applications,
+    |settings| settings.systems.applications = 10,
+    |t| async move {
+        let tree = t.tree().await;
+        let (owner, s) = (t.owner().await, t.system(tree.customer).await);
+        let id = async |module: &str| {
+            let reply =
+                t.get(&format!("/api/applications/{}-{module}", s.id)).bearer(&owner.token).send().await;
+            if reply.status == 200 { Some(reply.data()["id"].clone()) } else { None }
+        };
+        send(&t, &s, of_modules(0..10)).await.expect(202);
+        inventory::run_until_idle(&t.app).await.unwrap();
+        let noted = id("m3").await.unwrap();
+        let path = format!("/api/applications/{}", noted.as_str().unwrap());
+        t.put(&path).bearer(&owner.token).json(json!({"notes": "kept"})).send().await.expect(200);
+        for round in 1..40 {
+            t.advance(Duration::from_secs(60));
+            send(&t, &s, of_modules(round * 10..round * 10 + 9)).await.expect(202);
+            // Several documents at once, too.
+            if round % 3 == 0 {
+                inventory::run_until_idle(&t.app).await.unwrap();
+            }
+        }
+        t.advance(Duration::from_secs(60));
+        send(&t, &s, of_modules(1000..1009)).await.expect(202);
+        inventory::run_until_idle(&t.app).await.unwrap();
+        let rows = count(&t, "applications").await;
+        assert!(rows <= 20, "{rows} applications");
+        assert!(id("m1000").await.is_some() && id("m390").await.is_none());
+        // One with notes goes last.
+        send(&t, &s, of_modules(3..4)).await.expect(202);
+        inventory::run_until_idle(&t.app).await.unwrap();
+        assert_eq!(id("m3").await, Some(noted));
+        assert_eq!(count(&t, "applications").await, 10);
+    }
+);
+
+api_test!(
+    documents_of_a_system_have_a_rate,
+    |settings| settings.systems.inventories_per_hour = 3,
+    |t| async move {
+        let tree = t.tree().await;
+        let (s, other) = (t.system(tree.customer).await, t.system(tree.customer).await);
+        for _ in 0..3 {
+            send(&t, &s, NSEC).await.expect(202);
+        }
+        let refused = send(&t, &s, NSEC).await.expect_message(429, "rate limit exceeded");
+        assert_eq!(refused.header("retry-after"), Some("1200"));
+        assert_eq!(refused.data(), Value::Null);
+        send(&t, &other, NSEC).await.expect(202);
+        beat(&t, &s).send().await.expect(200);
+        t.advance(Duration::from_secs(1200));
+        send(&t, &s, NSEC).await.expect(202);
+        send(&t, &s, NSEC).await.expect(429);
+    }
+);
 
 /// A body without an announced length.
 fn axum_body(chunks: Vec<Result<Vec<u8>, std::io::Error>>) -> axum::body::Body {

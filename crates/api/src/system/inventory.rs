@@ -28,6 +28,7 @@ pub async fn accept(
     Itself(system): Itself,
     request: Request,
 ) -> Outcome<Response> {
+    fleet.inventories.check(&system.id)?;
     let document = receive(&fleet, request).await?;
     let accepted = match ingest::submit(&fleet, &system, document).await {
         Err(Error::Unavailable { message, log }) => return Ok(unavailable(&message, &log)),

@@ -14,6 +14,11 @@ use bailiwick_store::{
 pub(crate) struct Listing(Vec<Application>);
 
 impl Listing {
+    /// How many.
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// None when it lists none: in that case known applications have not disappeared.
     pub(crate) fn of(document: &Document<'_>) -> Option<Listing> {
         // The name of the system is only known in the transaction.
@@ -32,6 +37,11 @@ pub(crate) struct ReportedApplications {
 }
 
 impl ReportedApplications {
+    /// How many applications it lists, none for the same text as before.
+    pub(crate) fn len(&self) -> usize {
+        self.new.iter().flatten().map(Listing::len).sum()
+    }
+
     fn arrival(self, system_id: SystemId, fqdn: &str) -> Arrival {
         let listed = match self.new {
             None => Listed::Again,
@@ -61,7 +71,8 @@ pub async fn take_over(
     if arrivals.is_empty() {
         return Ok(());
     }
-    intake::take(tx, arrivals, now, || service.fresh()).await
+    let most = usize::try_from(service.settings.systems.applications).unwrap_or(usize::MAX);
+    intake::take(tx, arrivals, most, now, || service.fresh()).await
 }
 
 fn seen(found: Application, system_fqdn: &str) -> Seen {

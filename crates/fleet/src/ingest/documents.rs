@@ -5,7 +5,7 @@ use super::ATTEMPTS;
 use crate::Fleet;
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_identity::credentials::SystemIdentity;
-use bailiwick_inventory::{Rejected, canonical};
+use bailiwick_inventory::{ListLimits, Rejected, accept};
 use bailiwick_store::{Db, StoreError, inventory};
 use bytes::Bytes;
 use serde_json::json;
@@ -60,14 +60,14 @@ async fn queue(
     document: Document,
     received_at: Ts,
 ) -> Result<Accepted> {
-    let max = service.settings.systems.inventory_max_bytes;
+    let limits = Limits::of(service);
     let kib = u32::try_from(document.body.len() / 1024 + 1).unwrap_or(u32::MAX);
     let room = service.ingest().room.acquire_many(kib.min(ROOM_KIB as u32)).await;
     let _room = room.map_err(|e| lost(e.to_string()))?;
     let prepared = if document.body.len() <= SMALL {
-        prepare(&document, max)?
+        prepare(&document, &limits)?
     } else {
-        let task = service.tasks.spawn_blocking(move || prepare(&document, max));
+        let task = service.tasks.spawn_blocking(move || prepare(&document, &limits));
         task.await.map_err(Error::internal)??
     };
     let accepted = Accepted { timestamp: received_at, data_size: prepared.size };
@@ -87,10 +87,10 @@ fn lost(log: String) -> Error {
     Error::Unavailable { message: "failed to process inventory".into(), log }
 }
 
-fn rejected(why: Rejected) -> Error {
+fn rejected(why: &Rejected) -> Error {
     Error::BadRequest {
         message: "invalid inventory data".into(),
-        data: json!({"validation_error": why.text()}),
+        data: json!({"validation_error": why.to_string()}),
     }
 }
 
@@ -100,15 +100,37 @@ pub fn too_large(max: usize, received: Option<u64>) -> Error {
     Error::TooLarge { message: "request too large".into(), data }
 }
 
-fn prepare(document: &Document, max: usize) -> Result<Prepared> {
+/// What a document may have.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Bytes, decoded.
+    bytes: usize,
+    lists: ListLimits,
+}
+
+impl Limits {
+    fn of(service: &Fleet) -> Limits {
+        let settings = &service.settings.systems;
+        let entries = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Limits {
+            bytes: settings.inventory_max_bytes,
+            lists: ListLimits {
+                entries: entries(settings.inventory_list_entries),
+                applications: entries(settings.applications),
+            },
+        }
+    }
+}
+
+fn prepare(document: &Document, limits: &Limits) -> Result<Prepared> {
     let decoded;
     let text = if document.is_gzip && !document.body.is_empty() {
-        decoded = gunzip(&document.body, max)?;
+        decoded = gunzip(&document.body, limits.bytes)?;
         decoded.as_slice()
     } else {
         &document.body[..]
     };
-    let text = canonical(text).map_err(rejected)?;
+    let text = accept(text, &limits.lists).map_err(|e| rejected(&e))?;
     let size = text.size();
     let body = zstd::bulk::compress(text.text.as_bytes(), 1).map_err(Error::internal)?;
     Ok(Prepared { hash: text.hash, size, body })
@@ -119,7 +141,7 @@ fn gunzip(body: &[u8], max: usize) -> Result<Vec<u8>> {
     let mut decoded = Vec::with_capacity(body.len().saturating_mul(4).min(max));
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     let read = flate2::read::MultiGzDecoder::new(body).take(limit).read_to_end(&mut decoded);
-    read.map_err(|_| rejected(Rejected::NotJson))?;
+    read.map_err(|_| rejected(&Rejected::NotGzip))?;
     if decoded.len() > max { Err(too_large(max, u64::try_from(body.len()).ok())) } else { Ok(decoded) }
 }
 
@@ -169,15 +191,19 @@ mod tests {
         encoder.finish().unwrap().into()
     }
 
+    fn limits(bytes: usize) -> Limits {
+        Limits { bytes, lists: ListLimits { entries: 100, applications: 100 } }
+    }
+
     fn refused(body: Bytes, is_gzip: bool, max: usize) -> Error {
-        prepare(&Document { body, is_gzip }, max).err().unwrap()
+        prepare(&Document { body, is_gzip }, &limits(max)).err().unwrap()
     }
 
     #[test]
     fn plain_and_compressed_give_the_same() {
         let text = br#"{"b": 1, "a": 12345678901234567890}"#;
-        let plain = prepare(&Document { body: text.to_vec().into(), is_gzip: false }, 1000).unwrap();
-        let zipped = prepare(&Document { body: gzip(text), is_gzip: true }, 1000).unwrap();
+        let plain = prepare(&Document { body: text.to_vec().into(), is_gzip: false }, &limits(1000)).unwrap();
+        let zipped = prepare(&Document { body: gzip(text), is_gzip: true }, &limits(1000)).unwrap();
         assert_eq!((&plain.hash, plain.size), (&zipped.hash, zipped.size));
         let stored = zstd::bulk::decompress(&zipped.body, plain.size).unwrap();
         assert_eq!(stored, br#"{"a":12345678901234567890,"b":1}"#);
@@ -189,7 +215,7 @@ mod tests {
         assert!(matches!(refused(bomb, true, 10_000), Error::TooLarge { .. }));
         for body in [&b"\x1f\x8b\x08rubbish"[..], b"{}"] {
             let Error::BadRequest { data, .. } = refused(body.to_vec().into(), true, 1000) else { panic!() };
-            assert_eq!(data["validation_error"], "data must be valid JSON");
+            assert_eq!(data["validation_error"], "data must be valid JSON: it cannot be decompressed");
         }
         let cut = gzip(b"{\"a\":1}");
         let Error::BadRequest { .. } = refused(cut.slice(..cut.len() - 9), true, 1000) else { panic!() };

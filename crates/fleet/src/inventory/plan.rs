@@ -51,6 +51,15 @@ pub(super) struct Plan {
     pub(super) untouched: Vec<Claimed>,
 }
 
+impl Plan {
+    /// About how many rows it writes.
+    pub(super) fn rows(&self) -> usize {
+        let changes =
+            self.steps.iter().filter_map(|step| step.new.as_ref()).map(|new| new.diff.changes.len());
+        changes.sum::<usize>() + self.heard.iter().map(ReportedApplications::len).sum::<usize>()
+    }
+}
+
 /// One entry done.
 #[derive(Debug)]
 pub(super) struct Step {

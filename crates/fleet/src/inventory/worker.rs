@@ -5,7 +5,7 @@
 //! nothing, because the transaction that uses an entry also removes it.
 
 use super::{
-    plan::{self, Entry, Work},
+    plan::{self, Entry, Plan, Work},
     write,
 };
 use crate::Fleet;
@@ -30,10 +30,15 @@ use tracing::Instrument;
 const KIND: &str = "inventory";
 /// Entries claimed at one time.
 const CLAIMS: i64 = 128;
-/// Entries of one transaction; a system with more entries has a transaction of its own.
+/// Entries of one transaction.
 const BATCH: usize = 32;
 /// Bytes of texts of one transaction; a single larger text has a transaction of its own.
 const BATCH_BYTES: i64 = 16 * 1024 * 1024;
+/// Entries of one system in one transaction; further ones wait for the next claim.
+const OF_SYSTEM: usize = 8;
+/// Rows of applications and changes of one transaction: other writers get their turn after it. A system that brings more has
+/// a transaction of its own.
+const ROWS: usize = 4_000;
 /// Concurrent batches: while one is planned another one is written.
 const LANES: usize = 3;
 /// Longest time a claimed entry waits after its worker has died. Many times longer than a claim takes.
@@ -112,7 +117,11 @@ fn batches(claimed: Vec<Claimed>) -> (Vec<Vec<Vec<Claimed>>>, Vec<Claimed>) {
             // Once an entry is too much, so are the entries behind it.
             Some((bytes, entries)) => {
                 *bytes += entry.data_size;
-                if *bytes > BATCH_BYTES { surplus.push(entry) } else { entries.push(entry) }
+                if *bytes > BATCH_BYTES || entries.len() >= OF_SYSTEM {
+                    surplus.push(entry)
+                } else {
+                    entries.push(entry)
+                }
             }
             None => systems.push((entry.data_size, vec![entry])),
         }
@@ -183,12 +192,31 @@ async fn together(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Unusabl
             failed.push((entry, text, std::mem::take(&mut plan.untouched)));
         }
     }
-    let stale = write::write(service, claimed_until, plans).await?;
-    // If this fails, the lease expires.
-    if let Err(e) = release(service, &stale).await {
-        tracing::warn!(error = %e, "entries cannot be given back");
+    for portion in portions(plans) {
+        let stale = write::write(service, claimed_until, portion).await?;
+        // If this fails, the lease expires.
+        if let Err(e) = release(service, &stale).await {
+            tracing::warn!(error = %e, "entries cannot be given back");
+        }
     }
     Ok(failed)
+}
+
+/// The plans of each transaction.
+fn portions(plans: Vec<Plan>) -> Vec<Vec<Plan>> {
+    let mut portions: Vec<Vec<Plan>> = Vec::new();
+    let mut rows = ROWS;
+    for plan in plans {
+        rows += plan.rows();
+        match portions.last_mut() {
+            Some(portion) if rows <= ROWS => portion.push(plan),
+            _ => {
+                rows = plan.rows();
+                portions.push(vec![plan]);
+            }
+        }
+    }
+    portions
 }
 
 /// The bodies of a batch and the records they are compared with.

@@ -6,7 +6,10 @@ use std::{
     hash::Hash,
     net::IpAddr,
     num::NonZeroU32,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -44,6 +47,7 @@ type Buckets<K> = RateLimiter<K, DashMapStateStore<K>, Ticks, NoOpMiddleware<Dur
 pub struct KeyedLimit<K: Clone + Eq + Hash> {
     buckets: Buckets<K>,
     clock: Ticks,
+    grown_to: AtomicUsize,
     refused: Counter,
 }
 
@@ -67,11 +71,17 @@ impl<K: Clone + Eq + Hash> KeyedLimit<K> {
         KeyedLimit::with(clock, Quota::per_minute(at_least_one(n)))
     }
 
+    /// `n` at once and `n` an hour in the long run; zero counts as one.
+    pub fn per_hour(clock: Arc<dyn Clock>, n: u32) -> KeyedLimit<K> {
+        KeyedLimit::with(clock, Quota::per_hour(at_least_one(n)))
+    }
+
     fn with(clock: Arc<dyn Clock>, quota: Quota) -> KeyedLimit<K> {
         let clock = Ticks::new(clock);
         KeyedLimit {
             buckets: RateLimiter::dashmap_with_clock(quota, clock.clone()),
             clock,
+            grown_to: AtomicUsize::new(0),
             refused: Counter::default(),
         }
     }
@@ -81,8 +91,10 @@ impl<K: Clone + Eq + Hash> KeyedLimit<K> {
     /// # Errors
     /// 429 with the time until the next one is allowed.
     pub fn check(&self, key: &K) -> Result<()> {
-        if self.buckets.len() > MANY_BUCKETS {
+        if self.buckets.len() > self.grown_to.load(Relaxed).max(MANY_BUCKETS) {
             self.buckets.retain_recent();
+            // The next removal comes when there are twice as many, so that not every request walks through all of them.
+            self.grown_to.store(self.buckets.len().saturating_mul(2), Relaxed);
         }
         self.buckets.check_key(key).map_err(|not_until| {
             self.refused.one();

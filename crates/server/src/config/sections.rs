@@ -283,6 +283,13 @@ section! {
     link_alert_refresh: Duration => systems.link_alert_refresh;
     /// How long after a registration the same call from the same address is answered again.
     registration_repeat_window: Duration => systems.registration_repeat;
+    /// How many inventory documents a system may send at once, and in an hour in the long run. Each process counts for itself.
+    inventories_per_hour: NonZeroU32 => systems.inventories_per_hour;
+    /// Entries that a list in an inventory document may have: the elements of an array, the keys of an object.
+    inventory_list_entries: NonZeroU32 => systems.inventory_list_entries;
+    /// How many applications a system may have. A document that lists more is refused. Applications that a system no longer
+    /// lists count too: the longest missing ones are removed for new ones.
+    applications: NonZeroU32 => systems.applications;
     /// A file with the rules that give changes of inventory their category, severity and significance (JSON), instead of
     /// the built-in ones (`crates/inventory/src/diff/rules.json`).
     inventory_rules: Option<PathBuf>;

@@ -19,6 +19,8 @@ use std::{
 
 /// Appliances that send at the same time, each its next document when the one before is acknowledged.
 const SENDERS: usize = 24;
+/// Each of them sends far more often than a real one.
+const MANY_DOCUMENTS: (&str, &str) = ("BAILIWICK_SYSTEMS__INVENTORIES_PER_HOUR", "1000000");
 /// How long the queue may take to end after the last document, for each second of sending, and at least.
 const WORK_OFF: (u32, Duration) = (10, Duration::from_secs(120));
 
@@ -146,7 +148,7 @@ async fn acknowledged(all: &[Appliance], tasks: Vec<tokio::task::JoinHandle<u64>
 async fn survives_a_kill_at_full_load(database: Option<String>) {
     let dir = tempfile::tempdir().expect("a directory");
     let database = database.unwrap_or_else(|| format!("sqlite:{}", dir.path().join("load.db").display()));
-    let settings = [("BAILIWICK_DATABASE__URL", database.as_str())];
+    let settings = [("BAILIWICK_DATABASE__URL", database.as_str()), MANY_DOCUMENTS];
     let serving = Serving::start(dir.path(), &settings).await;
     let (client, token) = (Client::new(), serving.owner_token());
     let all = appliances(&serving, &client, &token, SENDERS).await;
@@ -187,7 +189,7 @@ async fn two_processes_share_the_documents_and_one_takes_over_what_the_other_lea
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "shared_load").await.expect("a database");
     let (dir, database) = (tempfile::tempdir().expect("a directory"), cluster.url("shared_load"));
-    let settings = [("BAILIWICK_DATABASE__URL", database.as_str())];
+    let settings = [("BAILIWICK_DATABASE__URL", database.as_str()), MANY_DOCUMENTS];
     let (first, second) = two(dir.path(), &settings).await;
     let (client, token) = (Client::new(), first.owner_token());
     let all = appliances(&first, &client, &token, SENDERS).await;

@@ -47,6 +47,7 @@ async fn survives_a_kill(database: Option<String>) {
     let database = database.unwrap_or_else(|| format!("sqlite:{}", dir.path().join("survival.db").display()));
     let settings = [
         ("BAILIWICK_DATABASE__URL", database.as_str()),
+        ("BAILIWICK_SYSTEMS__INVENTORIES_PER_HOUR", "1000000"),
         ("BAILIWICK_ALERTING__LIMITS__REQUESTS_PER_SECOND", "10000"),
         ("BAILIWICK_ALERTING__LIMITS__REQUEST_BURST", "10000"),
         ("BAILIWICK_ALERTING__LIMITS__ALERTS_PER_SYSTEM", "100000"),

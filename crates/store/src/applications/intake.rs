@@ -1,6 +1,8 @@
 //! Stores the applications that documents list (spec: applications#intake): in the transaction of a group of documents,
 //! set by set. It writes only real changes. An unchanged list costs a part of one small statement.
 
+mod surplus;
+
 use super::counts::{self, Tally};
 use crate::{
     StoreError, Tx,
@@ -15,13 +17,14 @@ use bailiwick_domain::{
 use serde_json::json;
 use sqlx_macros::FromRow;
 use std::collections::{BTreeMap, BTreeSet};
+use surplus::Surplus;
 use uuid::Uuid;
 
 const HOSTS: &str = "SELECT s.id, s.organization_id, s.p2, s.p3, s.name, t.seen_at, t.digest FROM systems s \
      LEFT JOIN application_hosts t ON t.system_id = s.id WHERE s.deleted_at IS NULL AND s.id IN (";
 const KNOWN: &str = "SELECT system_id, module_id, instance_of, name, source, display_name, node_id, node_label, version, \
      certification_level, is_user_facing, url, inventory_data, organization_id, updated_at, first_seen_at, deleted_at, \
-     is_dismissed FROM applications WHERE system_id IN (";
+     is_dismissed, notes FROM applications WHERE system_id IN (";
 
 /// Most rows of one statement; they are cut into powers of two, so that there are few different texts.
 const ROWS: usize = 64;
@@ -91,10 +94,11 @@ pub struct Arrival {
 }
 
 /// Stores the applications that documents list, those of a system in order: adds new applications, writes changed ones,
-/// marks missing ones as deleted, and restores those that are back.
+/// marks missing ones as deleted, and restores those that are back. Of each system, `most` are kept.
 pub async fn take(
     tx: &mut Tx,
     arrivals: Vec<Arrival>,
+    most: usize,
     now: Ts,
     mut fresh: impl FnMut() -> ApplicationId,
 ) -> Result<(), StoreError> {
@@ -106,11 +110,14 @@ pub async fn take(
         .collect();
     let mut rows = known(tx, &asked).await?;
     let before = tally(&hosts, &rows);
+    let mut surplus = Surplus::new();
     for arrival in arrivals {
         let Some(host) = hosts.get_mut(&arrival.system_id) else { continue };
         let of_system = rows.entry(arrival.system_id).or_default();
         host.hear(of_system, arrival.listed, Times { received_at: arrival.received_at, now });
+        surplus.entry(arrival.system_id).or_default().extend(surplus::take_out(of_system, most));
     }
+    surplus::remove(tx, &surplus).await?;
     note_hosts(tx, &hosts).await?;
     let after = tally(&hosts, &rows);
     let mut changed: Vec<(ApplicationId, &Host, &Row)> = Vec::new();
@@ -251,6 +258,8 @@ struct Row {
     first_seen_at: Ts,
     deleted_at: Option<Ts>,
     is_dismissed: bool,
+    has_notes: bool,
+    is_stored: bool,
     is_changed: bool,
     /// Whether a search finds it now and did not before, no longer finds it, or may find it by another text.
     changes_found: bool,
@@ -328,6 +337,8 @@ fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
                     first_seen_at: times.received_at,
                     deleted_at: None,
                     is_dismissed: false,
+                    has_notes: false,
+                    is_stored: false,
                     is_changed: true,
                     changes_found: seen.is_listed(),
                     told: Some(Happening::Found),
@@ -349,6 +360,7 @@ struct KnownRow {
     first_seen_at: TsCodec,
     deleted_at: Option<TsCodec>,
     is_dismissed: bool,
+    notes: Option<String>,
 }
 
 type Rows = BTreeMap<SystemId, BTreeMap<String, Row>>;
@@ -371,6 +383,8 @@ async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreE
             first_seen_at: k.first_seen_at.0,
             deleted_at: k.deleted_at.map(|t| t.0),
             is_dismissed: k.is_dismissed,
+            has_notes: k.notes.is_some(),
+            is_stored: true,
             is_changed: false,
             changes_found: false,
             told: None,
