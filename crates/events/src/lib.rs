@@ -9,6 +9,7 @@ pub mod emit;
 pub mod kinds;
 pub mod mail;
 mod numbering;
+mod shares;
 pub mod signatures;
 pub mod stream;
 pub mod subscriptions;
@@ -127,7 +128,7 @@ pub struct ListQuery {
 pub struct Listed {
     /// The page.
     pub page: Page<Stored>,
-    /// The newest number that retention has removed: a reader with an older position may have missed events.
+    /// The newest number that retention has removed from the caller's organizations: a reader with an older position may have missed events.
     pub removed_up_to: i64,
 }
 
@@ -151,7 +152,7 @@ pub async fn list(service: &Events, caller: &Caller, query: ListQuery) -> Result
     let rows = events::page(&service.db, &sight, &filter, query.direction, query.page);
     let (rows, total) = tokio::join!(rows, total(service, &sight, &filter));
     // Read after the page, so that it includes events removed before the page was read.
-    let removed_up_to = events::purged(&service.db).await?;
+    let removed_up_to = events::removed_up_to(&service.db, &sight.scope).await?;
     Ok(Listed { page: Page { rows: rows?, total: total?, request: query.page }, removed_up_to })
 }
 
@@ -180,7 +181,8 @@ async fn total(service: &Events, sight: &Sight, filter: &Filter) -> Result<u64> 
     }
     // Who sees an event depends on the present place of its organization, system or user.
     let epochs = answer_cache::epochs(service, DependsOn::Systems).await?;
-    let other = answer_cache::variant(&(sight, filter, events::purged(&service.db).await?));
+    let removed = events::removed_up_to(&service.db, &sight.scope).await?;
+    let other = answer_cache::variant(&(sight, filter, removed));
     let key = Key { epochs, operation: "events/total", scope: sight.scope, other };
     let counted = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let (before, counted_to): (u64, i64) = counted.unwrap_or((0, 0));
@@ -196,19 +198,34 @@ async fn total(service: &Events, sight: &Sight, filter: &Filter) -> Result<u64> 
 /// Removes events that are too old or too many, if this process holds the lease; returns how many.
 pub async fn purge(service: &Events) -> Result<u64> {
     let settings = &service.settings.events;
+    let before = service.now().minus(settings.retention);
     let mut gone = 0;
-    while !service.stop.is_cancelled() {
-        let now = service.now();
-        if !leases::take(&service.db, PURGE_LEASE, service.instance(), now, now.plus(PURGE_EVERY * 2)).await?
-        {
-            break;
-        }
-        let before = now.minus(settings.retention);
-        let keep = i64::try_from(settings.most).unwrap_or(i64::MAX);
-        match events::purge(&service.db, before, keep, PURGED_AT_ONCE).await? {
+    while hold_purge(service).await? {
+        match events::purge(&service.db, before, PURGED_AT_ONCE).await? {
             0 => break,
             n => gone += n,
         }
     }
+    let most = i64::try_from(settings.most).unwrap_or(i64::MAX);
+    let counts = events::counts_beyond(&service.db, most).await?;
+    for (organization, mut surplus) in shares::surplus(counts, most) {
+        while surplus > 0 && hold_purge(service).await? {
+            let step = surplus.min(PURGED_AT_ONCE);
+            match events::purge_of(&service.db, organization, step).await? {
+                0 => break,
+                n => gone += n,
+            }
+            surplus -= step;
+        }
+    }
     Ok(gone)
+}
+
+/// Whether this process may remove events now.
+async fn hold_purge(service: &Events) -> Result<bool> {
+    if service.stop.is_cancelled() {
+        return Ok(false);
+    }
+    let now = service.now();
+    Ok(leases::take(&service.db, PURGE_LEASE, service.instance(), now, now.plus(PURGE_EVERY * 2)).await?)
 }

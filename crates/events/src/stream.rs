@@ -125,6 +125,8 @@ pub struct Stream {
     newest: watch::Receiver<i64>,
     /// Read up to this number.
     cursor: i64,
+    /// The reader knows that events up to this number may have been removed.
+    removed: i64,
     gap: Option<Gap>,
     checked: Option<Instant>,
     sent: Instant,
@@ -151,13 +153,16 @@ pub async fn open(
     };
     let place = service.streams.place(user.0, organization.id.0)?;
     let newest = service.streams.newest.subscribe();
-    let (position, purged) = (events::position(&service.db).await?, events::purged(&service.db).await?);
+    let position = events::position(&service.db).await?;
+    let removed = events::removed_up_to(&service.db, &sight(caller, None).scope).await?;
     service.streams.tell(position);
     let (cursor, gap) = match last.map(|last| last.parse::<i64>().ok()) {
         None => (position, None),
         // The beginning, even if events were removed: a reader who asks for it has read nothing yet.
-        Some(Some(0)) => (purged, None),
-        Some(Some(last)) if (0..purged).contains(&last) => (purged, Some(Gap::Expired)),
+        Some(Some(0)) => (0, None),
+        Some(Some(last)) if (0..removed).contains(&last) => {
+            (before_next(service, last, position).await?, Some(Gap::Expired))
+        }
         Some(Some(last)) if (0..=position).contains(&last) => (last, None),
         Some(_) => (position, Some(Gap::Unknown)),
     };
@@ -167,12 +172,19 @@ pub async fn open(
         types,
         newest,
         cursor,
+        removed,
         gap,
         checked: None,
         sent: Instant::now(),
         is_over: false,
         _place: place,
     })
+}
+
+/// The number before the next event that is kept; `newest` if there is none.
+async fn before_next(service: &Events, after: i64, newest: i64) -> Result<i64> {
+    let next = events::next_after(&service.db, after).await?;
+    Ok(next.map_or(newest, |next| next - 1))
 }
 
 impl Stream {
@@ -241,9 +253,11 @@ impl Stream {
         let sight = sight(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
         let found = events::after(&self.service.db, &sight, (self.cursor, up_to), AT_ONCE).await?;
         // Read after the events: it includes events removed before they were read; events removed since then were read.
-        let purged = events::purged(&self.service.db).await?;
-        if purged > self.cursor {
-            (self.cursor, self.gap) = (purged, Some(Gap::Expired));
+        let removed = events::removed_up_to(&self.service.db, &sight.scope).await?;
+        if removed > self.cursor && removed > self.removed {
+            self.removed = removed;
+            self.cursor = before_next(&self.service, self.cursor, up_to).await?;
+            self.gap = Some(Gap::Expired);
             self.newest.mark_changed();
             return Ok(Vec::new());
         }

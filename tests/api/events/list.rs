@@ -341,6 +341,41 @@ api_test!(who_reads_on_is_told_what_was_removed, |settings| settings.events.most
     assert_eq!(page["removed_up_to"], (first - 1).to_string());
 });
 
+// Whoever causes many events loses their own.
+api_test!(
+    no_organization_pushes_out_the_events_of_another,
+    |settings| settings.events.most = 50,
+    |t| async move {
+        let (owner, tree) = (t.owner().await, t.tree().await);
+        let quiet = t.user(tree.other_customer, &["admin"]).await;
+        let loud = t.user(tree.customer, &["admin"]).await;
+        let body = |name: &str| json!({"description": name});
+        let few = format!("/customers/{}", tree.other_customer);
+        for n in 0..5 {
+            act(&t, &owner, "PUT", &few, body(&n.to_string())).await;
+        }
+        let before = read(&t, &quiet, "").await;
+        assert!(before.len() >= 5);
+        let all: Vec<NewEvent> =
+            (0..300).map(|n| NewEvent { at: t.app.now(), ..event(tree.customer, &n.to_string()) }).collect();
+        let mut tx = t.app.db.begin().await.unwrap();
+        bailiwick_store::events::write(&mut tx, &all).await.unwrap();
+        tx.commit().await.unwrap();
+        settle(&t).await;
+        assert!(events::purge(&t.app).await.unwrap() >= 250);
+        assert_eq!(read(&t, &quiet, "").await, before);
+        let page = async |who| act(&t, who, "GET", "/events?sort_direction=asc", Value::Null).await;
+        let (of_quiet, of_loud) = (page(&quiet).await, page(&loud).await);
+        assert_eq!(of_quiet["removed_up_to"], "0", "nothing of theirs is gone");
+        let first: u64 = of_loud["events"][0]["sequence"].as_str().unwrap().parse().unwrap();
+        assert_eq!(of_loud["removed_up_to"], (first - 1).to_string());
+        assert_eq!(page(&owner).await["removed_up_to"], of_loud["removed_up_to"]);
+        let left = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM events").count(&t.app.db).await.unwrap();
+        assert_eq!(left, 50);
+        assert_eq!(events::purge(&t.app).await.unwrap(), 0);
+    }
+);
+
 api_test!(
     events_go_by_age_and_by_number_and_with_their_organization,
     |settings| settings.events.most = 5,

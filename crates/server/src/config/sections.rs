@@ -262,7 +262,8 @@ section! {
     Events in "events", keys "events.", fills Settings;
     /// How long an event can be read and delivered.
     retention: Duration => events.retention;
-    /// How many events are kept at most; the oldest go first.
+    /// How many events are kept at most. Each organization has an equal share, and what one does not use is shared among the
+    /// others; beyond its share, its oldest events go first.
     most: NonZeroU32 => events.most;
     /// How many subscriptions (webhooks) an organization may have.
     subscriptions: NonZeroU32 => events.subscriptions;

@@ -12,8 +12,8 @@ pub(crate) mod read;
 pub mod subscriptions;
 
 pub use number::{Numbered, is_waiting, number, position};
-pub use purge::purge;
-pub use read::{Filter, Sight, Stored, after, count, first_since, page, purged};
+pub use purge::{counts_beyond, purge, purge_of, removed_up_to};
+pub use read::{Filter, Sight, Stored, after, count, first_since, next_after, page};
 
 use crate::{
     StoreError, Tx,

@@ -161,7 +161,7 @@ const FIRST_AT: &str = "SELECT e.at FROM events e WHERE e.at >= ? ORDER BY e.at 
 /// A sum, so that PostgreSQL searches these times and not all numbers from the first one on.
 const FIRST_SINCE: &str = "SELECT MIN(e.seq + 0) FROM events e WHERE e.at >= ? AND e.at <= ?";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![FIRST_AT, FIRST_SINCE];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![FIRST_AT, FIRST_SINCE, NEXT];
 /// An event is numbered after its transaction, so one of a later time may have a smaller number; not of more than this.
 const OUT_OF_ORDER: Duration = Duration::from_secs(180);
 
@@ -174,8 +174,10 @@ pub async fn first_since(db: &Db, since: Ts) -> Result<Option<i64>, StoreError> 
     Ok(seq)
 }
 
-/// The newest number that retention has removed.
-pub async fn purged(on: impl Into<On<'_>>) -> Result<i64, StoreError> {
-    let (purged,): (i64,) = Q::new(super::purge::PURGED).one(on).await?;
-    Ok(purged)
+const NEXT: &str = "SELECT MIN(e.seq) FROM events e WHERE e.seq > ?";
+
+/// The smallest number behind `after` that an event still has; none when there is none.
+pub async fn next_after(on: impl Into<On<'_>>, after: i64) -> Result<Option<i64>, StoreError> {
+    let (next,): (Option<i64>,) = Q::new(NEXT).bind(after).one(on).await?;
+    Ok(next)
 }

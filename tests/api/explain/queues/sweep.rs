@@ -62,7 +62,8 @@ async fn sweep(room: &mut Room<'_>) {
         .await;
         history::expiry::sweep(db, now, None, LIMIT).await.unwrap();
         history::expiry::purge(db, now, LIMIT).await.unwrap();
-        events::purge(db, now, 1_000_000, LIMIT).await.unwrap();
+        events::purge(db, now, LIMIT).await.unwrap();
+        events::counts_beyond(db, 1_000_000_000).await.unwrap();
         shared_limits::refused(db, LIMIT).await.unwrap();
         0
     })
