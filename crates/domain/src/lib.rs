@@ -7,6 +7,7 @@ mod audit_action;
 mod choices;
 pub mod error;
 mod event_kind;
+pub mod exact;
 pub mod fold;
 pub mod id;
 pub mod in_flight;

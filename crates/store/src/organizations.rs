@@ -23,7 +23,7 @@ use crate::{
     tree::parse_type,
 };
 use bailiwick_domain::{
-    OrgId, OrgType, Organization, Ts,
+    OrgId, OrgType, Organization, Ts, exact,
     fold::{fold, fold_start},
     org::{Creator, Details, Mark, SyncState},
     validate::Vat,
@@ -465,7 +465,7 @@ pub(crate) fn search_key(details: &Details, custom_data: &Map<String, Value>) ->
         match value {
             Value::Null => {}
             Value::String(text) => key.push_str(&fold(text)),
-            other => key.push_str(&fold(&other.to_string())),
+            other => key.push_str(&fold(&exact::text(other))),
         }
     }
     key

@@ -1,3 +1,4 @@
 //! Inputs of the real world: tables of one family each, with the right answer.
 
+mod documents;
 mod sign_in;

@@ -1,7 +1,7 @@
 //! The audit record (spec: audit#list).
 
 use bailiwick_directory::audit;
-use bailiwick_domain::Ts;
+use bailiwick_domain::{Ts, exact};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -55,9 +55,11 @@ pub struct AuditEntry {
     pub object_id: Option<String>,
     /// What the action has changed, before.
     #[schema(required = true)]
+    #[serde(serialize_with = "exact::write_value")]
     pub before: Option<Value>,
     /// The same after it.
     #[schema(required = true)]
+    #[serde(serialize_with = "exact::write_value")]
     pub after: Option<Value>,
     /// `X-Request-Id` of the request.
     #[schema(required = true)]

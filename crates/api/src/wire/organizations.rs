@@ -3,7 +3,7 @@
 use crate::envelope::Pagination;
 use bailiwick_directory::organizations::{Listed, OrganizationBody};
 use bailiwick_domain::{
-    OrgType, Organization, Page, Ts,
+    OrgType, Organization, Page, Ts, exact,
     org::{self, shown_custom_data},
 };
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
@@ -20,6 +20,7 @@ pub struct OrganizationInput {
     pub description: Option<String>,
     /// Client keys; `vat` is required by POST. PUT lays them over the stored ones.
     #[schema(value_type = Option<Object>)]
+    #[serde(deserialize_with = "exact::read")]
     pub custom_data: Option<Map<String, Value>>,
     /// Parent of a new reseller or customer, in place of the caller's organization.
     pub created_by_organization_id: Option<String>,
@@ -109,6 +110,7 @@ pub struct OrganizationOutput {
     pub description: String,
     /// Client keys, then `type`, `createdBy`, `createdAt` and, after a PUT, `updatedBy`, `updatedAt`.
     #[schema(value_type = Object)]
+    #[serde(serialize_with = "exact::write")]
     pub custom_data: Map<String, Value>,
     /// Creation.
     #[schema(value_type = String, format = DateTime)]

@@ -3,7 +3,7 @@
 use super::organizations::CreatorOutput;
 use crate::envelope::Pagination;
 use bailiwick_directory::users::{UserBody, UserView};
-use bailiwick_domain::{Page, Ts, org::OrgRef};
+use bailiwick_domain::{Page, Ts, exact, org::OrgRef};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -26,6 +26,7 @@ pub struct UserInput {
     pub organization_id: Option<String>,
     /// Client keys; replaces the stored ones.
     #[schema(value_type = Option<Object>)]
+    #[serde(deserialize_with = "exact::read")]
     pub custom_data: Option<Map<String, Value>>,
 }
 
@@ -107,6 +108,7 @@ pub struct UserOutput {
     pub roles: Vec<RoleRefOutput>,
     /// Client keys, or null.
     #[schema(required = true, value_type = Option<Object>)]
+    #[serde(serialize_with = "exact::write_if_any")]
     pub custom_data: Option<Map<String, Value>>,
     /// Creation.
     #[schema(value_type = String, format = DateTime)]

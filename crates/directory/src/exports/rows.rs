@@ -6,7 +6,7 @@ use crate::{
     organizations::{self as families, ListQuery},
     users as people,
 };
-use bailiwick_domain::{OrgType, Result, org::shown_custom_data};
+use bailiwick_domain::{OrgType, Result, exact, org::shown_custom_data};
 use bailiwick_export::{self as files, Cover, Faces};
 use bailiwick_policy::{Caller, Scope};
 use bailiwick_store::{
@@ -89,7 +89,7 @@ fn organization(line: Line) -> files::organizations::Row {
         // The column holds an object; any other value would show as none.
         let client: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
         let shown = shown_custom_data(client, line.org_type, line.parent_id, line.created_at, updated);
-        Value::Object(shown).to_string()
+        exact::text(&Value::Object(shown))
     });
     files::organizations::Row {
         details: line.details,

@@ -2,6 +2,7 @@
 //! organizations#update, organizations#vat-uniqueness).
 
 use super::{Fields, Holder, MAX_NAME_CHARS, client_keys, text, text_values};
+use crate::exact;
 use serde_json::{Map, Value};
 
 /// Largest free data of an organization, in bytes of its JSON.
@@ -68,13 +69,15 @@ fn check_vat(fields: &mut Fields, value: Option<&Value>) -> Option<Vat> {
             Err("too_long") => fields.push(KEY, "too_long", vat),
             Err(_) => {}
         },
-        Some(other) => fields.push(KEY, "cannot_be_empty", other.to_string()),
+        Some(other) => fields.push(KEY, "cannot_be_empty", exact::text(other)),
     }
     None
 }
 
 fn json_bytes(data: &Map<String, Value>) -> usize {
-    serde_json::to_string(data).map_or(usize::MAX, |json| json.len())
+    let mut json = Vec::new();
+    let written = exact::write(data, &mut serde_json::Serializer::new(&mut json));
+    written.map_or(usize::MAX, |()| json.len())
 }
 
 #[cfg(test)]

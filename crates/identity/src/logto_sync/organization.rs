@@ -5,7 +5,7 @@ use super::{
     worker::{Outcome, Stop},
 };
 use crate::Identity;
-use bailiwick_domain::{OrgId, OrgType, Organization, org::shown_custom_data};
+use bailiwick_domain::{OrgId, OrgType, Organization, exact, org::shown_custom_data};
 use bailiwick_outbound::logto::{LogtoError, LogtoOrganizationFields};
 use bailiwick_store::{
     logto::{
@@ -21,7 +21,8 @@ pub(super) const LOCAL_ID: &str = "bailiwickId";
 
 /// The fields of an organization at the tenant.
 pub(super) fn mirrored(o: Organization) -> LogtoOrganizationFields {
-    let mut custom_data = shown_custom_data(o.custom_data, o.org_type, o.parent_id, o.created_at, None);
+    let mut custom_data =
+        shown_custom_data(exact::rounded(o.custom_data), o.org_type, o.parent_id, o.created_at, None);
     custom_data.insert(LOCAL_ID.to_owned(), json!(o.id));
     LogtoOrganizationFields { name: o.details.name, description: o.details.description, custom_data }
 }

@@ -10,7 +10,7 @@ use super::{
     worker::{Outcome, Stop},
 };
 use crate::Identity;
-use bailiwick_domain::{OrgId, OrgType, User, UserId, fold::fold};
+use bailiwick_domain::{OrgId, OrgType, User, UserId, exact, fold::fold};
 use bailiwick_outbound::logto::{LogtoError, LogtoUserFields, Named};
 use bailiwick_store::{
     StoreError, avatars,
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 /// The fields of a user at the tenant. The service's keys override the client's.
 pub(super) fn mirrored(user: &User) -> LogtoUserFields {
-    let mut custom_data: Map<String, Value> = user.custom_data.clone().unwrap_or_default();
+    let mut custom_data: Map<String, Value> = exact::rounded(user.custom_data.clone().unwrap_or_default());
     let creator = user.created_by.as_ref().and_then(|by| by.organization_id);
     for (key, value) in [
         ("organizationId", json!(user.organization.id)),

@@ -15,6 +15,7 @@ use crate::{
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::audit::{self, Entry};
+use bailiwick_domain::exact::Exact;
 use bailiwick_web::{Params, audit_query};
 use http::Uri;
 use serde::Serialize;
@@ -151,7 +152,7 @@ fn fields(state: Option<&Value>) -> Vec<(String, Value)> {
 fn shown(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
-        Value::Object(_) | Value::Array(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        Value::Object(_) | Value::Array(_) => serde_json::to_string_pretty(&Exact(value)).unwrap_or_default(),
         other => other.to_string(),
     };
     match text.char_indices().nth(VALUE_CHARS) {

@@ -5,7 +5,7 @@ use crate::{components::time::When, failure::Outcome, page, session::Guest};
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::organizations::{self, Found, Stats, name_within, readable};
-use bailiwick_domain::{OrgId, OrgType, Organization};
+use bailiwick_domain::{OrgId, OrgType, Organization, exact};
 use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::PathId;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ pub(super) fn text_of(organization: &Organization, key: &str) -> String {
     match organization.custom_data.get(key) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
+        Some(other) => exact::text(other),
     }
 }
 

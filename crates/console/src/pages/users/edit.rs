@@ -16,7 +16,7 @@ use bailiwick_directory::{
     roles,
     users::{self, UserBody, UserRecord},
 };
-use bailiwick_domain::{Error, UserId};
+use bailiwick_domain::{Error, UserId, exact};
 use bailiwick_policy::{Action, Resource, gate};
 use bailiwick_web::{Params, PathId};
 use http::StatusCode;
@@ -124,7 +124,7 @@ pub(crate) async fn update(
 
 /// A value as a field shows it.
 fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| exact::text(value), str::to_owned)
 }
 
 /// What a form holds.

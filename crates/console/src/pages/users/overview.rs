@@ -5,7 +5,7 @@ use crate::{components::time::When, failure::Outcome, page, pages::organizations
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_directory::users::UserRecord;
-use bailiwick_domain::UserId;
+use bailiwick_domain::{UserId, exact};
 use bailiwick_policy::{Action, Permission, decide};
 use bailiwick_web::PathId;
 use http::StatusCode;
@@ -29,7 +29,7 @@ pub(super) async fn render(
     let when = |at| When::maybe(look.language, look.now, at);
     let custom = user.custom_data.iter().flatten();
     let custom: Vec<(String, String)> = custom
-        .map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| exact::text(value), str::to_owned)))
         .collect();
     let creator = user.created_by.as_ref();
     let is_own = guest.caller.user_id() == Some(user.id);
