@@ -79,10 +79,22 @@ impl Row {
     }
 }
 
+/// Appends ` AND …` or ` OR …`: the organization is in the scope, or is that of the entity `s` or above it.
+fn push_near(q: &mut Q, word: &str, organization: &str, own: &str, scope: &Scope) {
+    q.push(&format!(
+        " {word} ({organization} IN ({own}, s.p3, s.p2) OR EXISTS (SELECT 1 FROM organizations n \
+         WHERE n.id = {organization} AND (n.type = 'owner' OR (1 = 1"
+    ));
+    push_scope(q, "n", "id", scope);
+    q.push("))))");
+}
+
 /// One entry for each user who created a row of the scope that is not deleted, with the snapshot of their latest
-/// creation; in no order.
+/// creation; in no order. Creators of a branch that a reader of the scope does not see, who created what has moved since, are
+/// left out.
 pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoice>, StoreError> {
     let mut q = Q::new("SELECT k.creator, s.created_by, ho.id AS home, ho.name AS home_name FROM (");
+    let own = if matches!(of, Of::Family(_)) { "s.id" } else { "s.organization_id" };
     if of == Of::Systems {
         // There are far more systems than creators.
         push_newest_by_creator(&mut q, scope);
@@ -101,6 +113,12 @@ pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoic
          LEFT JOIN organizations ho ON ho.id = h.organization_id",
         of.table()
     ));
+    if *scope != Scope::Everything {
+        push_near(&mut q, "AND", "ho.id", own, scope);
+        q.push(" WHERE (s.creator_org_id IS NULL");
+        push_near(&mut q, "OR", "s.creator_org_id", own, scope);
+        q.push(")");
+    }
     let rows: Vec<Row> = q.all(db).await?;
     rows.into_iter().filter_map(|row| row.into_choice().transpose()).collect()
 }

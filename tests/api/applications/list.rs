@@ -232,3 +232,63 @@ api_test!(a_renamed_system_moves_in_the_order, |t| async move {
     assert!(found[5].starts_with("Zeta/") && found[0].starts_with("alfa/"), "{found:?}");
     assert_eq!(listed(&t, &owner, "search=zeta").await.len(), 3);
 });
+
+// Proves spec: authorization rule 14.
+api_test!(an_organization_outside_the_readers_hierarchy_is_not_shown, |t| async move {
+    let tree = t.tree().await;
+    let d = t.user(tree.distributor, &["admin"]).await;
+    let hidden = t.organization(tree.distributor, OrgType::Customer, "Hidden of another branch").await;
+    let s = t.system(tree.customer).await;
+    send(
+        &t,
+        &s,
+        cluster(json!([module("files1", "nextcloud"), module("mail1", "mail"), module("web1", "web")])),
+    )
+    .await;
+    let id = id_of(&t, &d, "files1").await;
+    assign(&t, &d, &id, hidden).await.expect(200);
+    assign(&t, &d, &id_of(&t, &d, "mail1").await, tree.customer).await.expect(200);
+    let order = async |who: &Persona, direction: &str| {
+        let query = format!("/applications?sort_by=organization_name&sort_direction={direction}");
+        let rows = data(&t, who, &query).await["applications"].clone();
+        let names = rows.as_array().unwrap().iter().map(|r| r["module_id"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    for who in [t.user(tree.reseller, &["admin"]).await, t.user(tree.customer, &["admin"]).await] {
+        for path in [
+            "/applications".to_owned(),
+            format!("/applications/{id}"),
+            format!("/applications/{}-files1", s.id),
+            "/applications?cursor=".to_owned(),
+            "/applications?search=files1".to_owned(),
+            "/filters/applications".to_owned(),
+            "/filters/applications?q=Hidden".to_owned(),
+            "/search?q=files1".to_owned(),
+        ] {
+            let text = get(&t, &who, &path).await.expect(200).text();
+            assert!(!text.contains("Hidden") && !text.contains(&hidden.to_string()), "{path}: {text}");
+        }
+        for query in [
+            format!("organization_id={hidden}"),
+            format!("organization_id={hidden}&include_hierarchy=true"),
+            format!("organization_id={hidden}&status=assigned"),
+        ] {
+            assert_eq!(listed(&t, &who, &query).await, Vec::<String>::new(), "{query}");
+        }
+        let shown = data(&t, &who, &format!("/applications/{id}")).await;
+        assert_eq!((&shown["status"], &shown["organization_id"]), (&json!("assigned"), &Value::Null));
+        assert!(shown.get("organization").is_none(), "{shown}");
+        assert_eq!(listed(&t, &who, &format!("organization_id={}", tree.customer)).await.len(), 1);
+        assert_eq!(order(&who, "asc").await, ["mail1", "files1", "web1"]);
+        assert_eq!(order(&who, "desc").await, ["web1", "files1", "mail1"]);
+        // The tag belongs to what is shown.
+        let read = get(&t, &who, &format!("/applications/{id}")).await;
+        let call = t.put(&format!("/api/applications/{id}")).bearer(&who.token).json(json!({"notes": "n"}));
+        let changed = call.header("if-match", read.header("etag").unwrap()).send().await.expect(200);
+        assert!(!changed.text().contains("Hidden"), "{}", changed.text());
+    }
+    let shown = data(&t, &d, &format!("/applications/{id}")).await;
+    assert_eq!(shown["organization"]["name"], "Hidden of another branch");
+    assert_eq!(listed(&t, &d, &format!("organization_id={hidden}")).await.len(), 1);
+    assert_eq!(order(&d, "asc").await, ["mail1", "files1", "web1"]);
+});

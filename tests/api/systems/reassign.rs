@@ -7,7 +7,10 @@ use bailiwick_alerts::{self as alerting, Sender, liveness_monitor};
 use bailiwick_fleet::inventory;
 use bailiwick_identity::credentials;
 use bailiwick_store::leases;
-use bailiwick_testkit::seed::{Seeded, Tree};
+use bailiwick_testkit::{
+    eventually,
+    seed::{Seeded, Tree},
+};
 
 mod backups;
 mod races;
@@ -120,6 +123,59 @@ api_test!(who_may_not_change_a_system_does_not_move_it, |t| async move {
     shift(&t, &owner, &system, tree.owner).await.expect_message(200, MOVED);
     assert_eq!(home_of(&t, &system).await, json!(tree.owner));
     counters_are_true(&t).await;
+});
+
+// Who has lost a system is nothing to the ones who have got it.
+api_test!(people_and_names_of_the_former_branch_are_not_shown, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let former = t.user(tree.reseller, &["admin"]).await;
+    let made = made(&t, &former, tree.customer, "Wanderer").await;
+    let (id, secret) = (made["id"].as_str().unwrap(), made["system_secret"].as_str().unwrap());
+    let call = t.post("/systems/register").json(json!({"system_secret": secret}));
+    let key = call.send().await.expect(200).data()["system_key"].as_str().unwrap().to_owned();
+    let alert =
+        |labels: Value| json!([{"labels": labels, "endsAt": t.app.now().plus(Duration::from_secs(60))}]);
+    let push = t.post(&format!("{ALERTS}/alerts")).basic(&key, secret);
+    push.json(alert(json!({"alertname": "A", "severity": "critical"}))).send().await.expect(200);
+    let history = "/api/alerts/history?status=firing";
+    eventually("the alert is in the history", async || {
+        let listed = t.get(history).bearer(&former.token).send().await;
+        listed.data()["pagination"]["total_count"] == 1
+    })
+    .await;
+    let near = get(&t, &former, &format!("/{id}")).await.expect(200).data();
+    assert_eq!(near["created_by"]["user_id"], json!(former.id));
+    put(&t, &owner, id, json!({"organization_id": tree.other_customer})).await.expect_message(200, MOVED);
+    cleared(&t).await;
+    let traces = [
+        former.id.to_string(),
+        tree.reseller.to_string(),
+        tree.customer.to_string(),
+        "Alfa Reseller".to_owned(),
+        "Alfa Customer".to_owned(),
+        near["created_by"]["email"].as_str().unwrap().to_owned(),
+    ];
+    for organization in [tree.other_distributor, tree.other_customer] {
+        let who = t.user(organization, &["admin"]).await;
+        for path in [
+            format!("/systems/{id}"),
+            "/systems".to_owned(),
+            "/systems?cursor=".to_owned(),
+            "/systems?search=Wanderer".to_owned(),
+            "/systems/export?format=csv".to_owned(),
+            "/search?q=Wanderer".to_owned(),
+            "/filters/systems".to_owned(),
+            "/alerts/history?status=firing&status=resolved".to_owned(),
+            format!("/systems/{id}/alerts/history?status=firing&status=resolved"),
+        ] {
+            let reply = t.get(&format!("/api{path}")).bearer(&who.token).send().await.expect(200);
+            let found: Vec<_> = traces.iter().filter(|trace| reply.text().contains(*trace)).collect();
+            assert!(found.is_empty(), "{path} shows {found:?}: {}", reply.text());
+        }
+        let changed = put(&t, &who, id, json!({"notes": "ours"})).await.expect(200);
+        assert_eq!(changed.data()["created_by"]["name"], "");
+    }
+    assert_eq!(get(&t, &owner, &format!("/{id}")).await.data()["created_by"], near["created_by"]);
 });
 
 api_test!(what_the_new_organization_is_the_system_becomes, |t| async move {

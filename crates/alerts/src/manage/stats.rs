@@ -2,6 +2,7 @@
 
 use super::{Named, cached_figures, fingerprint, tenant, within};
 use crate::Alerts;
+use bailiwick_alerting::identity::is_server_owned;
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts};
 use bailiwick_fleet::systems;
 use bailiwick_platform::{list_filters, trend::parse_period};
@@ -12,6 +13,7 @@ use bailiwick_store::history::{
     list::{self, HistoryFilter, HistoryOrder, Record},
     stats,
 };
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, time::Duration};
 
 pub(super) const DAY_SECS: i64 = 86_400;
@@ -69,7 +71,7 @@ pub async fn history(
     let within = within(service, caller, named).await?;
     let query = query()?;
     check(&query.filter)?;
-    Ok(list::list(&service.db, &within, &query.filter, query.order, query.page).await?)
+    Ok(list::list(&service.db, &within, &query.filter, query.order, query.page).await?.map(of_present_home))
 }
 
 /// `GET /systems/{id}/alerts/history`; filters by system do not count.
@@ -87,7 +89,7 @@ pub async fn history_of_system(
     check(&query.filter)?;
     let within = OrganizationsRead::all(Scope::Organization(found.organization.id));
     let filter = HistoryFilter { system_keys: Some(vec![found.system_key]), ..query.filter };
-    Ok(list::list(&service.db, &within, &filter, query.order, query.page).await?)
+    Ok(list::list(&service.db, &within, &filter, query.order, query.page).await?.map(of_present_home))
 }
 
 /// The occurrences of one alert of one organization, the newest first; one that fires is among them.
@@ -113,7 +115,28 @@ pub async fn occurrences(
     };
     let within = OrganizationsRead::all(Scope::Organization(tenant));
     let order = (HistoryOrder::StartsAt, SortDirection::Desc);
-    Ok((tenant, list::list(&service.db, &within, &filter, order, page).await?))
+    let found = list::list(&service.db, &within, &filter, order, page).await?;
+    Ok((tenant, found.map(of_present_home)))
+}
+
+/// The row without what names another organization: it has moved with its system since, and its present readers may not see that
+/// organization.
+fn of_present_home(mut record: Record) -> Record {
+    let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    let (mut labels, mut annotations) = (object(&record.labels), object(&record.annotations));
+    let home = record.organization_id.to_string();
+    if labels.get("organization_id").is_some_and(|named| *named != home) {
+        labels.retain(|name, _| !names_organization(name));
+        annotations.retain(|name, _| !names_organization(name));
+        record.labels = Value::Object(labels).to_string();
+        record.annotations = Value::Object(annotations).to_string();
+    }
+    record
+}
+
+/// Whether the service says by this label or annotation to which organization the system belongs.
+fn names_organization(name: &str) -> bool {
+    is_server_owned(name) && name.starts_with("organization_")
 }
 
 /// Resolved alerts over time.

@@ -8,7 +8,7 @@ use bailiwick_domain::{
 };
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_policy::{Action, Caller, Granted, decide, in_hierarchy};
+use bailiwick_policy::{Action, Caller, Granted, decide, hierarchy, in_hierarchy};
 use bailiwick_store::{Tx, applications, systems};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub async fn set_notes(
 ) -> Result<ApplicationRecord> {
     let mut step = AllowedChange::begin(service, caller, ctx, Action::Update, &which).await?;
     let notes = body()?;
-    let Some(notes) = notes else { return Ok(step.before) };
+    let Some(notes) = notes else { return Ok(step.before.seen_from(&hierarchy(caller))) };
     let mut fields = Fields::new();
     fields.check("notes", "", free_text(&notes));
     fields.finish()?;
@@ -72,7 +72,7 @@ pub async fn unassign(
 ) -> Result<ApplicationRecord> {
     let mut step = AllowedChange::begin(service, caller, ctx, Action::Update, &which).await?;
     if step.before.organization.is_none() {
-        return Ok(step.before);
+        return Ok(step.before.seen_from(&hierarchy(caller)));
     }
     applications::assign(&mut step.tx, &step.target, step.before.system_id, None, step.now).await?;
     step.finish(caller, ctx, AuditAction::ApplicationUnassign, Happening::Unassigned).await
@@ -96,14 +96,16 @@ impl AllowedChange {
     ) -> Result<AllowedChange> {
         // A caller without permission neither waits for the row nor makes others wait.
         let seen = load(&service.db, caller, action, which).await?;
-        ctx.check_conditions(service, &seen)?;
+        // A tag is that of the application as the caller sees it.
+        let scope = hierarchy(caller);
+        ctx.check_conditions(service, &seen.clone().seen_from(&scope))?;
         let mut tx = service.db.begin().await?;
         if !applications::hold_system(&mut tx, seen.system_id).await? {
             return Err(Error::NotFound(ObjectKind::Application));
         }
         // The decision above may be outdated, so it is repeated on the locked row.
         let before = load(&mut tx, caller, action, which).await?;
-        ctx.check_conditions(service, &before)?;
+        ctx.check_conditions(service, &before.clone().seen_from(&scope))?;
         let target = decide(caller, action, &before.target()).granted()?;
         Ok(AllowedChange { tx, target, before, now: service.now() })
     }
@@ -129,7 +131,7 @@ impl AllowedChange {
             EventDraft::application(happening, &after).with_changes(&audited(&self.before), &audited(&after));
         told.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
-        Ok(after)
+        Ok(after.seen_from(&hierarchy(caller)))
     }
 }
 

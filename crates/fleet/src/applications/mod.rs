@@ -21,7 +21,7 @@ use bailiwick_platform::{
     cursor::Walk,
     list_filters,
 };
-use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, list_scope};
+use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, hierarchy, list_scope};
 use bailiwick_store::{applications, matches::Matches, sql::On};
 use bytes::Bytes;
 use std::{convert::Infallible, str::FromStr};
@@ -86,10 +86,17 @@ pub async fn list(
         let key = Key { epochs, operation: "applications/page", scope, other };
         let ids = applications::page_ids(&service.db, &scope, &query.filter, order, query.page);
         let ids = answer_cache::ids(service, key, ids).await?;
-        let rows = applications::by_ids(&service.db, &ids).await?;
+        let rows = seen_from(&scope, applications::by_ids(&service.db, &ids).await?);
         return Ok(Page { rows, total: many.len(), request: query.page });
     }
-    Ok(applications::list(&service.db, &scope, &query.filter, order, query.page, known.as_ref()).await?)
+    let found =
+        applications::list(&service.db, &scope, &query.filter, order, query.page, known.as_ref()).await?;
+    Ok(Page { rows: seen_from(&scope, found.rows), ..found })
+}
+
+/// Applications as readers of the scope see them: the organization they are assigned to may lie outside.
+fn seen_from(scope: &Scope, rows: Vec<ApplicationRecord>) -> Vec<ApplicationRecord> {
+    rows.into_iter().map(|row| row.seen_from(scope)).collect()
 }
 
 /// The applications of a list whose number is cached: of one without a filter, and of one that looks for a text.
@@ -127,7 +134,8 @@ pub async fn walk(
             None => applications::total(&service.db, &scope, &query.filter).await?,
         },
     };
-    let found = applications::walk(&service.db, &scope, &query.filter, order, &walk.step(rows)).await?;
+    let mut found = applications::walk(&service.db, &scope, &query.filter, order, &walk.step(rows)).await?;
+    found.rows = seen_from(&scope, found.rows);
     walk.page(found, total, rows)
 }
 
@@ -146,7 +154,7 @@ fn prepare(caller: &Caller, query: &ApplicationQuery) -> Result<(Scope, (Applica
 
 /// `GET /applications/{id}`: any that is not deleted, on a system the caller may read.
 pub async fn get(service: &Fleet, caller: &Caller, which: ApplicationRef) -> Result<ApplicationRecord> {
-    load(&service.db, caller, Action::Read, &which).await
+    Ok(load(&service.db, caller, Action::Read, &which).await?.seen_from(&hierarchy(caller)))
 }
 
 /// The application, if the caller has permission for the action.

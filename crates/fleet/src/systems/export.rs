@@ -43,7 +43,8 @@ struct Systems {
 
 impl Systems {
     fn row(&self, record: SystemRecord) -> Row {
-        Row { status: record.system.status(self.now, self.timeout), system: record.system }
+        let system = record.seen_from(&self.scope).system;
+        Row { status: system.status(self.now, self.timeout), system }
     }
 }
 

@@ -9,7 +9,7 @@ use bailiwick_domain::{
 use bailiwick_events::EventDraft;
 use bailiwick_identity::{auth::check_fresh_sign_in, credentials::hash_secret};
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_policy::{Action, Caller, Granted, Standing, decide};
+use bailiwick_policy::{Action, Caller, Granted, Standing, decide, hierarchy};
 use bailiwick_store::{
     Tx,
     epoch::Concerns,
@@ -136,7 +136,8 @@ impl AllowedChange {
             systems::lock(&mut tx, found.system.id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let target = decide(caller, action, &held.target()).granted()?;
         ctx.check_conditions(service, &held.system)?;
-        Ok(AllowedChange { tx, target, before: held.system, standing: held.standing, now: service.now() })
+        let (standing, before) = (held.standing, held.seen_from(&hierarchy(caller)).system);
+        Ok(AllowedChange { tx, target, before, standing, now: service.now() })
     }
 
     async fn finish(

@@ -35,7 +35,7 @@ use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
     list_filters,
 };
-use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, list_scope};
+use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, hierarchy, list_scope};
 use bailiwick_store::{
     ListEpochs,
     matches::Matches,
@@ -68,7 +68,7 @@ pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuer
     let ranked = ranked::page(service, scope, &query, order, cutoff).await?;
     let listed = ranked.number();
     if let ranked::Known::Found(page) = ranked {
-        return Ok(page.map(|record| record.system));
+        return Ok(page.map(|record| record.seen_from(&scope).system));
     }
     let matches = matches(service, scope, &query.filter).await?;
     let part = Part { order, page: query.page, cutoff };
@@ -77,13 +77,13 @@ pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuer
         && systems::is_found_whole(&query.filter)
     {
         let page = page_of_many(service, (scope, &query.filter), part, many).await?;
-        return Ok(page.map(|record| record.system));
+        return Ok(page.map(|record| record.seen_from(&scope).system));
     }
     let landmarks = landmarks::landmarks(service, scope, &query, order.0).await?;
     let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
     let known = Known { landmarks: landmarks.as_ref(), listed, ..known };
     let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
-    Ok(page.map(|record| record.system))
+    Ok(page.map(|record| record.seen_from(&scope).system))
 }
 
 /// A page of a search with many matches: its ids are cached, because they are found among many rows.
@@ -199,5 +199,5 @@ pub async fn load_for(
     let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
     let found = systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
     decide(caller, action, &found.target()).granted()?;
-    Ok(found)
+    Ok(found.seen_from(&hierarchy(caller)))
 }

@@ -20,7 +20,7 @@ use bailiwick_platform::{
     limits::unavailable,
     retry_on_conflict::{Aborted, retry_on_conflict},
 };
-use bailiwick_policy::{Action, Caller, decide};
+use bailiwick_policy::{Action, Caller, decide, hierarchy};
 use bailiwick_store::{
     backups::{self, Backup},
     epoch::Concerns,
@@ -205,7 +205,8 @@ impl Work {
         }
         reassignments::record(&mut tx, &self.record(&backups, history_rows, apps_unassigned)).await?;
         transfer::enqueue(&mut tx, service, self.behind(Some(now.plus(transfer::IN_FLIGHT))), now).await?;
-        let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?.system;
+        let after = systems::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+        let after = after.seen_from(&hierarchy(&self.caller)).system;
         let event = audit::Event {
             action: AuditAction::SystemReassign,
             object_type: "system",

@@ -8,7 +8,7 @@ use bailiwick_domain::{
 };
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_policy::{Action, Caller, Resource, decide, gate};
+use bailiwick_policy::{Action, Caller, Resource, decide, gate, hierarchy};
 use bailiwick_store::{Tx, epoch::Concerns, systems};
 use serde_json::{Map, Value, json};
 
@@ -41,6 +41,7 @@ pub async fn update(
     let granted = decide(caller, Action::Update, &found.target()).granted()?;
     ctx.check_conditions(service, &found.system)?;
     let change = body()?;
+    let shown_creator = found.clone().seen_from(&hierarchy(caller)).system.created_by;
     let mut system = found.system;
     let destination = destination(&mut tx, caller, &system, change.organization_id.as_deref()).await?;
     let before = editable(&system);
@@ -65,7 +66,7 @@ pub async fn update(
     let told = EventDraft::system(Happening::Updated, &system).with_changes(&before, &editable(&system));
     told.write(&mut tx, system.updated_at).await?;
     tx.commit().await?;
-    Ok(system)
+    Ok(System { created_by: shown_creator, ..system })
 }
 
 /// The new organization, once the first two checks of spec: systems#reassignment have passed; none = the system stays.

@@ -4,7 +4,7 @@ use super::{SystemQuery, SystemRecord, known, matches, prepare, ranked};
 use crate::Fleet;
 use bailiwick_domain::{Result, System, Walked};
 use bailiwick_platform::{answer_cache, cursor::Walk};
-use bailiwick_policy::{Caller, Resource, list_scope};
+use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
     systems::{self, Known},
     walk::Walked as Found,
@@ -29,7 +29,7 @@ pub async fn walk(
     let listed = ranked.number();
     if let ranked::Known::Found((found, total)) = ranked {
         let total = walk.total().unwrap_or(total);
-        return walk.page(systems_of(found), total, rows);
+        return walk.page(seen_from(&scope, found), total, rows);
     }
     let matches = matches(service, scope, &query.filter).await?;
     let total = match walk.total().or(listed) {
@@ -41,9 +41,10 @@ pub async fn walk(
     };
     let known = Known { matches: matches.as_ref(), ..Known::default() };
     let found = systems::walk(&service.db, &scope, &query.filter, order, cutoff, known, &step).await?;
-    walk.page(systems_of(found), total, rows)
+    walk.page(seen_from(&scope, found), total, rows)
 }
 
-fn systems_of(found: Found<SystemRecord>) -> Found<System> {
-    Found { rows: found.rows.into_iter().map(|record| record.system).collect(), next: found.next }
+fn seen_from(scope: &Scope, found: Found<SystemRecord>) -> Found<System> {
+    let rows = found.rows.into_iter().map(|record| record.seen_from(scope).system);
+    Found { rows: rows.collect(), next: found.next }
 }

@@ -1,6 +1,7 @@
 //! The list of applications: in every order by a column of the row, a page is an index range (docs/tree.md). An order
 //! by a value of the system walks the systems with applications. The order by the organization's name walks the
-//! organizations and the applications of each; unassigned applications are a separate run at the greater end.
+//! organizations and the applications of each; unassigned applications, and those assigned to organizations outside the
+//! scope, are separate runs at the greater end.
 
 use super::{
     ApplicationRecord, counts,
@@ -26,7 +27,10 @@ use uuid::Uuid;
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Run {
+    /// Assigned to an organization of the scope.
     Assigned,
+    /// Assigned to an organization that the reader does not see.
+    Elsewhere,
     Unassigned,
 }
 
@@ -251,17 +255,19 @@ impl<'a> Spec<'a> {
     }
 
     /// The runs by the organization's name, in order.
-    const fn runs(&self) -> [Run; 2] {
-        match self.direction {
-            SortDirection::Asc => [Run::Assigned, Run::Unassigned],
-            SortDirection::Desc => [Run::Unassigned, Run::Assigned],
+    fn runs(&self) -> Vec<Run> {
+        let mut runs = vec![Run::Assigned, Run::Elsewhere, Run::Unassigned];
+        runs.retain(|run| *run != Run::Elsewhere || *self.scope != Scope::Everything);
+        if self.direction == SortDirection::Desc {
+            runs.reverse();
         }
+        runs
     }
 
     /// The runs of a walk.
     fn walk_runs(&self) -> Vec<Option<Run>> {
         match self.order {
-            ApplicationOrder::OrganizationName => self.runs().map(Some).to_vec(),
+            ApplicationOrder::OrganizationName => self.runs().into_iter().map(Some).collect(),
             _ => vec![None],
         }
     }
@@ -274,7 +280,8 @@ impl<'a> Spec<'a> {
     }
 
     fn by(&self, run: Option<Run>) -> By {
-        let column = if run == Some(Run::Unassigned) { None } else { Some(self.order.column()) };
+        let is_by_id = matches!(run, Some(Run::Elsewhere | Run::Unassigned));
+        let column = if is_by_id { None } else { Some(self.order.column()) };
         By { column, id: "a.id" }
     }
 
@@ -282,12 +289,27 @@ impl<'a> Spec<'a> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
         q.push(JOINS);
         push_visible(&mut q, self.scope);
-        q.push(match run {
-            Run::Assigned => " AND a.organization_id IS NOT NULL",
-            Run::Unassigned => " AND a.organization_id IS NULL",
-        });
+        match run {
+            Run::Assigned => self.push_assigned(&mut q, "IN"),
+            Run::Elsewhere => self.push_assigned(&mut q, "NOT IN"),
+            Run::Unassigned => {
+                q.push(" AND a.organization_id IS NULL");
+            }
+        }
         self.push_filter(&mut q);
         q.count(self.db).await
+    }
+
+    /// Appends ` AND …`: assigned to an organization of the scope, or to another one.
+    fn push_assigned(&self, q: &mut Q, operator: &str) {
+        q.push(" AND a.organization_id IS NOT NULL");
+        if *self.scope != Scope::Everything {
+            q.push(&format!(
+                " AND a.organization_id {operator} (SELECT v.id FROM organizations v WHERE 1 = 1"
+            ));
+            push_scope(q, "v", "id", self.scope);
+            q.push(")");
+        }
     }
 
     async fn ids(&self, run: Option<Run>, part: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
@@ -333,12 +355,18 @@ impl<'a> Spec<'a> {
         if by_host {
             push_scope(q, "t", "home_id", self.scope);
         }
-        q.push(match run {
-            Some(Run::Assigned) => " AND a.organization_id IS NOT NULL",
+        match run {
+            Some(Run::Assigned) => {
+                q.push(" AND a.organization_id IS NOT NULL");
+                push_scope(q, "w", "id", self.scope);
+            }
+            Some(Run::Elsewhere) => self.push_assigned(q, "NOT IN"),
             // In the form of the index.
-            Some(Run::Unassigned) => " AND a.status = 'unassigned'",
-            None => "",
-        });
+            Some(Run::Unassigned) => {
+                q.push(" AND a.status = 'unassigned'");
+            }
+            None => {}
+        }
         self.push_filter(q);
         if let Some(few) = few {
             q.push(" AND ").one_of(self.db, "a.id", few);
@@ -352,18 +380,23 @@ impl<'a> Spec<'a> {
         let word = self.direction.as_str();
         let (column, _) = self.order.column();
         match run {
-            Some(Run::Unassigned) => q.push(&format!(" ORDER BY {sign}a.id {word}")),
+            Some(Run::Elsewhere | Run::Unassigned) => q.push(&format!(" ORDER BY {sign}a.id {word}")),
             _ => q.push(&format!(" ORDER BY {sign}{column} {word}, a.id {word}")),
         };
     }
 
     fn push_filter(&self, q: &mut Q) {
-        push_filter(q, self.filter, self.expanded);
+        push_filter(q, self.scope, self.filter, self.expanded);
     }
 }
 
-/// Appends ` AND …` for the filter.
-pub(super) fn push_filter(q: &mut Q, filter: &ApplicationFilter, expanded: &[(OrgId, OrgType)]) {
+/// Appends ` AND …` for the filter of a reader of the scope.
+pub(super) fn push_filter(
+    q: &mut Q,
+    scope: &Scope,
+    filter: &ApplicationFilter,
+    expanded: &[(OrgId, OrgType)],
+) {
     if let Some(text) = &filter.search {
         if can_be_stored(text) {
             q.push(" AND (a.search_key LIKE ? [[||ESCAPE '\\']] OR s.name_key LIKE ? [[||ESCAPE '\\']])");
@@ -385,7 +418,7 @@ pub(super) fn push_filter(q: &mut Q, filter: &ApplicationFilter, expanded: &[(Or
     if let Some(statuses) = &filter.statuses {
         push_in(q, "a.status", statuses);
     }
-    push_organizations(q, filter, expanded);
+    push_organizations(q, scope, filter, expanded);
 }
 
 /// `<module>:<version>` needs both; a bare version fits any module.
@@ -396,22 +429,29 @@ fn push_versions(q: &mut Q, filter: &ApplicationFilter) {
     push_product_versions(q, "a.instance_of", "a.version", named);
 }
 
-fn push_organizations(q: &mut Q, filter: &ApplicationFilter, expanded: &[(OrgId, OrgType)]) {
+/// An organization outside the scope has no applications for its reader.
+fn push_organizations(q: &mut Q, scope: &Scope, filter: &ApplicationFilter, expanded: &[(OrgId, OrgType)]) {
     let Some(ids) = &filter.organizations else { return };
     q.push(" AND (");
     q.push(if filter.or_unassigned { "a.organization_id IS NULL" } else { "1 = 0" });
-    if !filter.include_hierarchy {
+    if !filter.include_hierarchy && *scope == Scope::Everything {
         q.push(" OR a.organization_id IN (");
         q.list(ids.iter().copied()).push("))");
         return;
     }
-    if expanded.iter().any(|(_, kind)| *kind == OrgType::Owner) {
-        q.push(" OR a.organization_id IS NOT NULL)");
-        return;
+    let is_owner = |(_, kind): &(OrgId, OrgType)| *kind == OrgType::Owner;
+    q.push(" OR a.organization_id IN (SELECT e.id FROM organizations e WHERE (");
+    if !filter.include_hierarchy {
+        q.push("e.id IN (").list(ids.iter().copied()).push(")");
+    } else if expanded.iter().any(is_owner) {
+        q.push("1 = 1");
+    } else {
+        let of =
+            |wanted: OrgType| expanded.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
+        q.push("e.p2 IN (").list(of(OrgType::Distributor)).push(") OR e.p3 IN (");
+        q.list(of(OrgType::Reseller)).push(") OR e.id IN (").list(of(OrgType::Customer)).push(")");
     }
-    let of = |wanted: OrgType| expanded.iter().filter(move |(_, kind)| *kind == wanted).map(|(id, _)| *id);
-    q.push(" OR a.organization_id IN (SELECT e.id FROM organizations e WHERE e.p2 IN (");
-    q.list(of(OrgType::Distributor)).push(") OR e.p3 IN (");
-    q.list(of(OrgType::Reseller)).push(") OR e.id IN (");
-    q.list(of(OrgType::Customer)).push(")))");
+    q.push(")");
+    push_scope(q, "e", "id", scope);
+    q.push("))");
 }

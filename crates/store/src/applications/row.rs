@@ -2,7 +2,7 @@
 
 use crate::{StoreError, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{ApplicationId, OrgId, SystemId, Ts, org::OrgRef};
-use bailiwick_policy::{ApplicationTarget, Path, Standing};
+use bailiwick_policy::{ApplicationTarget, Path, Scope, Standing};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ macro_rules! row_columns {
          a.node_id, a.node_label, a.version, a.is_user_facing, a.url, a.inventory_data, a.backup_data, \
          a.services_data, a.has_errors, a.status, a.notes, a.created_at, a.updated_at, a.first_seen_at, a.deleted_at, \
          s.name AS system_name, s.deleted_at AS system_deleted_at, h.eff_deleted_at, t.seen_at, \
-         g.id AS org_id, g.name AS org_name, g.type AS org_type, ",
+         g.id AS org_id, g.name AS org_name, g.type AS org_type, g.p2 AS org_p2, g.p3 AS org_p3, ",
             $crate::rebranding::nearest!("a.home_id", "a.p3", "a.p2"),
             " AS rebranding_org_id"
         )
@@ -57,6 +57,8 @@ pub(super) struct Row {
     org_id: Option<Uuid>,
     org_name: Option<String>,
     org_type: Option<String>,
+    org_p2: Option<Uuid>,
+    org_p3: Option<Uuid>,
     rebranding_org_id: Option<Uuid>,
 }
 
@@ -118,6 +120,8 @@ pub struct ApplicationRecord {
     pub deleted_at: Option<Ts>,
     /// The organization it is assigned to.
     pub organization: Option<Assignee>,
+    /// Place of that organization.
+    organization_path: Option<Path>,
     /// The nearest organization with rebranding, the system's own or above (spec: rebranding#system-document).
     pub rebranding: Option<OrgId>,
     standing: Standing,
@@ -127,6 +131,15 @@ impl ApplicationRecord {
     /// For a decision.
     pub const fn target(&self) -> ApplicationTarget {
         ApplicationTarget { id: self.id, path: self.path, standing: self.standing }
+    }
+
+    /// As a reader of this scope sees it: without an organization outside of it.
+    #[must_use]
+    pub fn seen_from(mut self, scope: &Scope) -> ApplicationRecord {
+        if !self.organization_path.is_some_and(|path| scope.contains(&path)) {
+            (self.organization, self.organization_path) = (None, None);
+        }
+        self
     }
 }
 
@@ -145,6 +158,10 @@ impl TryFrom<Row> for ApplicationRecord {
             (Some(id), Some(name), Some(word)) => {
                 Some(Assignee { id: OrgId(id), name, org_type: parse_type(&word)? })
             }
+            _ => None,
+        };
+        let organization_path = match (row.org_id, row.org_p2, row.org_p3) {
+            (Some(id), Some(p2), Some(p3)) => Some(Path { id: OrgId(id), p2: OrgId(p2), p3: OrgId(p3) }),
             _ => None,
         };
         let is_deleted = row.deleted_at.is_some() || row.system_deleted_at.is_some();
@@ -175,6 +192,7 @@ impl TryFrom<Row> for ApplicationRecord {
             last_inventory_at: row.seen_at.map(|t| t.0),
             deleted_at: row.deleted_at.map(|t| t.0),
             organization,
+            organization_path,
             rebranding: row.rebranding_org_id.map(OrgId),
             standing: Standing::below(false, is_deleted, false, row.eff_deleted_at.is_some()),
         })

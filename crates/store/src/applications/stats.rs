@@ -113,7 +113,7 @@ impl<'a> Within<'a> {
 
     fn push(&self, q: &mut Q) {
         push_visible(q, self.scope);
-        super::list::push_filter(q, self.filter, &self.expanded);
+        super::list::push_filter(q, self.scope, self.filter, &self.expanded);
     }
 }
 
@@ -145,7 +145,7 @@ pub async fn changes_by_day(db: &Db, scope: &Scope, since: Ts) -> Result<Vec<(i6
     q.all(db).await
 }
 
-/// The organizations that listed applications of the scope are assigned to, by name; deleted ones left out.
+/// The organizations of the scope that its listed applications are assigned to, by name; deleted ones left out.
 pub async fn assignees(
     db: &Db,
     scope: &Scope,
@@ -158,6 +158,7 @@ pub async fn assignees(
     );
     push_scope(&mut q, "h", "id", scope);
     q.push(")");
+    push_scope(&mut q, "g", "id", scope);
     push_choices(&mut q, ("g.name_key", "g.id"), None, search);
     let rows: Vec<(Uuid, String, String)> = q.all(db).await?;
     rows.into_iter()

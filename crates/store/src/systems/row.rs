@@ -5,7 +5,7 @@ use bailiwick_domain::{
     OrgId, OrgType, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
 };
-use bailiwick_policy::{Path, Standing, SystemTarget};
+use bailiwick_policy::{Path, Scope, Standing, SystemTarget};
 use serde_json::{Map, Value};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
@@ -22,6 +22,7 @@ macro_rules! row_columns {
          s.system_key, s.notes, s.created_by, s.created_at, s.updated_at, s.registered_at, s.suspended_at, \
          s.deleted_at, o.id AS org_id, o.name AS org_name, o.type AS org_type, o.p2 AS org_p2, o.p3 AS org_p3, \
          o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, c.name AS creator_org_name, \
+         c.type AS creator_org_type, c.p2 AS creator_org_p2, c.p3 AS creator_org_p3, \
          a.last_heartbeat, a.last_inventory, ",
             $crate::rebranding::nearest!("o.id", "o.p3", "o.p2"),
             " AS rebranding_org_id"
@@ -58,6 +59,9 @@ pub(super) struct Row {
     eff_deleted_at: Option<TsCodec>,
     eff_deleted_by: Option<Uuid>,
     creator_org_name: Option<String>,
+    creator_org_type: Option<String>,
+    creator_org_p2: Option<Uuid>,
+    creator_org_p3: Option<Uuid>,
     last_heartbeat: Option<TsCodec>,
     last_inventory: Option<TsCodec>,
     rebranding_org_id: Option<Uuid>,
@@ -86,6 +90,11 @@ pub struct SystemRecord {
     pub organization_suspended: Mark,
     /// Own and inherited state.
     pub standing: Standing,
+    /// Whether the creator's organization is the system's or above it; otherwise the system has moved, or its creation was
+    /// attributed to another branch.
+    is_creator_above: bool,
+    /// Place of the creator's organization, if it still exists.
+    creator_path: Option<Path>,
 }
 
 impl SystemRecord {
@@ -97,6 +106,26 @@ impl SystemRecord {
             org_type: self.system.organization.org_type,
             standing: self.standing,
         }
+    }
+
+    /// As a reader of this scope sees it: with an empty creator if they belong to a branch that the reader does not see.
+    #[must_use]
+    pub fn seen_from(mut self, scope: &Scope) -> SystemRecord {
+        let is_seen = self.is_creator_above
+            || *scope == Scope::Everything
+            || self.creator_path.is_some_and(|path| scope.contains(&path));
+        if !is_seen {
+            self.system.created_by = Creator {
+                user_id: None,
+                username: String::new(),
+                name: String::new(),
+                email: String::new(),
+                organization_id: None,
+                organization_name: String::new(),
+                on_behalf_of: false,
+            };
+        }
+        self
     }
 }
 
@@ -123,6 +152,13 @@ impl TryFrom<Row> for SystemRecord {
             created_by.organization_name = name;
         }
         let org_id = OrgId(row.org_id);
+        let creator_path = match (created_by.organization_id, row.creator_org_p2, row.creator_org_p3) {
+            (Some(id), Some(p2), Some(p3)) => Some(Path { id, p2: OrgId(p2), p3: OrgId(p3) }),
+            _ => None,
+        };
+        let above = [row.org_id, row.org_p3, row.org_p2].map(OrgId);
+        let is_creator_above = created_by.organization_id.is_none_or(|id| above.contains(&id))
+            || row.creator_org_type.as_deref() == Some(OrgType::Owner.as_str());
         let mark = |at: Option<TsCodec>, by: Option<Uuid>| Mark { at: ts(at), by: by.map(OrgId) };
         let org_suspended = mark(row.eff_suspended_at, row.eff_suspended_by);
         let org_deleted = mark(row.eff_deleted_at, row.eff_deleted_by);
@@ -136,6 +172,8 @@ impl TryFrom<Row> for SystemRecord {
                 org_deleted.is_set(),
             ),
             organization_suspended: org_suspended,
+            is_creator_above,
+            creator_path,
             system: System {
                 id: SystemId(row.id),
                 name: row.name,

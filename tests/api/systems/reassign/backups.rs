@@ -177,7 +177,7 @@ async fn in_bucket(t: &Test, upstream: &Recorder, tree: &Tree) -> (Test, Seeded,
 /// Waits for a copy to be asked for.
 async fn copying(upstream: &Recorder, copies: usize) {
     let asked = || upstream.requests().iter().filter(|r| r.method == "PUT").count();
-    bailiwick_testkit::eventually("a copy is asked for", async || asked() >= copies).await;
+    eventually("a copy is asked for", async || asked() >= copies).await;
 }
 
 /// The objects a request to delete names.
