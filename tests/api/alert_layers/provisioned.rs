@@ -41,9 +41,10 @@ async fn waiting(t: &Test) -> i64 {
     n
 }
 
-/// Pushes due configurations until none is left.
+/// Pushes due configurations until none is left, and waits for those that the background work has taken.
 async fn push(t: &Test) {
     while config::work_off(&t.app).await.unwrap() > 0 {}
+    eventually("every push has ended", async || waiting(t).await == 0).await;
 }
 
 /// Has the router make the tenants of all organizations, as their first alerts would.
@@ -54,16 +55,7 @@ async fn make_all(t: &Test) {
         alert_tenants::make(&mut tx, OrgId(id), t.app.now()).await.unwrap();
     }
     tx.commit().await.unwrap();
-    at_rest(t).await;
-}
-
-/// Pushes until nothing waits: the service's own worker may be pushing as well.
-async fn at_rest(t: &Test) {
-    eventually("every configuration is pushed", async || {
-        push(t).await;
-        waiting(t).await == 0
-    })
-    .await;
+    push(t).await;
 }
 
 /// Uploads of configurations so far.
@@ -174,7 +166,7 @@ api_test!(who_is_not_reached_is_named_and_pushed_later, |t| async move {
     ];
     expected.sort();
     assert_eq!(warnings, expected);
-    assert_eq!(waiting(&t).await, 2);
+    eventually("only they wait", async || waiting(&t).await == 2).await;
     router.recover();
     assert!(!names(&router, tree.customer, "8.8.8.8/new"), "not before its time");
     t.advance(Duration::from_secs(1));
@@ -193,7 +185,7 @@ api_test!(what_the_router_has_lost_is_pushed_again, |t| async move {
     let (tree, owner) = (t.tree().await, t.owner().await);
     make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
-    at_rest(&t).await;
+    push(&t).await;
     assert_eq!(router.count(), 7);
     router.lose();
     t.advance(Duration::from_secs(120));
@@ -210,7 +202,7 @@ api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
     let (tree, owner) = (t.tree().await, t.owner().await);
     make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
-    at_rest(&t).await;
+    push(&t).await;
     let read_back = async || config::read_back(&t.app).await.unwrap();
     assert_eq!(read_back().await, Some(0), "all were pushed a moment ago");
     t.advance(Duration::from_secs(600));
@@ -329,21 +321,21 @@ api_test!(a_start_uploads_only_what_differs, |t| async move {
         queued
     };
     assert_eq!(queue_all().await, 7, "as at a start");
-    at_rest(&t).await;
+    push(&t).await;
     assert_eq!(uploads(&router), 7);
     if t.engine == Engine::Postgres {
         let _replica = t.replica().await;
-        at_rest(&t).await;
+        push(&t).await;
         assert_eq!(uploads(&router), 7, "another process has nothing to upload");
     }
     post(&t, &owner, "", hook("new")).await.expect(200);
-    at_rest(&t).await;
+    push(&t).await;
     assert_eq!(uploads(&router), 14);
     // The same configuration again, but the router has lost it meanwhile.
     router.lose();
     t.advance(Duration::from_secs(600));
     while config::read_back(&t.app).await.unwrap() != Some(0) {}
-    at_rest(&t).await;
+    push(&t).await;
     assert_eq!((router.count(), uploads(&router)), (7, 21));
 });
 
@@ -397,10 +389,10 @@ api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
     let listed = found(false).await;
     assert_eq!((listed.idle.len(), listed.kept.len()), (6, 0), "{listed:?}");
     assert!(listed.idle.iter().all(|(id, _)| *id != tree.customer));
-    at_rest(&t).await;
+    push(&t).await;
     assert_eq!(router.count(), 7, "a dry run");
     assert_eq!(found(true).await.idle.len(), 6);
-    at_rest(&t).await;
+    push(&t).await;
     assert_eq!(router.count(), 1);
     let other = t.system(tree.other_customer).await;
     let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"}}]);
