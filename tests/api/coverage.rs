@@ -36,6 +36,7 @@ fn line(route: &Route) -> String {
     let gate = match route.gate {
         Gate::Open => String::new(),
         Gate::Needs(list) => list.iter().map(|p| p.as_str()).collect::<Vec<_>>().join(" and "),
+        Gate::OneOf(list) => list.iter().map(|p| p.as_str()).collect::<Vec<_>>().join(" or "),
         Gate::OwnOrganizationOr(p) => format!("{} or own organization", p.as_str()),
         Gate::Rebranding(change) => format!("owner rule ({})", change.verb()),
     };

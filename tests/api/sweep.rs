@@ -94,6 +94,7 @@ fn refusal(gate: Gate, set: PermissionSet, org_type: OrgType) -> Option<String> 
     let refused = match gate {
         Gate::Open => false,
         Gate::Needs(needed) => !needed.iter().all(|p| set.contains(*p)),
+        Gate::OneOf(enough) => !enough.iter().any(|p| set.contains(*p)),
         Gate::OwnOrganizationOr(p) => !set.contains(p),
         Gate::Rebranding(change) => {
             let is_owner = org_type == OrgType::Owner && set.names().contains(&"manage:distributors");

@@ -113,13 +113,16 @@ pub fn parse_alerts(body: &[u8], intake: &Intake<'_>) -> Result<Batch, Reject> {
     if body.trim_ascii().is_empty() {
         return Err(Reject::required("alerts"));
     }
-    // Repeated keys are refused (spec: alerts#request-order), except for vmalert, which writes one label twice with the
-    // same value (clients#alertmanager-clients).
+    // An alert with a repeated key is refused (spec: alerts#request-order), except for vmalert, which writes one label twice
+    // with the same value (clients#alertmanager-clients).
     let limits = json::Limits {
         duplicates: json::Duplicates::SameStringIn("labels"),
         ..json::Limits::strict(BODY_DEPTH)
     };
-    let elements = match json::parse(body, &limits).map_err(|e| Reject::not_json("alerts", &e))? {
+    let body = String::from_utf8_lossy(body);
+    let (value, faults) =
+        json::parse_each(body.as_bytes(), &limits).map_err(|e| Reject::not_json("alerts", &e))?;
+    let elements = match value {
         Json::Arr(elements) => elements,
         Json::Null => return Ok(Batch::default()),
         other => {
@@ -148,8 +151,13 @@ pub fn parse_alerts(body: &[u8], intake: &Intake<'_>) -> Result<Batch, Reject> {
         }
     }
     let mut batch = Batch { alerts: Vec::with_capacity(read.len()), refused: Vec::new() };
-    for raw in read {
-        match raw.check(intake) {
+    let mut faults = faults.into_iter().peekable();
+    for (index, raw) in read.into_iter().enumerate() {
+        let checked = match faults.next_if(|(of, _)| *of == index) {
+            Some((_, fault)) => Err(fault.to_string()),
+            None => raw.check(intake),
+        };
+        match checked {
             Ok(alert) => batch.alerts.push(alert),
             Err(text) => batch.refused.push(text),
         }

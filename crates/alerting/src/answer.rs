@@ -2,8 +2,9 @@
 //! alert-router#remote-rules).
 
 use crate::{
+    Labels,
+    active_silence::{ActiveSilence, Expressions, silenced_by},
     listing::{AlertState, ListedAlert, ListedSilence},
-    router::{ActiveSilence, silenced_by},
 };
 use serde::Deserialize;
 use std::fmt;
@@ -50,10 +51,14 @@ pub fn decode_created(body: &[u8]) -> Result<Uuid, Unreadable> {
 
 /// Computes the status of alerts if the router leaves it out: suppressed by an active silence of the tenant or by
 /// inhibition, else active.
-pub fn complete_status(alerts: &mut [ListedAlert], silences: &[ActiveSilence]) {
-    for alert in alerts.iter_mut().filter(|a| a.status.state == AlertState::Unprocessed) {
-        alert.status.silenced_by = silenced_by(&alert.labels, silences);
-        let suppressed = !alert.status.silenced_by.is_empty() || !alert.status.inhibited_by.is_empty();
+pub fn complete_status(alerts: &mut [ListedAlert], silences: &[ActiveSilence], expressions: &Expressions) {
+    let mut open: Vec<&mut ListedAlert> =
+        alerts.iter_mut().filter(|a| a.status.state == AlertState::Unprocessed).collect();
+    let sets: Vec<&Labels> = open.iter().map(|a| &a.labels).collect();
+    let silenced = silenced_by(&sets, silences, expressions);
+    for (alert, silenced_by) in open.iter_mut().zip(silenced) {
+        let suppressed = !silenced_by.is_empty() || !alert.status.inhibited_by.is_empty();
+        alert.status.silenced_by = silenced_by;
         alert.status.state = if suppressed { AlertState::Suppressed } else { AlertState::Active };
     }
 }

@@ -6,6 +6,7 @@
 //! follow a list, [`query`], [`router`] (or [`answer`] for a remote router); to follow a notification, [`config`] and
 //! then [`notify`].
 
+pub mod active_silence;
 pub mod alert;
 pub mod answer;
 pub mod config;

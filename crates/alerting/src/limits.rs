@@ -29,6 +29,8 @@ pub struct Limits {
     pub filters: usize,
     /// Bytes of one filter, or of one regular expression.
     pub expression_bytes: usize,
+    /// Bytes that the regular expressions of one silence, or of one query, may take when compiled.
+    pub compiled_bytes: usize,
 }
 
 impl Default for Limits {
@@ -46,6 +48,7 @@ impl Default for Limits {
             matchers: 32,
             filters: 32,
             expression_bytes: 1024,
+            compiled_bytes: 256 * 1024,
         }
     }
 }

@@ -3,9 +3,8 @@
 
 use crate::{
     Labels,
-    re2::{self, RegexError},
+    re2::{self, Regex, RegexError},
 };
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 
@@ -135,7 +134,21 @@ impl Matcher {
 
     /// Makes it ready to be applied.
     pub fn compile(self) -> Result<Compiled, RegexError> {
-        let regex = if self.op.is_regex() { Some(Arc::new(re2::anchored(&self.value)?)) } else { None };
+        self.compile_within(usize::MAX)
+    }
+
+    /// As [`Matcher::compile`], refusing an expression that takes more than `bytes` when compiled.
+    pub fn compile_within(self, bytes: usize) -> Result<Compiled, RegexError> {
+        self.compiled(|expression| re2::anchored_within(expression, bytes))
+    }
+
+    /// As [`Matcher::compile_within`]; error texts show no more than the expression.
+    pub(crate) fn compile_alone(self, bytes: usize) -> Result<Compiled, RegexError> {
+        self.compiled(|expression| re2::checked_within(expression, bytes))
+    }
+
+    fn compiled(self, by: impl Fn(&str) -> Result<Regex, RegexError>) -> Result<Compiled, RegexError> {
+        let regex = if self.op.is_regex() { Some(Arc::new(by(&self.value)?)) } else { None };
         Ok(Compiled { matcher: self, regex })
     }
 }
@@ -221,6 +234,11 @@ impl Compiled {
     /// The matcher this was compiled from.
     pub fn matcher(&self) -> &Matcher {
         &self.matcher
+    }
+
+    /// The size of its compiled expression; 0 without one.
+    pub fn bytes(&self) -> usize {
+        self.regex.as_ref().map_or(0, |regex| regex.bytes())
     }
 
     #[cfg(test)]

@@ -4,9 +4,8 @@
 use crate::{
     Compiled, Labels, Limits, Matcher, Reject,
     matcher::all_match,
-    re2::{self, RegexError},
+    re2::{self, Regex, RegexError},
 };
-use regex::Regex;
 use std::borrow::Cow;
 
 /// Parameters of `/alerts` and `/alerts/groups`.
@@ -81,10 +80,11 @@ impl AlertsQuery {
                 _ => {}
             }
         }
-        q.filters = compile(filters)?;
-        q.receiver_matchers = compile(receiver_matchers)?;
+        let mut left = limits.compiled_bytes;
+        q.filters = compile(filters, &mut left)?;
+        q.receiver_matchers = compile(receiver_matchers, &mut left)?;
         if !receiver.is_empty() {
-            q.receiver = Some(receiver_regex(&receiver, limits)?);
+            q.receiver = Some(receiver_regex(&receiver, limits, left)?);
         }
         Ok(q)
     }
@@ -92,6 +92,11 @@ impl AlertsQuery {
     /// Do the labels satisfy every filter?
     pub fn selects(&self, labels: &Labels) -> bool {
         all_match(&self.filters, labels)
+    }
+
+    /// Whether labels are compared with a regular expression.
+    pub fn has_expressions(&self) -> bool {
+        self.filters.iter().any(|filter| filter.matcher().op.is_regex())
     }
 
     /// Is an alert with a receiver of this name wanted?
@@ -124,7 +129,7 @@ impl SilencesQuery {
             }
         }
         // Expressions are compared, not evaluated, but a wrong one is refused all the same.
-        compile(q.filters.clone())?;
+        compile(q.filters.clone(), &mut limits.compiled_bytes.clone())?;
         Ok(q)
     }
 
@@ -142,7 +147,8 @@ pub fn receivers_query(query: &str, name: &str, limits: &Limits) -> Result<bool,
             add_filter(&mut matchers, &value, limits)?;
         }
     }
-    let q = AlertsQuery { receiver_matchers: compile(matchers)?, ..AlertsQuery::default() };
+    let receiver_matchers = compile(matchers, &mut limits.compiled_bytes.clone())?;
+    let q = AlertsQuery { receiver_matchers, ..AlertsQuery::default() };
     Ok(q.wants_receiver(name))
 }
 
@@ -158,23 +164,26 @@ fn add_filter(filters: &mut Vec<Matcher>, value: &[u8], limits: &Limits) -> Resu
     Ok(())
 }
 
-fn compile(filters: Vec<Matcher>) -> Result<Vec<Compiled>, Reject> {
+/// `left`: the bytes that compiled expressions of the query may still take.
+fn compile(filters: Vec<Matcher>, left: &mut usize) -> Result<Vec<Compiled>, Reject> {
     let each = filters.into_iter().map(|m| {
-        m.compile().map_err(|e| match e {
+        let compiled = m.compile_within(*left).map_err(|e| match e {
             RegexError::TooLarge => size_limit(),
             RegexError::Syntax(text) => Reject::bad(text),
-        })
+        })?;
+        *left = left.saturating_sub(compiled.bytes());
+        Ok(compiled)
     });
     each.collect()
 }
 
-fn receiver_regex(value: &[u8], limits: &Limits) -> Result<Regex, Reject> {
+fn receiver_regex(value: &[u8], limits: &Limits, left: usize) -> Result<Regex, Reject> {
     let fault = |text: &str| Reject::bad(format!("failed to parse receiver param: {text}"));
     if value.len() > limits.expression_bytes {
         return Err(fault("error parsing regexp: expression too large"));
     }
     let text = std::str::from_utf8(value).map_err(|_| fault("error parsing regexp: invalid UTF-8"))?;
-    re2::anchored(text).map_err(|e| fault(&e.to_string()))
+    re2::anchored_within(text, left).map_err(|e| fault(&e.to_string()))
 }
 
 /// An empty value means the default, which is true; any word that is not a known yes is a no.

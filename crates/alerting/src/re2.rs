@@ -1,4 +1,5 @@
-//! Regular expressions as alert senders write them: RE2 syntax and its error texts, run by the `regex` crate.
+//! Regular expressions as alert senders write them: RE2 syntax and its error texts, run by the engine of the
+//! `regex` crate, which says how much memory an expression takes.
 //!
 //! The two syntaxes differ in corners (`\Q…\E`, `\<`, `a{`, set operations in classes, what `\d` and `\w` mean), so an
 //! expression is read by RE2's rules and written again in the other syntax. Groups never capture here.
@@ -6,7 +7,11 @@
 mod class;
 mod translate;
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::{
+    Input,
+    meta::{self, BuildError},
+    nfa::thompson::WhichCaptures,
+};
 use std::fmt;
 
 /// Why an expression is not accepted.
@@ -29,11 +34,38 @@ impl fmt::Display for RegexError {
 
 impl std::error::Error for RegexError {}
 
-/// Bound on the memory of one compiled expression, and of its lazily built automaton.
+/// Bound on the parts of one compiled expression, and on the automaton that it builds while it is applied.
 const COMPILED_BYTES: usize = 512 * 1024;
+
+/// A compiled expression.
+#[derive(Clone, Debug)]
+pub struct Regex(meta::Regex);
+
+impl Regex {
+    /// Does the whole text match?
+    pub fn is_match(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+
+    /// [`Regex::is_match`] for many texts. The memory that matching needs is given back afterwards, not kept.
+    pub fn scan(&self) -> impl FnMut(&str) -> bool + use<'_> {
+        let mut cache = self.0.create_cache();
+        move |text| self.0.search_half_with(&mut cache, &Input::new(text).earliest(true)).is_some()
+    }
+
+    /// The memory it takes while no text is matched.
+    pub fn bytes(&self) -> usize {
+        self.0.memory_usage()
+    }
+}
 
 /// Compiles an expression that must match the whole text.
 pub fn anchored(expression: &str) -> Result<Regex, RegexError> {
+    anchored_within(expression, usize::MAX)
+}
+
+/// As [`anchored`], refusing an expression whose compiled form takes more than `bytes`.
+pub fn anchored_within(expression: &str, bytes: usize) -> Result<Regex, RegexError> {
     let inner = match translate::translate(expression) {
         Ok(inner) => inner,
         // Other routers parse the expression with its anchors and show the rest of that text.
@@ -42,23 +74,29 @@ pub fn anchored(expression: &str) -> Result<Regex, RegexError> {
             return Err(translate::translate(&whole).err().unwrap_or(fault).into());
         }
     };
-    compile(&format!("^(?:{inner})$"), expression)
+    compile(&format!("^(?:{inner})$"), expression, bytes)
 }
 
-/// Checks an expression as it stands, without anchors; error texts show no more than the expression.
-pub fn check(expression: &str) -> Result<(), RegexError> {
+/// Compiles an expression as it stands in a silence: error texts show no more than the expression.
+pub fn checked_within(expression: &str, bytes: usize) -> Result<Regex, RegexError> {
     translate::translate(expression)?;
-    anchored(expression).map(|_| ())
+    anchored_within(expression, bytes)
 }
 
-fn compile(translated: &str, expression: &str) -> Result<Regex, RegexError> {
-    RegexBuilder::new(translated).size_limit(COMPILED_BYTES).dfa_size_limit(COMPILED_BYTES).build().map_err(
-        |e| match e {
-            regex::Error::CompiledTooBig(_) => RegexError::TooLarge,
-            // Expressions that the reader accepts and the engine refuses: nesting beyond its limit, tables it lacks.
-            _ => translate::Fault::new("expression nests too deeply", expression).into(),
-        },
-    )
+fn compile(translated: &str, expression: &str, bytes: usize) -> Result<Regex, RegexError> {
+    // Groups never capture.
+    let config = meta::Config::new()
+        .which_captures(WhichCaptures::Implicit)
+        .onepass(false)
+        .nfa_size_limit(Some(COMPILED_BYTES.min(bytes)))
+        .hybrid_cache_capacity(COMPILED_BYTES);
+    let built = meta::Builder::new().configure(config).build(translated);
+    let regex = built.map(Regex).map_err(|e: BuildError| match e.size_limit() {
+        Some(_) => RegexError::TooLarge,
+        // Expressions that the reader accepts and the engine refuses: nesting beyond its limit, tables it lacks.
+        None => translate::Fault::new("expression nests too deeply", expression).into(),
+    })?;
+    if regex.bytes() > bytes { Err(RegexError::TooLarge) } else { Ok(regex) }
 }
 
 impl From<translate::Fault<'_>> for RegexError {

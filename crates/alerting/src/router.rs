@@ -5,9 +5,9 @@
 //! then [`crate::listing::select_alerts`]. A silence: [`put_silence`], [`StoredSilence::expired`].
 
 use crate::{
-    Compiled, Fingerprint, Labels, Matcher, Nanos, PostedAlert, PostedSilence, Reject,
+    Fingerprint, Labels, Matcher, Nanos, PostedAlert, PostedSilence, Reject,
+    active_silence::{ActiveSilence, Expressions, silenced_by},
     listing::{AlertState, AlertStatus, ListedAlert, ListedSilence, Receiver, SilenceState, SilenceStatus},
-    matcher::all_match,
     silence::is_owned,
 };
 use serde::{Deserialize, Serialize};
@@ -144,67 +144,33 @@ fn merge(old: &StoredAlert, mut new: StoredAlert, now: Nanos) -> StoredAlert {
     new
 }
 
-/// A silence in force, ready to be applied.
-#[derive(Clone, Debug)]
-pub struct ActiveSilence {
-    /// Its id.
-    pub id: Uuid,
-    matchers: Vec<Compiled>,
-}
-
-impl ActiveSilence {
-    /// `None` if an expression cannot be compiled: such a silence, which only another program can have written,
-    /// silences no alert.
-    pub fn new(id: Uuid, matchers: &[Matcher]) -> Option<ActiveSilence> {
-        let compiled = matchers.iter().cloned().map(Matcher::compile).collect::<Result<_, _>>().ok()?;
-        Some(ActiveSilence { id, matchers: compiled })
-    }
-
-    /// Does it silence an alert with these labels?
-    pub fn silences(&self, labels: &Labels) -> bool {
-        all_match(&self.matchers, labels)
-    }
-}
-
-/// The silences of a list that are in force.
-pub fn active_silences<'s>(silences: impl IntoIterator<Item = &'s ListedSilence>) -> Vec<ActiveSilence> {
-    let active = silences.into_iter().filter(|s| s.status.state == SilenceState::Active);
-    active.filter_map(|s| ActiveSilence::new(s.id, &s.matchers)).collect()
-}
-
-/// Ids of the silences that apply to the labels, sorted.
-pub fn silenced_by(labels: &Labels, silences: &[ActiveSilence]) -> Vec<String> {
-    let mut ids: Vec<Uuid> = silences.iter().filter(|s| s.silences(labels)).map(|s| s.id).collect();
-    ids.sort_unstable();
-    ids.iter().map(Uuid::to_string).collect()
-}
-
 /// The alerts that are not over, with their present status. `receivers` gives the names of an alert's receivers.
 pub fn list_alerts<'a>(
     alerts: impl IntoIterator<Item = &'a StoredAlert>,
-    silences: &[ActiveSilence],
+    (silences, expressions): (&[ActiveSilence], &Expressions),
     now: Nanos,
     outage: Option<Outage>,
     receivers: impl Fn(&Labels) -> Vec<String>,
 ) -> Vec<ListedAlert> {
-    let listed = alerts.into_iter().filter(|a| a.is_listed(now, outage));
-    listed
-        .map(|a| {
-            let silenced_by = silenced_by(&a.labels, silences);
-            let state = if silenced_by.is_empty() { AlertState::Active } else { AlertState::Suppressed };
-            ListedAlert {
-                annotations: a.annotations.clone(),
-                ends_at: a.ends_at,
-                fingerprint: a.fingerprint(),
-                receivers: receivers(&a.labels).into_iter().map(|name| Receiver { name }).collect(),
-                starts_at: a.starts_at,
-                status: AlertStatus { inhibited_by: Vec::new(), muted_by: Vec::new(), silenced_by, state },
-                updated_at: a.updated_at,
-                generator_url: a.generator_url.clone(),
-                labels: a.labels.clone(),
-            }
-        })
-        .collect()
+    let listed: Vec<&StoredAlert> = alerts.into_iter().filter(|a| a.is_listed(now, outage)).collect();
+    let sets: Vec<&Labels> = listed.iter().map(|a| &a.labels).collect();
+    let silenced = silenced_by(&sets, silences, expressions);
+    let each = listed.into_iter().zip(silenced);
+    each.map(|(a, silenced_by)| {
+        let state = if silenced_by.is_empty() { AlertState::Active } else { AlertState::Suppressed };
+        ListedAlert {
+            annotations: a.annotations.clone(),
+            ends_at: a.ends_at,
+            fingerprint: a.fingerprint(),
+            receivers: receivers(&a.labels).into_iter().map(|name| Receiver { name }).collect(),
+            starts_at: a.starts_at,
+            status: AlertStatus { inhibited_by: Vec::new(), muted_by: Vec::new(), silenced_by, state },
+            updated_at: a.updated_at,
+            generator_url: a.generator_url.clone(),
+            labels: a.labels.clone(),
+        }
+    })
+    .collect()
 }
 
 /// A silence as the router keeps it.
@@ -226,6 +192,9 @@ pub struct StoredSilence {
     pub comment: String,
     /// Free texts.
     pub annotations: Labels,
+    /// The size of its expressions when compiled, in bytes; 0 also for one that an older version has written.
+    #[serde(default)]
+    pub compiled_bytes: usize,
 }
 
 impl StoredSilence {
@@ -313,6 +282,7 @@ pub fn put_silence(
     let in_place = stored.filter(|s| s.can_become(&posted, now));
     let starts_at = if in_place.is_some() { posted.starts_at } else { posted.starts_at.max(now) };
     let replaced = if in_place.is_some() { None } else { stored.and_then(|s| s.expired(now)) };
+    let same = stored.filter(|s| s.matchers == posted.matchers);
     let put = StoredSilence {
         id: in_place.map_or(new_id, |s| s.id),
         matchers: posted.matchers,
@@ -322,6 +292,7 @@ pub fn put_silence(
         created_by: posted.created_by,
         comment: posted.comment,
         annotations: posted.annotations,
+        compiled_bytes: same.map_or(posted.compiled_bytes, |s| s.compiled_bytes),
     };
     Ok(SilencePut { put, replaced })
 }

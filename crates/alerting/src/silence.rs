@@ -1,12 +1,12 @@
 //! Silences as systems post them (spec: silences#create-for-systems, silences#one-silence).
 
 use crate::{
-    Labels, Limits, Matcher, Nanos, Op, Reject,
+    Compiled, Labels, Limits, Matcher, Nanos, Op, Reject,
     alert::{BODY_DEPTH, text},
     identity::{Identity, SYSTEM_KEY},
     labels::is_name,
     quote::quoted,
-    re2::{self, RegexError},
+    re2::RegexError,
 };
 use bailiwick_domain::json::{self, Json, write_str};
 use uuid::Uuid;
@@ -28,6 +28,8 @@ pub struct PostedSilence {
     pub comment: String,
     /// Free texts, mostly none.
     pub annotations: Labels,
+    /// The size of its expressions when compiled, in bytes.
+    pub compiled_bytes: usize,
 }
 
 /// The settings by which a silence is checked.
@@ -47,7 +49,8 @@ pub fn parse_silence(body: &[u8], intake: &SilenceIntake<'_>) -> Result<PostedSi
         return Err(Reject::required("silence"));
     }
     let limits = json::Limits::strict(BODY_DEPTH);
-    let value = json::parse(body, &limits).map_err(|e| Reject::not_json("silence", &e))?;
+    let body = String::from_utf8_lossy(body);
+    let value = json::parse(body.as_bytes(), &limits).map_err(|e| Reject::not_json("silence", &e))?;
     if !matches!(value, Json::Obj(_) | Json::Null) {
         return Err(Reject::unreadable("silence", &format!("expected an object, found {}", value.kind())));
     }
@@ -115,10 +118,11 @@ impl<'j> Raw<'j> {
             created_by: text(created_by.into()),
             comment: text(comment.into()),
             annotations: self.annotations,
+            compiled_bytes: 0,
         };
         check_size(&silence, intake.limits)?;
         check_times(&silence, intake)?;
-        check_matchers(&silence.matchers, intake.identity)?;
+        silence.compiled_bytes = check_matchers(&silence.matchers, intake)?;
         if id == Some(None) {
             return Err(Reject::silence_not_found());
         }
@@ -218,12 +222,12 @@ fn check_size(silence: &PostedSilence, limits: &Limits) -> Result<(), Reject> {
 }
 
 fn check_times(silence: &PostedSilence, intake: &SilenceIntake<'_>) -> Result<(), Reject> {
-    let (start, end, longest) = (silence.starts_at, silence.ends_at, intake.limits.silence_length);
+    let (start, end) = (silence.starts_at, silence.ends_at);
     let fault = if start >= end {
         "start time must be before end time"
     } else if end < intake.now {
         "end time can't be in the past"
-    } else if end.exceeds(start, longest) || end.exceeds(intake.now, longest) {
+    } else if end.exceeds(intake.now, intake.limits.silence_length) {
         "duration exceeds the maximum"
     } else {
         return Ok(());
@@ -232,29 +236,21 @@ fn check_times(silence: &PostedSilence, intake: &SilenceIntake<'_>) -> Result<()
 }
 
 /// Checks the names, the expressions, that the silence selects something, and that a matcher of a stable label selects
-/// the calling system. A silence of the whole system is allowed.
-fn check_matchers(matchers: &[Matcher], identity: Option<&Identity>) -> Result<(), Reject> {
-    let mut all_match_empty = true;
+/// the calling system. A silence of the whole system is allowed. Returns the compiled size of the expressions that are kept.
+fn check_matchers(matchers: &[Matcher], intake: &SilenceIntake<'_>) -> Result<usize, Reject> {
+    let mut only_match_empty = true;
     let mut only_stable = true;
     let mut foreign = None;
+    let mut kept = 0;
+    let mut left = intake.limits.compiled_bytes;
     for (index, matcher) in matchers.iter().enumerate() {
-        let invalid = |what: String| {
-            Reject::bad(format!("invalid silence: invalid label matcher {index} in set 0: {what}"))
-        };
-        if !is_name(&matcher.name) {
-            return Err(invalid(format!("invalid label name {}", quoted(&matcher.name))));
-        }
-        if matcher.op.is_regex() {
-            re2::check(&matcher.value).map_err(|e| match e {
-                RegexError::TooLarge => too_large(),
-                RegexError::Syntax(text) => {
-                    invalid(format!("invalid regular expression {}: {text}", quoted(&matcher.value)))
-                }
-            })?;
-        }
-        let compiled = matcher.clone().compile().map_err(|_| too_large())?;
-        all_match_empty &= compiled.matches_value("");
-        let own = identity.and_then(|identity| identity.stable_value(&matcher.name));
+        let compiled = compiled(index, matcher, left)?;
+        let own = intake.identity.and_then(|identity| identity.stable_value(&matcher.name));
+        let bytes = compiled.bytes();
+        left = left.saturating_sub(bytes);
+        kept += if own.is_none() { bytes } else { 0 };
+        // As in other routers, only `=` and `=~` count; what the others select is wide, but within the own system.
+        only_match_empty &= matcher.op.is_equal() && compiled.matches_value("");
         only_stable &= own.is_some();
         if own.is_some_and(|own| !compiled.matches_value(own)) {
             foreign.get_or_insert(&matcher.name);
@@ -263,11 +259,29 @@ fn check_matchers(matchers: &[Matcher], identity: Option<&Identity>) -> Result<(
     if let Some(name) = foreign {
         return Err(Reject::bad(format!("matcher {name} does not match this system")));
     }
-    if all_match_empty && !only_stable {
+    if only_match_empty && !only_stable {
         let text = "invalid silence: matcher set 0: at least one matcher must not match the empty string";
         return Err(Reject::bad(text));
     }
-    Ok(())
+    Ok(kept)
+}
+
+/// A matcher with a good name and a good expression, whose compiled form takes at most `left` bytes.
+fn compiled(index: usize, matcher: &Matcher, left: usize) -> Result<Compiled, Reject> {
+    let invalid = |what: String| {
+        Reject::bad(format!("invalid silence: invalid label matcher {index} in set 0: {what}"))
+    };
+    if !is_name(&matcher.name) {
+        return Err(invalid(format!("invalid label name {}", quoted(&matcher.name))));
+    }
+    matcher.clone().compile_alone(left).map_err(|e| match e {
+        RegexError::TooLarge => Reject::bad(
+            "silence exceeds the size limit: its regular expressions are too complex; use shorter ones, or matchers with =",
+        ),
+        RegexError::Syntax(text) => {
+            invalid(format!("invalid regular expression {}: {text}", quoted(&matcher.value)))
+        }
+    })
 }
 
 /// The id of a silence in a body or a path: a UUID in its usual form.

@@ -1,4 +1,4 @@
-//! Times as alert senders write them: to the nanosecond, with any offset, or a bare date (spec: alerts#push).
+//! Times as alert senders write them: to the nanosecond, with any offset or none, or a bare date (spec: alerts#date-times).
 
 use bailiwick_domain::Ts;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -66,8 +66,9 @@ impl Nanos {
         self.0 - earlier.0 > nanos_of(d)
     }
 
-    /// Reads `YYYY-MM-DDThh:mm:ss[.fraction](Z|±hh:mm)` or `YYYY-MM-DD` (midnight UTC). Digits of the fraction
-    /// after the ninth are cut. `None` for everything else.
+    /// Reads the date-times that an Alertmanager reads, and some more offsets (spec: alerts#date-times): a date, which is
+    /// its midnight, or a date with a time of day, with or without seconds and a zone. Without a zone it is UTC. Digits of
+    /// the fraction after the ninth are cut. `None` for everything else.
     pub fn parse(text: &str) -> Option<Nanos> {
         let b = text.as_bytes();
         let (year, month, day) = (number(b, 0, 4)?, number(b, 5, 2)?, number(b, 8, 2)?);
@@ -80,19 +81,13 @@ impl Nanos {
             return None;
         }
         let midnight = days_from_civil(year, month, day) * DAY_SECONDS;
-        if b.len() == 10 {
-            return Some(Nanos::from_parts(midnight, 0));
-        }
-        let (hour, minute, second) = (number(b, 11, 2)?, number(b, 14, 2)?, number(b, 17, 2)?);
-        if !matches!(b[10], b'T' | b't') || b[13] != b':' || b[16] != b':' {
-            return None;
-        }
-        if hour > 23 || minute > 59 || second > 59 {
-            return None;
-        }
-        let (nanos, zone) = fraction(&b[19..])?;
-        let seconds = midnight + hour * 3600 + minute * 60 + second - offset(zone)?;
-        Some(Nanos::from_parts(seconds, nanos).clamp(Nanos::FIRST, Nanos::LAST))
+        let (seconds, nanos) = match b.get(10..)? {
+            [] => (0, 0),
+            [b'T' | b't', time @ ..] => time_of_day(time, true)?,
+            [b' ', time @ ..] => time_of_day(time.trim_ascii_start(), false)?,
+            _ => return None,
+        };
+        Some(Nanos::from_parts(midnight + seconds, nanos).clamp(Nanos::FIRST, Nanos::LAST))
     }
 
     /// Appends RFC 3339 in UTC with exactly three decimals and `Z`; the rest is cut (spec: alerts#answers).
@@ -162,9 +157,37 @@ fn number(b: &[u8], at: usize, n: usize) -> Option<i64> {
         .try_fold(0, |acc, d| if d.is_ascii_digit() { Some(acc * 10 + i64::from(d - b'0')) } else { None })
 }
 
+/// The time after a `T` or after a blank: seconds since midnight UTC and nanoseconds. The hour may have one digit. After a
+/// blank the seconds are required and no zone may follow.
+fn time_of_day(b: &[u8], after_t: bool) -> Option<(i64, u32)> {
+    let digits = if b.get(1) == Some(&b':') { 1 } else { 2 };
+    let (hour, rest) = (number(b, 0, digits)?, b.get(digits..)?);
+    let (minute, rest) = (after_colon(rest)?, &rest[3..]);
+    if hour > 23 || minute > 59 {
+        return None;
+    }
+    let seconds = hour * 3600 + minute * 60;
+    if after_t && matches!(rest, b"" | b"Z" | b"z") {
+        return Some((seconds, 0));
+    }
+    let (second, rest) = (after_colon(rest)?, &rest[3..]);
+    let (nanos, zone) = fraction(rest)?;
+    let east = match zone {
+        b"" => 0,
+        zone if after_t => offset(zone)?,
+        _ => return None,
+    };
+    (second <= 59).then_some((seconds + second - east, nanos))
+}
+
+/// The number of a colon and two digits.
+fn after_colon(b: &[u8]) -> Option<i64> {
+    b.strip_prefix(b":").and_then(|digits| number(digits, 0, 2))
+}
+
 /// An optional fraction in nanoseconds, and the rest.
 fn fraction(b: &[u8]) -> Option<(u32, &[u8])> {
-    let Some(rest) = b.strip_prefix(b".") else { return Some((0, b)) };
+    let [b'.' | b',', rest @ ..] = b else { return Some((0, b)) };
     let len = rest.iter().take_while(|d| d.is_ascii_digit()).count();
     if len == 0 {
         return None;
@@ -173,7 +196,7 @@ fn fraction(b: &[u8]) -> Option<(u32, &[u8])> {
     Some((nine.fold(0, |acc, d| acc * 10 + u32::from(d - b'0')), &rest[len..]))
 }
 
-/// Seconds east of UTC; the colon may be missing.
+/// Seconds east of UTC; the colon may be missing. Up to 24 hours and 60 minutes, as in other routers.
 fn offset(zone: &[u8]) -> Option<i64> {
     if matches!(zone, b"Z" | b"z") {
         return Some(0);
@@ -189,7 +212,7 @@ fn offset(zone: &[u8]) -> Option<i64> {
         _ => return None,
     };
     let (hours, minutes) = (number(zone, 1, 2)?, number(zone, minutes_at, 2)?);
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
+    (hours <= 24 && minutes <= 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
 fn month_days(year: i64, month: i64) -> i64 {
@@ -280,6 +303,37 @@ mod tests {
         assert_eq!(Nanos::parse("1969-12-31T23:59:59.25Z").unwrap().millis(), "1969-12-31T23:59:59.250Z");
     }
 
+    /// Every layout of the strfmt library that Alertmanager 0.34 reads times with, as Go's parser takes it.
+    #[test]
+    fn reads_what_an_alertmanager_reads() {
+        for (text, expected) in [
+            ("2026-11-28T09:00:00", "2026-11-28T09:00:00Z"),
+            ("2026-11-28T09:00:00.123456", "2026-11-28T09:00:00.123456Z"),
+            ("2026-11-28T09:00:00,5", "2026-11-28T09:00:00.5Z"),
+            ("2026-11-28T09:00:00,123Z", "2026-11-28T09:00:00.123Z"),
+            ("2026-11-28T9:00:00Z", "2026-11-28T09:00:00Z"),
+            ("2026-11-28T9:00:00", "2026-11-28T09:00:00Z"),
+            ("2026-11-28T09:00Z", "2026-11-28T09:00:00Z"),
+            ("2026-11-28T09:00", "2026-11-28T09:00:00Z"),
+            ("2026-11-28T9:00", "2026-11-28T09:00:00Z"),
+            ("2026-11-28 09:00:00", "2026-11-28T09:00:00Z"),
+            ("2026-11-28 09:00:00.5", "2026-11-28T09:00:00.5Z"),
+            ("2026-11-28 9:00:00", "2026-11-28T09:00:00Z"),
+            ("2026-11-28  09:00:00", "2026-11-28T09:00:00Z"),
+            ("2026-11-28", "2026-11-28T00:00:00Z"),
+            ("2026-11-28T09:00:00.123+02:00", "2026-11-28T07:00:00.123Z"),
+            ("2026-11-28T09:00:00+24:00", "2026-11-27T09:00:00Z"),
+            ("2026-11-28T09:00:00+02:60", "2026-11-28T06:00:00Z"),
+            ("2026-11-28T09:00:00.1234567891234Z", "2026-11-28T09:00:00.123456789Z"),
+            // Beyond it.
+            ("2026-11-28t09:00:00z", "2026-11-28T09:00:00Z"),
+            ("2026-11-28T09:00:00+0200", "2026-11-28T07:00:00Z"),
+        ] {
+            assert_eq!(Nanos::parse(text).map(Nanos::exact).as_deref(), Some(expected), "{text}");
+        }
+        assert!(Nanos::parse("0001-01-01T00:00:00").unwrap().is_zero_time());
+    }
+
     #[test]
     fn refuses_what_is_no_time() {
         for bad in [
@@ -291,14 +345,22 @@ mod tests {
             "2026-00-10",
             "2026-01-00",
             "2026-01-01T",
-            "2026-01-01T10:00:00",
-            "2026-01-01T10:00Z",
+            "2026-01-01T10",
+            "2026-01-01T10:00+01:00",
+            "2026-01-01T10:00.5Z",
+            "2026-01-01T10:0:00Z",
             "2026-01-01T24:00:00Z",
+            "2026-01-01T010:00:00Z",
+            "2026-01-01T:00:00Z",
             "2026-01-01T10:00:60Z",
             "2026-01-01T10:00:00.Z",
             "2026-01-01T10:00:00+2:00",
-            "2026-01-01T10:00:00+24:00",
+            "2026-01-01T10:00:00+25:00",
+            "2026-01-01T10:00:00+01:61",
             "2026-01-01 10:00:00Z",
+            "2026-01-01 10:00",
+            "2026-01-01  10:00:00Z",
+            "2026-01-01T10:00:00 +0100",
             "2026-01-01T10:00:00Zx",
             "+026-01-01",
             "2026-01-01é",
@@ -327,6 +389,7 @@ mod tests {
         fn never_panics(text in "\\PC*", zone in "[-+Zz:0-9.]{0,12}") {
             let _ = Nanos::parse(&text);
             let _ = Nanos::parse(&format!("2026-01-01T10:00:00{zone}"));
+            let _ = Nanos::parse(&format!("2026-01-01{zone}"));
         }
     }
 }

@@ -5,14 +5,17 @@
 use super::{
     Fault, Sender,
     active_alert_limit::is_over,
+    expression_budget,
     history::{self, Note, Origin},
+    judging,
 };
 use crate::Alerts;
 use bailiwick_alerting::{
     Fingerprint, Labels, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, StoredAlert,
     StoredSilence,
+    active_silence::{Expressions, active_silences},
     listing::NEUTRAL_RECEIVER,
-    router::{self, active_silences, put_silence},
+    router::{self, put_silence},
     silence::is_owned,
 };
 use bailiwick_domain::{OrgId, Ts, ports::random};
@@ -351,12 +354,20 @@ pub(super) async fn alerts(
     let from = outage.and_then(|o| o.spares(now)).map_or(at, |(from, _)| from.to_ts());
     let (stored, silences) =
         rows::alerts_and_silences_of_system(&service.db, who.tenant, who.key(), from, at).await?;
-    let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
-    let silences: Vec<ListedSilence> =
-        silences.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect();
-    let receivers = |_: &Labels| vec![NEUTRAL_RECEIVER.to_owned()];
-    let listed = router::list_alerts(&stored, &active_silences(&silences), now, outage, receivers);
-    Ok((listed, silences))
+    let has_silences = !silences.is_empty();
+    let list = move |expressions: &Expressions| {
+        let stored: Vec<StoredAlert> = stored.iter().filter_map(|p| read(p)).collect();
+        let silences: Vec<ListedSilence> =
+            silences.iter().filter_map(|p| read::<StoredSilence>(p)).map(|s| s.listed(now)).collect();
+        let receivers = |_: &Labels| vec![NEUTRAL_RECEIVER.to_owned()];
+        let in_force = active_silences(&silences);
+        let listed = router::list_alerts(&stored, (&in_force, expressions), now, outage, receivers);
+        (listed, silences)
+    };
+    if has_silences {
+        return Ok(judging::by_system(service, who.tenant, list).await?);
+    }
+    Ok(list(service.alerting().judging.expressions()))
 }
 
 /// The system's silences that may still be read.
@@ -418,6 +429,7 @@ pub(super) async fn set_silence_in(
         if is_more && is_full {
             return Err(Fault::SilenceLimit);
         }
+        expression_budget::check_stored(limits, &counts, &decided)?;
         // Expired silences are kept for a while but do not count: the oldest make room.
         let most = limits.silences_per_system.saturating_mul(ROWS_PER_LIMIT);
         let beyond = (counts.rows_of_system + 1).saturating_sub(most);
@@ -474,6 +486,7 @@ fn silence_row(who: &Sender<'_>, silence: &StoredSilence) -> Result<SilenceRow, 
         id: silence.id,
         system_key: who.key().to_owned(),
         ends_at: silence.ends_at.to_ts(),
+        compiled_bytes: silence.compiled_bytes as u64,
         payload: written(silence)?,
     })
 }

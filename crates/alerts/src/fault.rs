@@ -1,6 +1,7 @@
 //! The errors of the alert interface of systems (spec: alerts#proxy-errors).
 
 use bailiwick_alerting::{Reject, answer::Unreadable};
+use bailiwick_domain::Error;
 use bailiwick_outbound::RouterError;
 use bailiwick_store::StoreError;
 
@@ -50,6 +51,15 @@ pub enum Fault {
 impl From<Reject> for Fault {
     fn from(reject: Reject) -> Fault {
         Fault::Rejected(reject)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        match error {
+            Error::Unavailable { log, .. } => Fault::not_ready(log),
+            other => Fault::Internal(other.to_string()),
+        }
     }
 }
 

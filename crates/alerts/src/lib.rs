@@ -11,8 +11,10 @@
 mod active_alert_limit;
 pub mod config;
 mod embedded;
+mod expression_budget;
 mod fault;
 mod history;
+mod judging;
 pub mod liveness_monitor;
 mod maintenance;
 pub mod manage;
@@ -42,12 +44,13 @@ pub use time_zone::zone_named;
 use bailiwick_alerting::{
     AlertsQuery, Batch as ParsedBatch, Identity, Intake, Limits, ListedAlert, ListedSilence, Nanos,
     PostedAlert, SilenceIntake, SilencesQuery,
+    active_silence::Expressions,
     listing::{Viewer, select_alerts, select_silences},
     parse_alerts, parse_silence,
 };
 use bailiwick_domain::{Clock, Error, OrgId, Result as DomainResult, UserId};
 use bailiwick_fleet::Fleet;
-use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_identity::{api_keys::silence_ends, credentials::SystemIdentity};
 use bailiwick_outbound::{RouterClient, RouterConfig, router_client};
 use bailiwick_platform::{
     limits::{FairSemaphore, KeyedLimit},
@@ -127,6 +130,8 @@ pub struct Alerting {
     provisioning: config::provision::Provisioning,
     /// Writes the alert history after the answer; started by the first push to a remote router.
     writer: history::deferred::Writer,
+    /// Applies silences and filters to alerts.
+    judging: judging::Judging,
     /// Sends the notifications of the embedded router.
     delivery: notify::Delivery,
     /// What needs attention, by scope.
@@ -170,7 +175,12 @@ impl Alerting {
             asked: Semaphore::new(limits.in_flight.min(FOR_PEOPLE).saturating_sub(SPARED).max(1)),
             statistics: FairSemaphore::new(STATISTICS),
             whole_lists: FairSemaphore::new(WHOLE_LISTS),
-            throttle: RequestLimit::new(clock.clone(), rate, burst, limits.in_flight_per_system),
+            throttle: RequestLimit::new(
+                clock.clone(),
+                rate,
+                (burst, silence_ends(burst, limits.silences_per_system)),
+                limits.in_flight_per_system,
+            ),
             limits: limits.content.clone(),
             pushes: OnceLock::new(),
             outage: outage_detector::KnownOutage::default(),
@@ -179,6 +189,7 @@ impl Alerting {
             room: active_alert_limit::ActiveAlertLimit::default(),
             provisioning: config::provision::Provisioning::new(provisioning),
             writer: history::deferred::Writer::default(),
+            judging: judging::Judging::default(),
             delivery: notify::Delivery::default(),
             attention: SharedReads::default(),
             test_messages: KeyedLimit::per_minute(clock.clone(), notify::TESTS_A_MINUTE),
@@ -322,7 +333,16 @@ pub async fn list_alerts(
         }
         read => read?,
     };
-    Ok(select_alerts(alerts, &silences, query, &who.viewer()))
+    if !query.has_expressions() {
+        return Ok(select_alerts(alerts, &silences, query, &who.viewer()));
+    }
+    let (query, system_key, organization_id) =
+        (query.clone(), who.key().to_owned(), who.identity.organization_id.clone());
+    let select = move |_: &Expressions| {
+        let viewer = Viewer::System { system_key: &system_key, organization_id: &organization_id };
+        select_alerts(alerts, &silences, &query, &viewer)
+    };
+    Ok(judging::by_system(service, who.tenant, select).await?)
 }
 
 /// The system's own silences that the query selects, in order.

@@ -4,16 +4,18 @@
 use super::{
     Fault, Sender, active_alert_limit,
     config::provision::{lost, make},
+    expression_budget,
     history::{Origin, deferred},
+    judging,
     push_queue::{self, QueueOutcome},
 };
 use crate::Alerts;
 use bailiwick_alerting::{
     AlertState, AlertsQuery, ListedAlert, ListedSilence, Nanos, PostedAlert, PostedSilence, Reject,
     SilenceState, SilencesQuery,
+    active_silence::{Expressions, active_silences},
     alert::write_started_alerts,
     answer::{complete_status, decode_alerts, decode_created, decode_silence, decode_silences},
-    router::active_silences,
     silence::write_silence,
 };
 use bailiwick_domain::OrgId;
@@ -123,8 +125,11 @@ pub(super) async fn alerts(
     }
     // Every silence names its system, so none of another system applies to these alerts.
     let silences = silences(client, who, &SilencesQuery::default().upstream(who.key())).await?;
-    complete_status(&mut alerts, &active_silences(&silences));
-    Ok((alerts, silences))
+    let complete = move |expressions: &Expressions| {
+        complete_status(&mut alerts, &active_silences(&silences), expressions);
+        (alerts, silences)
+    };
+    Ok(judging::by_system(service, who.tenant, complete).await?)
 }
 
 /// The silences the router names.
@@ -169,18 +174,16 @@ pub(super) async fn set_silence(
         }
         None => false,
     };
-    if !replaces {
-        let own = silences(client, who, &SilencesQuery::default().upstream(who.key())).await?;
-        let in_force = own
-            .iter()
-            .filter(|s| s.status.state != SilenceState::Expired && who.viewer().sees_silence(&s.matchers))
-            .count();
-        if in_force as u64 >= service.settings.alerting.limits.silences_per_system {
+    if !replaces || posted.compiled_bytes > 0 {
+        let mut own = silences(client, who, &SilencesQuery::default().upstream(who.key())).await?;
+        own.retain(|s| s.status.state != SilenceState::Expired && who.viewer().sees_silence(&s.matchers));
+        if !replaces && own.len() as u64 >= service.settings.alerting.limits.silences_per_system {
             return Err(Fault::SilenceLimit);
         }
-        if !active_alert_limit::admit_silence(service, client, who).await {
-            return Err(Fault::SilenceLimit);
-        }
+        expression_budget::check_listed(service, who, posted, own).await?;
+    }
+    if !replaces && !active_alert_limit::admit_silence(service, client, who).await {
+        return Err(Fault::SilenceLimit);
     }
     let body = client.set_silence(who.caller(), write_silence(posted).into()).await?;
     Ok(decode_created(&body)?)

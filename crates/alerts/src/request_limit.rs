@@ -10,6 +10,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct RequestLimit {
     rate: KeyedLimit<SystemId>,
+    /// Of requests that end a silence: a tool ends all silences of a system at once, with one request for each.
+    silence_ends: KeyedLimit<SystemId>,
     in_flight: InFlight<SystemId>,
     /// The most of one system in flight.
     most: usize,
@@ -17,10 +19,17 @@ pub struct RequestLimit {
 }
 
 impl RequestLimit {
-    /// `per_second` steady requests, `burst` at once, `in_flight` in progress; zero counts as one.
-    pub fn new(clock: Arc<dyn Clock>, per_second: u32, burst: u32, in_flight: usize) -> RequestLimit {
+    /// `per_second` steady requests, `burst` at once and of those that end a silence `silence_ends`, `in_flight` in progress;
+    /// zero counts as one.
+    pub fn new(
+        clock: Arc<dyn Clock>,
+        per_second: u32,
+        (burst, silence_ends): (u32, u32),
+        in_flight: usize,
+    ) -> RequestLimit {
         RequestLimit {
-            rate: KeyedLimit::new(clock, per_second, burst),
+            rate: KeyedLimit::new(clock.clone(), per_second, burst),
+            silence_ends: KeyedLimit::new(clock, per_second, silence_ends),
             in_flight: InFlight::default(),
             most: in_flight.max(1),
             crowded: Counter::default(),
@@ -31,8 +40,9 @@ impl RequestLimit {
     ///
     /// # Errors
     /// [`Fault::RateLimited`], or [`Fault::NotReady`] when too many are in progress.
-    pub fn admit(&self, system: SystemId) -> Result<Place<SystemId>, Fault> {
-        self.rate.check(&system).map_err(|_| Fault::RateLimited)?;
+    pub fn admit(&self, system: SystemId, ends_silence: bool) -> Result<Place<SystemId>, Fault> {
+        let rate = if ends_silence { &self.silence_ends } else { &self.rate };
+        rate.check(&system).map_err(|_| Fault::RateLimited)?;
         self.in_flight.take(system, self.most).ok_or_else(|| {
             self.crowded.one();
             Fault::not_ready("too many requests of this system are in flight")
@@ -41,7 +51,7 @@ impl RequestLimit {
 
     /// Number of requests that came too fast.
     pub fn refused(&self) -> u64 {
-        self.rate.refused()
+        self.rate.refused() + self.silence_ends.refused()
     }
 
     /// Number of requests beyond those in flight.
@@ -68,13 +78,19 @@ mod tests {
 
     #[test]
     fn requests_of_a_system_are_limited_by_rate_and_in_flight() {
-        let limit = RequestLimit::new(Arc::new(Still), 10, 4, 2);
-        let (a, _b) = (limit.admit(system(1)).unwrap(), limit.admit(system(1)).unwrap());
-        assert!(matches!(limit.admit(system(1)), Err(Fault::NotReady { .. })));
-        assert!(limit.admit(system(2)).is_ok());
+        let limit = RequestLimit::new(Arc::new(Still), 10, (4, 2), 2);
+        let (a, _b) = (limit.admit(system(1), false).unwrap(), limit.admit(system(1), false).unwrap());
+        assert!(matches!(limit.admit(system(1), false), Err(Fault::NotReady { .. })));
+        assert!(limit.admit(system(2), false).is_ok());
         drop(a);
-        assert!(limit.admit(system(1)).is_ok());
-        assert!(matches!(limit.admit(system(1)), Err(Fault::RateLimited)), "the fifth of a burst of four");
-        assert_eq!((limit.refused(), limit.crowded()), (1, 1));
+        assert!(limit.admit(system(1), false).is_ok());
+        assert!(
+            matches!(limit.admit(system(1), false), Err(Fault::RateLimited)),
+            "the fifth of a burst of four"
+        );
+        assert!(limit.admit(system(1), true).is_ok(), "ends of silences are counted by themselves");
+        assert!(limit.admit(system(1), true).is_ok());
+        assert!(matches!(limit.admit(system(1), true), Err(Fault::RateLimited)));
+        assert_eq!((limit.refused(), limit.crowded()), (2, 1));
     }
 }

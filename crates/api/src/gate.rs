@@ -156,6 +156,7 @@ fn check_gate(app: &App, caller: &Caller, route: &Route, id: Option<&str>) -> Re
     let admitted = match route.gate {
         Gate::Open => true,
         Gate::Needs(permissions) => permissions.iter().all(|p| caller.holds(*p)),
+        Gate::OneOf(permissions) => caller.holds_one_of(permissions),
         Gate::OwnOrganizationOr(permission) => {
             let own = caller.org().map(|o| o.id);
             caller.holds(permission) || (own.is_some() && id.and_then(|id| id.parse().ok()) == own)

@@ -72,6 +72,8 @@ pub enum Gate {
     Open,
     /// All of these permissions.
     Needs(&'static [Permission]),
+    /// One of these permissions.
+    OneOf(&'static [Permission]),
     /// This permission, or the caller's own organization in the path.
     OwnOrganizationOr(Permission),
     /// Owner organization with `manage:distributors`, and for assets also callers that
@@ -192,6 +194,11 @@ impl Route {
     #[must_use]
     pub(crate) fn needs(self, permissions: &'static [Permission]) -> Route {
         self.gate(Gate::Needs(permissions))
+    }
+
+    #[must_use]
+    pub(crate) fn needs_one_of(self, permissions: &'static [Permission]) -> Route {
+        self.gate(Gate::OneOf(permissions))
     }
 
     #[must_use]

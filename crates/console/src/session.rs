@@ -69,6 +69,17 @@ impl Guest {
             false => Err(Error::insufficient_permissions().into()),
         }
     }
+
+    /// The same where one of several permissions is enough.
+    ///
+    /// # Errors
+    /// 403 `insufficient permissions`.
+    pub(crate) fn needs_one_of(&self, permissions: &[Permission]) -> Outcome<()> {
+        match self.caller.holds_one_of(permissions) {
+            true => Ok(()),
+            false => Err(Error::insufficient_permissions().into()),
+        }
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Guest {

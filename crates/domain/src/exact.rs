@@ -4,7 +4,7 @@
 //! as an object with one reserved key and the literal as a text, in memory and in both databases. [`Exact`] writes it as the
 //! number that it was.
 
-use crate::json::{self, Json, Limits, LoneSurrogate, without_mark};
+use crate::json::{self, Json, Limits, without_mark};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Number, Value, value::RawValue};
 
@@ -16,7 +16,7 @@ const DEPTH: usize = 100;
 /// Reads an object, for `deserialize_with`; null is none.
 pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Map<String, Value>>, D::Error> {
     let Some(raw) = Option::<Box<RawValue>>::deserialize(from)? else { return Ok(None) };
-    let limits = Limits { lone_surrogates: LoneSurrogate::Reject, ..Limits::lenient(DEPTH) };
+    let limits = Limits::lenient(DEPTH);
     match json::parse(without_mark(raw.get().as_bytes()), &limits) {
         Ok(Json::Obj(pairs)) => Ok(Some(object(pairs))),
         Ok(_) => Err(D::Error::custom("not an object")),

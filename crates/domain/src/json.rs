@@ -1,4 +1,5 @@
-//! Strict JSON for bodies from outside: exactly one value, valid UTF-8, limited depth.
+//! Strict JSON for bodies from outside: exactly one value, valid UTF-8, limited depth. Half of a surrogate pair in an
+//! escape becomes U+FFFD: no UTF-8 text can hold it.
 //!
 //! A byte order mark before the value is skipped. The tree borrows from the input; numbers keep their literal, objects keep the order of their keys. One parser serves
 //! the alerting proxy (duplicate keys refused except for a repeated label, spec: alerts#request-order) and inventory
@@ -163,15 +164,6 @@ pub enum Duplicates {
     LastWins,
 }
 
-/// How to handle an escape that is half of a surrogate pair, which no UTF-8 text can hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoneSurrogate {
-    /// The document is refused.
-    Reject,
-    /// Replace it by U+FFFD.
-    Replace,
-}
-
 /// How strict to be and how much to accept.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -181,32 +173,20 @@ pub struct Limits {
     pub max_values: usize,
     /// Repeated keys.
     pub duplicates: Duplicates,
-    /// Halves of surrogate pairs.
-    pub lone_surrogates: LoneSurrogate,
 }
 
 /// No document may be nested deeper, whatever the limits say, because the tree is walked by recursion.
 pub const MAX_DEPTH: usize = 256;
 
 impl Limits {
-    /// Nothing doubtful is accepted; at most a million values.
+    /// No repeated keys; at most a million values.
     pub const fn strict(max_depth: usize) -> Limits {
-        Limits {
-            max_depth,
-            max_values: 1_000_000,
-            duplicates: Duplicates::Reject,
-            lone_surrogates: LoneSurrogate::Reject,
-        }
+        Limits { max_depth, max_values: 1_000_000, duplicates: Duplicates::Reject }
     }
 
-    /// The last duplicate wins, lone surrogates are replaced, any number of values.
+    /// The last duplicate wins, any number of values.
     pub const fn lenient(max_depth: usize) -> Limits {
-        Limits {
-            max_depth,
-            max_values: usize::MAX,
-            duplicates: Duplicates::LastWins,
-            lone_surrogates: LoneSurrogate::Replace,
-        }
+        Limits { max_depth, max_values: usize::MAX, duplicates: Duplicates::LastWins }
     }
 }
 
@@ -242,8 +222,6 @@ pub enum Reason {
     BadNumber,
     /// An unknown or incomplete escape.
     BadEscape,
-    /// Half of a surrogate pair.
-    LoneSurrogate,
     /// An unescaped control character in a string.
     ControlCharacter,
 }
@@ -260,7 +238,6 @@ impl fmt::Display for Reason {
             Reason::DuplicateKey(key) => write!(f, "duplicate key \"{}\"", key.escape_debug()),
             Reason::BadNumber => f.write_str("invalid number"),
             Reason::BadEscape => f.write_str("invalid escape"),
-            Reason::LoneSurrogate => f.write_str("incomplete surrogate pair"),
             Reason::ControlCharacter => f.write_str("control character in a string"),
         }
     }
@@ -278,12 +255,11 @@ impl std::error::Error for JsonError {}
 pub fn fault(body: &[u8]) -> Option<JsonError> {
     /// serde's own limit.
     const SERDE_DEPTH: usize = 127;
-    let limits = Limits { lone_surrogates: LoneSurrogate::Reject, ..Limits::lenient(SERDE_DEPTH) };
-    parse(body, &limits).err()
+    parse(body, &Limits::lenient(SERDE_DEPTH)).err()
 }
 
 mod parse;
-pub use parse::{parse, without_mark};
+pub use parse::{parse, parse_each, without_mark};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 //! allows it, a token of the provider (spec: authentication#bearer-errors, authentication#provider-token-reads).
 
 use crate::{
-    Identity, TokenRequest, api_keys,
+    Identity, TokenRequest,
+    api_keys::{self, KeyWork},
     auth::{
         BearerRequest, Session, SignIn, UserObject, authenticate_access_token, bearer_token, identity_of,
         is_api_key, is_own, object_of, refuse_disabled, start, unreadable, user_object,
@@ -23,7 +24,7 @@ use bailiwick_store::identities;
 pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
     let token = bearer_token(request.authorization)?;
     if is_api_key(token) {
-        return api_keys::authenticate(service, token, request).await;
+        return api_keys::authenticate(service, token, request, KeyWork::Any).await;
     }
     authenticate_access_token(service, token).await
 }
@@ -33,7 +34,11 @@ pub async fn authenticate_bearer(service: &Identity, request: &BearerRequest<'_>
 ///
 /// # Errors
 /// 401 for every other credential; 429 beyond the rate of the key.
-pub async fn authenticate_key(service: &Identity, request: &BearerRequest<'_>) -> Result<Caller> {
+pub async fn authenticate_key(
+    service: &Identity,
+    request: &BearerRequest<'_>,
+    work: KeyWork,
+) -> Result<Caller> {
     let header = request.authorization;
     let is_basic =
         header.is_some_and(|h| h.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic ")));
@@ -41,14 +46,14 @@ pub async fn authenticate_key(service: &Identity, request: &BearerRequest<'_>) -
     if !is_basic {
         let token = bearer_token(header)?;
         return match is_api_key(token) {
-            true => api_keys::authenticate(service, token, request).await,
+            true => api_keys::authenticate(service, token, request, work).await,
             false => Err(required()),
         };
     }
     let malformed = |_| Error::unauthenticated("invalid authorization header format");
     let basic = basic::parse(header).map_err(malformed)?;
     let key = basic.password().filter(|password| is_api_key(password)).ok_or_else(required)?;
-    api_keys::authenticate(service, key, request).await
+    api_keys::authenticate(service, key, request, work).await
 }
 
 /// Exchange: an access token of the provider starts a chain (spec: authentication#exchange).

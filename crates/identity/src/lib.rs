@@ -75,7 +75,7 @@ impl Identity {
                 limits.token_requests_per_second,
                 limits.token_request_burst,
             ),
-            api_keys: ApiKeys::new(clock.clone(), limits),
+            api_keys: ApiKeys::new(clock.clone(), limits, settings.alerting.limits.silences_per_system),
             credentials: OnceLock::new(),
             bearers: OnceLock::new(),
             refreshes: OnceLock::new(),

@@ -10,7 +10,7 @@ pub enum Action {
     Read,
     /// Make a new one.
     Create,
-    /// Change it or its parts (avatar, silences, backups of a system); move it.
+    /// Change it or its parts (avatar, backups of a system); move it.
     Update,
     /// Mark as suspended.
     Suspend,
@@ -32,14 +32,20 @@ pub enum Action {
     Impersonate,
     /// Issue a new system secret.
     RegenerateSecret,
+    /// Make, change or end a silence of a system.
+    Silence,
 }
+
+/// The permissions of which one is enough to silence.
+pub const SILENCING: &[Permission] = &[Permission::ManageSystems, Permission::ManageAlerts];
 
 /// The requirements of one action.
 struct Row {
     action: Action,
     /// The word of refusals.
     verb: &'static str,
-    /// The permissions on the resource; all of them are needed. None: the object rule replaces the gate.
+    /// The permissions on the resource; all of them are needed. None: the object rule replaces the gate, or
+    /// one of [`SILENCING`] is enough.
     needs: &'static [Verb],
     /// Where it applies.
     on: &'static [Resource],
@@ -68,7 +74,7 @@ const fn interactive(row: Row) -> Row {
     Row { by_key: false, ..row }
 }
 
-const TABLE: [Row; 13] = [
+const TABLE: [Row; 14] = [
     row(Action::Read, "read", &[Verb::Read], &WITH_APPLICATIONS),
     row(Action::Create, "create", &[Verb::Manage], &OBJECTS),
     row(Action::Update, "update", &[Verb::Manage], &WITH_APPLICATIONS),
@@ -82,6 +88,7 @@ const TABLE: [Row; 13] = [
     interactive(row(Action::SetPassword, "update", &[Verb::Manage], &[Resource::Users])),
     interactive(row(Action::Impersonate, "impersonate", &[Verb::Impersonate], &[Resource::Users])),
     row(Action::RegenerateSecret, "update", &[Verb::Manage], &[Resource::Systems]),
+    row(Action::Silence, "silence", &[], &[Resource::Systems]),
 ];
 
 impl Action {
@@ -126,7 +133,8 @@ pub fn gate(caller: &Caller, action: Action, resource: Resource) -> Result<(), R
     // Anonymous callers and systems hold no permissions, so an action that needs no permission is not open to them
     // either.
     let known = caller.identity().is_some() || matches!(caller, Caller::Worker);
-    if !(known && key_may && may_write && needed.is_subset(caller.permissions())) {
+    let may_silence = action != Action::Silence || caller.holds_one_of(SILENCING);
+    if !(known && key_may && may_write && may_silence && needed.is_subset(caller.permissions())) {
         return Err(Refusal::Gate);
     }
     // The rule that replaces the gate for promotions also comes before the object is looked up.

@@ -132,6 +132,11 @@ impl Caller {
         self.permissions().contains(permission)
     }
 
+    /// Whether it has any of the permissions.
+    pub fn holds_one_of(&self, permissions: &[Permission]) -> bool {
+        permissions.iter().any(|permission| self.holds(*permission))
+    }
+
     /// The user behind a token or key.
     pub fn identity(&self) -> Option<&UserIdentity> {
         match self {

@@ -28,7 +28,7 @@ mod subscription;
 mod system;
 mod user;
 
-pub use action::{Action, gate};
+pub use action::{Action, SILENCING, gate};
 pub use application::ApplicationTarget;
 pub use caller::{Caller, KeyMode, SystemCaller, UserCaller, UserIdentity};
 pub use decide::{Decision, Granted, Target, decide};

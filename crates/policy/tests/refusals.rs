@@ -292,3 +292,36 @@ fn impersonation_order() {
         matches!(ask(&boss, &me), Err(Error::BadRequest { message, .. }) if message == "cannot impersonate yourself")
     );
 }
+
+#[test]
+fn either_of_two_permissions_is_enough_to_silence() {
+    let nodes = tree();
+    let (distributor, system) = (&nodes[1], nodes[7].system(LIVE));
+    let holder = |permissions: &[&str]| {
+        let organization_roles = ["Owner", "Distributor", "Reseller", "Customer"].iter().enumerate().map(|(n, name)| {
+            json!({"key": name.to_lowercase(), "name": name, "description": "", "level": n + 1, "permissions": []})
+        });
+        let user_role = json!({"key": "r", "name": "R", "description": "", "permissions": permissions, "read_only": false,
+            "organization_actions": [], "assignable_by": null});
+        let document =
+            json!({"organization_roles": organization_roles.collect::<Vec<_>>(), "user_roles": [user_role]});
+        let catalogue = Catalogue::build(&serde_json::from_value(document).unwrap()).unwrap();
+        distributor.identity(1, catalogue.effective(distributor.org_type, &["r".to_owned()]))
+    };
+    for (permissions, may) in [
+        (&["manage:systems"][..], true),
+        (&["manage:alerts"], true),
+        (&["read:systems", "read:alerts", "config:alerts", "manage:users"], false),
+    ] {
+        let decision = decide(&Caller::user(holder(permissions), None), Action::Silence, &system);
+        assert_eq!(decision.is_allowed(), may, "{permissions:?}");
+        if !may {
+            assert_eq!(text(decision.granted()), "insufficient permissions");
+        }
+    }
+    let key = |mode| Caller::ApiKey { identity: holder(&["manage:alerts"]), mode };
+    assert!(decide(&key(KeyMode::Write), Action::Silence, &system).is_allowed());
+    assert!(!decide(&key(KeyMode::Read), Action::Silence, &system).is_allowed());
+    let alerts_only = Caller::user(holder(&["manage:alerts"]), None);
+    assert!(!decide(&alerts_only, Action::Update, &system).is_allowed(), "nothing else of a system");
+}

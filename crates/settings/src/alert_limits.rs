@@ -22,6 +22,10 @@ pub struct AlertLimits {
     pub silences_per_system: u64,
     /// Active and pending silences per tenant.
     pub silences_per_tenant: u64,
+    /// Bytes that the regular expressions of all silences in force of a system may take when compiled.
+    pub compiled_per_system: usize,
+    /// Bytes that the regular expressions of all silences in force of a tenant may take when compiled.
+    pub compiled_per_tenant: usize,
     /// Requests in flight per system.
     pub in_flight_per_system: usize,
     /// Requests in flight to a remote router.
@@ -45,6 +49,8 @@ impl Default for AlertLimits {
             alerts_per_tenant: 16_384,
             silences_per_system: 100,
             silences_per_tenant: 5000,
+            compiled_per_system: 1024 * 1024,
+            compiled_per_tenant: 16 * 1024 * 1024,
             in_flight_per_system: 8,
             in_flight: 256,
             pushes_together: 64,

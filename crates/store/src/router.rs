@@ -28,11 +28,15 @@ const SILENCES_OF_SYSTEM: &str = "SELECT payload FROM router_silences \
 const COUNT_SILENCES: &str = "SELECT \
      CAST(COALESCE(SUM(CASE WHEN ends_at > ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_tenant, \
      CAST(COALESCE(SUM(CASE WHEN ends_at > ? AND system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS of_system, \
-     CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system \
+     CAST(COALESCE(SUM(CASE WHEN system_key = ? THEN 1 ELSE 0 END), 0) AS BIGINT) AS rows_of_system, \
+     CAST(COALESCE(SUM(CASE WHEN ends_at > ? THEN compiled_bytes ELSE 0 END), 0) AS BIGINT) AS compiled_of_tenant, \
+     CAST(COALESCE(SUM(CASE WHEN ends_at > ? AND system_key = ? THEN compiled_bytes ELSE 0 END), 0) AS BIGINT) \
+     AS compiled_of_system \
      FROM router_silences WHERE organization_id = ?";
-const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_id, id, system_key, ends_at, payload) \
-     VALUES (?, ?, ?, ?, ?) ON CONFLICT (organization_id, id) DO UPDATE SET \
-     system_key = excluded.system_key, ends_at = excluded.ends_at, payload = excluded.payload";
+const PUT_SILENCE: &str = "INSERT INTO router_silences (organization_id, id, system_key, ends_at, compiled_bytes, payload) \
+     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (organization_id, id) DO UPDATE SET \
+     system_key = excluded.system_key, ends_at = excluded.ends_at, compiled_bytes = excluded.compiled_bytes, \
+     payload = excluded.payload";
 const PURGE_SILENCES_OF_SYSTEM: &str = "DELETE FROM router_silences WHERE (organization_id, id) IN \
      (SELECT organization_id, id FROM router_silences WHERE organization_id = ? AND system_key = ? AND ends_at <= ? \
      ORDER BY ends_at LIMIT ?)";
@@ -87,6 +91,8 @@ pub struct SilenceRow {
     pub system_key: String,
     /// End, rounded down to the microsecond.
     pub ends_at: Ts,
+    /// The size of its regular expressions when compiled, in bytes.
+    pub compiled_bytes: u64,
     /// The record.
     pub payload: String,
 }
@@ -100,6 +106,10 @@ pub struct Counts {
     pub of_system: u64,
     /// Rows of the system, ended ones included.
     pub rows_of_system: u64,
+    /// Bytes of the compiled expressions of those in force in the tenant.
+    pub compiled_of_tenant: u64,
+    /// Bytes of the compiled expressions of those in force of the system.
+    pub compiled_of_system: u64,
 }
 
 /// How many alerts a system has.
@@ -116,6 +126,8 @@ struct CountsRow {
     of_tenant: i64,
     of_system: i64,
     rows_of_system: i64,
+    compiled_of_tenant: i64,
+    compiled_of_system: i64,
 }
 
 fn count(n: i64) -> u64 {
@@ -128,6 +140,8 @@ impl From<CountsRow> for Counts {
             of_tenant: count(row.of_tenant),
             of_system: count(row.of_system),
             rows_of_system: count(row.rows_of_system),
+            compiled_of_tenant: count(row.compiled_of_tenant),
+            compiled_of_system: count(row.compiled_of_system),
         }
     }
 }
@@ -340,14 +354,16 @@ pub async fn count_silences(
     system_key: &str,
     now: Ts,
 ) -> Result<Counts, StoreError> {
-    let q = Q::new(COUNT_SILENCES).bind(now.0).bind(now.0).bind(system_key).bind(system_key).bind(tenant);
+    let q = Q::new(COUNT_SILENCES).bind(now.0).bind(now.0).bind(system_key).bind(system_key);
+    let q = q.bind(now.0).bind(now.0).bind(system_key).bind(tenant);
     q.one::<CountsRow>(tx).await.map(Counts::from)
 }
 
 /// Writes a silence, new or in place.
 pub async fn put_silence(tx: &mut Tx, row: SilenceRow) -> Result<(), StoreError> {
     let q = Q::new(PUT_SILENCE).bind(row.organization_id).bind(row.id).bind(row.system_key);
-    q.bind(row.ends_at.0).bind(row.payload).run(tx).await?;
+    let compiled_bytes = i64::try_from(row.compiled_bytes).unwrap_or(i64::MAX);
+    q.bind(row.ends_at.0).bind(compiled_bytes).bind(row.payload).run(tx).await?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use bailiwick_alerting::{
     Labels, Nanos, StoredAlert,
+    active_silence::Expressions,
     config::Document,
     notify::{Message, Reason, Snapshot, Taken},
     texts::{Language, Pages},
@@ -156,7 +157,7 @@ fn snapshot(alerts: &[Value]) -> Snapshot {
             timeout: false,
         }
     });
-    Snapshot::take(stored, &[], now, None)
+    Snapshot::take(stored.collect(), (&[], &Expressions::new(0)), now, None)
 }
 
 /// Lines without the empty ones; characters that the two escape in different ways in one way.

@@ -38,7 +38,8 @@ async fn takers(t: &Test) -> Vec<Taker> {
 }
 
 async fn send(t: &Test, taker: &Taker, body: impl Into<Vec<u8>>) -> Reply {
-    let call = t.call(taker.method.parse().unwrap(), &taker.path).header("authorization", &taker.authorization);
+    let call =
+        t.call(taker.method.parse().unwrap(), &taker.path).header("authorization", &taker.authorization);
     call.header("content-type", "application/json").body(body.into()).send().await
 }
 
@@ -105,13 +106,20 @@ api_test!(numbers_of_free_data_stay_as_they_came, |t| async move {
     ] {
         let paths = [format!("/api/customers/{}", tree.customer), format!("/api/users/{}", user.id)];
         for path in &paths {
-            let body = format!("{{\"custom_data\": {{\"vat\": \"IT01\", \"n\": {number}, \"in\": [{{\"m\": {number}}}]}}}}");
+            let body = format!(
+                "{{\"custom_data\": {{\"vat\": \"IT01\", \"n\": {number}, \"in\": [{{\"m\": {number}}}]}}}}"
+            );
             let changed = t.put(path).bearer(&owner.token).body(body).send().await.expect(200);
             let read = t.get(path).bearer(&owner.token).send().await.expect(200);
             let list = path.rsplit_once('/').unwrap().0;
-            let listed = t.get(&format!("{list}?page_size=100&search=")).bearer(&owner.token).send().await.expect(200);
+            let listed =
+                t.get(&format!("{list}?page_size=100&search=")).bearer(&owner.token).send().await.expect(200);
             for reply in [&changed, &read] {
-                assert_eq!((written(reply, "n"), written(reply, "m")), (number.into(), number.into()), "{path}");
+                assert_eq!(
+                    (written(reply, "n"), written(reply, "m")),
+                    (number.into(), number.into()),
+                    "{path}"
+                );
             }
             assert!(listed.text().contains(&format!("\"n\":{number},")), "{path} {}", listed.text());
         }

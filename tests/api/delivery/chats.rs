@@ -105,6 +105,18 @@ on_both!(chats_and_incidents_follow_a_group, |engine| async {
     assert_eq!(closed, json!({"routing_key": KEY, "dedup_key": incident, "event_action": "resolve"}));
 });
 
+on_both!(control_characters_are_shown_and_never_sent, |engine| async {
+    let (told, events) = to_all(engine).await;
+    told.push(&["a\u{1b}[2Jb\u{7}"], None).await;
+    told.after(30 * SECOND).await;
+    let [slack, teams] = posted(&told);
+    let opened = events.take()[0].json().unwrap();
+    for body in [&slack[0], &teams[0], &opened] {
+        let text = body.to_string();
+        assert!(text.contains("a␛[2Jb␇ is full") && !text.contains("\\u00"), "{text}");
+    }
+});
+
 on_both!(a_large_group_fits_into_a_card_and_says_how_much_is_left_out, |engine| async {
     let (told, _events) = to_all(engine).await;
     let mounts: Vec<String> = (0..120).map(|n| format!("{n:03}{}", "x".repeat(400))).collect();

@@ -71,6 +71,8 @@ async fn tools(b: &mut Book<'_>, owner: &Persona, places: &Places, system: &Seed
         b.ask(ada(), &format!("expire{word}Silence"), &one).await;
         b.ask(ada(), &format!("get{word}RouterStatus"), &format!("{root}/status")).await;
         b.ask(ada(), &format!("list{word}Receivers"), &format!("{root}/receivers")).await;
+        let metrics = root.replace("/api/v2", "/metrics");
+        b.ask(ada(), &format!("get{word}RouterMetrics"), &metrics).await;
     }
 }
 

@@ -192,6 +192,7 @@ fn expected(route: &Route, set: PermissionSet, org: (OrgType, OrgId), tree: &Tre
     let is_own = org.1.to_string() == id;
     match route.gate {
         Gate::Needs(needed) if !needed.iter().all(|p| set.contains(*p)) => 403,
+        Gate::OneOf(enough) if !enough.iter().any(|p| set.contains(*p)) => 403,
         Gate::OwnOrganizationOr(p) if !set.contains(p) && !is_own => 403,
         _ => {
             let branch = [tree.owner, tree.distributor, tree.reseller, tree.customer];

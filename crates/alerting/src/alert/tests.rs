@@ -65,20 +65,10 @@ fn unreadable_bodies() {
             r#"[{"labels":{"alertname":"Trail","system_key":"VICTIM"}}] x"#,
             "data after the value at line 1 column 58",
         ),
-        (r#"[{"labels":{"a":"b"},"labels":{"a":"c"}}]"#, "duplicate key \"labels\" at line 1 column 40"),
-        (r#"[{"labels":{"a":"b","a":"c"}}]"#, "duplicate key \"a\" at line 1 column 28"),
-        (r#"[{"labels":{"a":"b"},"labels":{"a":"b"}}]"#, "duplicate key \"labels\" at line 1 column 40"),
-        (
-            r#"[{"labels":{"a":"b"},"annotations":{"c":"d","c":"d"}}]"#,
-            "duplicate key \"c\" at line 1 column 52",
-        ),
-        (
-            r#"[{"labels":{"a":"b"},"generatorURL":"","generatorURL":""}]"#,
-            "duplicate key \"generatorURL\" at line 1 column 57",
-        ),
-        (r#"[{"labels":{"a":"\ud800"}}]"#, "incomplete surrogate pair at line 1 column 18"),
         (&"[".repeat(17), "nesting is too deep at line 1 column 17"),
         (r#"[{"labels":null},{"labels":{"a":1}}]"#, "1.labels: expected strings, found number"),
+        // Also where another fault is one of a single alert.
+        (r#"[{"labels":{"a":"b","a":"c"}},{"labels":3}]"#, "1.labels: expected an object, found number"),
     ] {
         let mut expected = String::from("{\"code\":400,\"message\":");
         write_str(&mut expected, &format!("parsing alerts body from \"\" failed, because {reason}"));
@@ -127,6 +117,17 @@ fn bad_alerts() {
             r#"[{"labels":{"alertname":"B"},"startsAt":"2026-11-21T05:00:00Z"}]"#,
             "start time must be before end time",
         ),
+        (r#"[{"labels":{"a":"b"},"labels":{"a":"c"}}]"#, r#"duplicate key \"labels\" at line 1 column 40"#),
+        (r#"[{"labels":{"a":"b","a":"c"}}]"#, r#"duplicate key \"a\" at line 1 column 28"#),
+        (r#"[{"labels":{"a":"b"},"labels":{"a":"b"}}]"#, r#"duplicate key \"labels\" at line 1 column 40"#),
+        (
+            r#"[{"labels":{"a":"b"},"annotations":{"c":"d","c":"d"}}]"#,
+            r#"duplicate key \"c\" at line 1 column 52"#,
+        ),
+        (
+            r#"[{"labels":{"a":"b"},"generatorURL":"","generatorURL":""}]"#,
+            r#"duplicate key \"generatorURL\" at line 1 column 57"#,
+        ),
     ] {
         assert_eq!(answer(body), (400, format!("\"{text}\"\n")), "{body}");
     }
@@ -134,14 +135,25 @@ fn bad_alerts() {
 
 #[test]
 fn good_alerts_of_a_bad_batch_are_kept() {
-    let body = r#"[{"labels":{"alertname":"Good"}},{"labels":{"":"x"}},{"labels":{"a":"b"}},{"labels":{}}]"#;
+    let body = r#"[{"labels":{"alertname":"Good"}},{"labels":{"":"x"}},{"labels":{"a":"b"}},{"labels":{}},
+        {"labels":{"alertname":"X","a":"b","a":"c"}}]"#;
     let batch = parse(body).unwrap();
     let names: Vec<_> = batch.alerts.iter().map(|a| a.labels.value("alertname")).collect();
     assert_eq!(names, ["Good", ""]);
-    assert_eq!(
-        answer(body),
-        (400, "\"invalid label set: invalid name \\\"\\\"\\nat least one label pair required\"\n".into())
-    );
+    let texts = [
+        r#"invalid label set: invalid name \"\""#,
+        "at least one label pair required",
+        r#"duplicate key \"a\" at line 1 column 140"#,
+    ];
+    assert_eq!(answer(body), (400, format!("\"{}\"\n", texts.join(r"\n"))));
+}
+
+#[test]
+fn text_that_is_no_unicode_is_replaced() {
+    let half = one(r#"[{"labels":{"a":"x\udce8y"}}]"#);
+    assert_eq!(half.labels.value("a"), "x\u{fffd}y");
+    let latin = parse_with(b"[{\"labels\":{\"a\":\"Societ\xe0\"}}]", &Limits::default(), None).unwrap();
+    assert_eq!(latin.alerts[0].labels.value("a"), "Societ\u{fffd}");
 }
 
 #[test]

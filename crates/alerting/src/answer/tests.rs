@@ -1,5 +1,5 @@
 use super::*;
-use crate::{RejectBody, listing::render, router::active_silences};
+use crate::{RejectBody, active_silence::active_silences, listing::render};
 
 const LIST: &str = r#"[{"annotations":{},"endsAt":"2026-11-20T22:20:32.295Z","fingerprint":"111e6cbc5e40c3cc","receivers":[{"name":"blackhole"}],"startsAt":"2026-11-20T22:15:32.295Z","status":{"inhibitedBy":[],"mutedBy":[],"silencedBy":[],"state":"unprocessed"},"updatedAt":"2026-11-20T22:15:32.295Z","labels":{"alertname":"EmptyVal"}},{"annotations":{"summary":"disk"},"endsAt":"2026-11-20T22:21:43.717Z","fingerprint":"3d877aa4db064864","receivers":[{"name":"blackhole"}],"startsAt":"2026-11-20T22:16:43.717Z","status":{"inhibitedBy":[],"mutedBy":[],"silencedBy":[],"state":"unprocessed"},"updatedAt":"2026-11-20T22:16:43.717Z","generatorURL":"http://x/y","labels":{"alertname":"DiskFull","severity":"critical","system_key":"NETH-1"}}]"#;
 
@@ -20,17 +20,17 @@ fn unprocessed_is_completed() {
     let mut alerts = decode_alerts(LIST.as_bytes()).unwrap();
     alerts[0].status.inhibited_by.push("3d877aa4db064864".into());
     let mut silence = decode_silence(SILENCE.as_bytes()).unwrap();
-    complete_status(&mut alerts, &active_silences([&silence]));
+    complete_status(&mut alerts, &active_silences([&silence]), &Expressions::new(0));
     assert_eq!(alerts[0].status.state, AlertState::Suppressed, "inhibited");
     assert_eq!(alerts[1].status.state, AlertState::Suppressed);
     assert_eq!(alerts[1].status.silenced_by, ["ec723bee-594d-4205-ac02-6d684e9106ed"]);
     silence.status.state = crate::SilenceState::Expired;
     let mut fresh = decode_alerts(LIST.as_bytes()).unwrap();
-    complete_status(&mut fresh, &active_silences([&silence]));
+    complete_status(&mut fresh, &active_silences([&silence]), &Expressions::new(0));
     assert!(fresh.iter().all(|a| a.status.state == AlertState::Active && a.status.silenced_by.is_empty()));
     // Silences that the router itself reports are kept.
     let mut said = alerts.clone();
-    complete_status(&mut said, &[]);
+    complete_status(&mut said, &[], &Expressions::new(0));
     assert_eq!(said, alerts);
 }
 

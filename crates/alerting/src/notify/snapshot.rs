@@ -1,9 +1,10 @@
 //! The state of a group that a flush sees.
 
 use crate::{
-    Fingerprint, Nanos, StoredAlert,
+    Fingerprint, Labels, Nanos, StoredAlert,
+    active_silence::{ActiveSilence, Expressions, is_silenced},
     listing::alert_order,
-    router::{ActiveSilence, Outage},
+    router::Outage,
 };
 
 /// One alert as a flush found it.
@@ -30,19 +31,21 @@ pub struct Snapshot {
 impl Snapshot {
     /// Looks at the alerts of a group.
     pub fn take(
-        alerts: impl IntoIterator<Item = StoredAlert>,
-        silences: &[ActiveSilence],
+        alerts: Vec<StoredAlert>,
+        (silences, expressions): (&[ActiveSilence], &Expressions),
         now: Nanos,
         outage: Option<Outage>,
     ) -> Snapshot {
         let mut snapshot = Snapshot::default();
-        for alert in alerts {
+        let sets: Vec<&Labels> = alerts.iter().map(|alert| &alert.labels).collect();
+        let silenced = is_silenced(&sets, silences, expressions);
+        for (alert, is_silenced) in alerts.into_iter().zip(silenced) {
             let fingerprint = alert.fingerprint();
             let is_resolved = alert.effective_end(outage) <= now;
             if is_resolved {
                 snapshot.ended.push(fingerprint);
             }
-            if !silences.iter().any(|silence| silence.silences(&alert.labels)) {
+            if !is_silenced {
                 snapshot.alerts.push(Taken { fingerprint, alert, is_resolved });
             }
         }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
     Fingerprint, Labels, Matcher, Op, StoredAlert,
-    router::{ActiveSilence, Outage},
+    active_silence::{ActiveSilence, Expressions},
+    router::Outage,
     texts::{Language, Offset, Pages, Surroundings, Zone},
 };
 use proptest::prelude::*;
@@ -40,7 +41,7 @@ fn resolved(name: &str) -> StoredAlert {
 }
 
 fn taken(alerts: &[StoredAlert]) -> Snapshot {
-    Snapshot::take(alerts.iter().cloned(), &[], NOW, None)
+    Snapshot::take(alerts.to_vec(), (&[], &Expressions::new(0)), NOW, None)
 }
 
 fn entry(firing: &[&str], resolved: &[&str], ago: u64) -> Entry {
@@ -123,9 +124,9 @@ fn the_words_of_reasons() {
 #[test]
 fn a_snapshot_leaves_out_the_silenced_but_lets_them_leave() {
     let matcher = Matcher { name: "mount".into(), value: "a|c".into(), op: Op::Regex };
-    let silence = ActiveSilence::new(uuid::Uuid::nil(), &[matcher]).unwrap();
-    let alerts = [firing("a"), resolved("b"), resolved("c"), firing("d"), alert("e", 0)];
-    let snapshot = Snapshot::take(alerts, &[silence], NOW, None);
+    let silence = ActiveSilence::new(uuid::Uuid::nil(), &[matcher]);
+    let alerts = vec![firing("a"), resolved("b"), resolved("c"), firing("d"), alert("e", 0)];
+    let snapshot = Snapshot::take(alerts, (&[silence], &Expressions::new(0)), NOW, None);
     let seen: Vec<_> =
         snapshot.alerts.iter().map(|t| (t.alert.labels.value("mount"), t.is_resolved)).collect();
     // One that ends now is over.
@@ -138,10 +139,15 @@ fn a_snapshot_leaves_out_the_silenced_but_lets_them_leave() {
 fn what_ended_while_the_service_was_down_fires_for_a_while() {
     let outage = Outage::new(NOW.minus(seconds(180)), NOW.minus(seconds(30)));
     let expired = StoredAlert { updated_at: NOW.minus(seconds(200)), ..resolved("a") };
-    let at = |now: Nanos| Snapshot::take([expired.clone()], &[], now, outage).is_firing();
+    let at = |now: Nanos| {
+        Snapshot::take(vec![expired.clone()], (&[], &Expressions::new(0)), now, outage).is_firing()
+    };
     assert!(at(NOW) && at(NOW.plus(seconds(269))));
     assert!(!at(NOW.plus(seconds(270))));
-    assert!(!Snapshot::take([resolved("a")], &[], NOW, outage).is_firing(), "its sender has ended it");
+    assert!(
+        !Snapshot::take(vec![resolved("a")], (&[], &Expressions::new(0)), NOW, outage).is_firing(),
+        "its sender has ended it"
+    );
 }
 
 #[test]
@@ -299,6 +305,44 @@ fn the_link_leads_to_the_alert_in_the_console() {
     // Without a system there is nothing to open.
     alert.labels.insert("system_id", "");
     assert!(!message(&taken(&[alert]), |m| m.text(Language::English, &around)).contains("https://"));
+}
+
+/// A mail program, a terminal or a chat may obey a control character.
+#[test]
+fn control_characters_are_shown_and_never_sent() {
+    for (sent, shown) in [
+        ("a\u{1b}[2Jb", "a␛[2Jb"),
+        ("bell\u{7}", "bell␇"),
+        ("nul\u{0}del\u{7f}", "nul␀del␡"),
+        ("c1\u{9b}31m", "c1\u{fffd}31m"),
+        ("back\u{8}\u{8}", "back␈␈"),
+        ("lone\rreturn", "lone␍return"),
+        ("two\r\nlines\tand a tab", "two\nlines\tand a tab"),
+    ] {
+        let mut alert = firing("a");
+        for name in ["alertname", "severity"] {
+            alert.labels.insert(name, sent);
+        }
+        for name in ["summary", "description", "system_name", "organization_name"] {
+            alert.annotations.insert(name, sent);
+        }
+        let snapshot = taken(&[alert]);
+        for (kind, text) in [
+            ("subject", message(&snapshot, |m| m.subject())),
+            ("text", message(&snapshot, |m| m.text(Language::English, &around()))),
+            ("html", message(&snapshot, |m| m.html(Language::English, &around()))),
+            ("telegram", message(&snapshot, |m| m.telegram(Language::English, &around()))),
+            ("slack", message(&snapshot, |m| m.slack(Language::English, &around()))),
+        ] {
+            assert!(
+                !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')),
+                "{kind}: {text:?}"
+            );
+            assert!(kind == "subject" || text.contains(shown), "{kind}: {text:?}");
+        }
+        let event = message(&snapshot, |m| m.pagerduty(Language::English, &around()).to_string());
+        assert!(!event.contains("\\u00"), "{event}");
+    }
 }
 
 /// Whether every tag of Telegram's is closed and every entity ends.

@@ -8,6 +8,7 @@ use crate::{
     texts::{Language, SHOWN, Surroundings, word},
 };
 use bailiwick_domain::fold::one_line;
+use std::borrow::Cow;
 
 /// Longest subject, in characters: a mail's header must not grow with a label.
 const SUBJECT_CHARS: usize = 250;
@@ -16,13 +17,13 @@ const SUBJECT_CHARS: usize = 250;
 const MAIL_BYTES: usize = 128 * 1024;
 /// The shown parts of one alert: everything a layout needs, as plain text.
 pub(crate) struct ShownAlert<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) severity: &'a str,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) severity: Cow<'a, str>,
     pub(crate) state: &'static str,
     /// The display values with their words, then the times.
     pub(crate) facts: Vec<(&'static str, String)>,
-    pub(crate) summary: &'a str,
-    pub(crate) description: &'a str,
+    pub(crate) summary: Cow<'a, str>,
+    pub(crate) description: Cow<'a, str>,
     pub(crate) link: Option<String>,
     /// The words of the link.
     pub(crate) open: &'static str,
@@ -49,7 +50,7 @@ impl Message<'_> {
             }
             let shown = ShownAlert::of(taken, language, around);
             out.push_str(&format!("\n{} ({}, {})\n", shown.name, shown.severity, shown.state));
-            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
+            for text in [&shown.summary, &shown.description].into_iter().filter(|t| !t.is_empty()) {
                 out.push_str(text);
                 out.push('\n');
             }
@@ -83,14 +84,14 @@ impl Message<'_> {
             out.push_str(&format!(
                 "<div style=\"margin:0 0 16px;padding:12px 16px;background:#ffffff;border-left:4px solid {colour}\">\n\
                  <h2 style=\"margin:0 0 8px;font-size:16px\">{}</h2>\n",
-                escaped(shown.name)
+                escaped(&shown.name)
             ));
             if !shown.summary.is_empty() {
-                let summary = escaped(shown.summary);
+                let summary = escaped(&shown.summary);
                 out.push_str(&format!("<p style=\"margin:0 0 8px\"><strong>{summary}</strong></p>\n"));
             }
             if !shown.description.is_empty() {
-                out.push_str(&format!("<p style=\"margin:0 0 8px\">{}</p>\n", escaped(shown.description)));
+                out.push_str(&format!("<p style=\"margin:0 0 8px\">{}</p>\n", escaped(&shown.description)));
             }
             out.push_str("<table style=\"border-collapse:collapse\">\n");
             let severity = format!("{} ({})", shown.severity, shown.state);
@@ -129,7 +130,7 @@ impl Message<'_> {
             let tail = format!(" ({}, {})", shown.severity, shown.state);
             let is_whole = out.tagged(bold, &format!("{mark}{}", shown.name), end_of_bold) && out.line(&tail);
             let mut fits = is_whole;
-            for text in [shown.summary, shown.description].into_iter().filter(|t| !t.is_empty()) {
+            for text in [&shown.summary, &shown.description].into_iter().filter(|t| !t.is_empty()) {
                 fits = fits && out.line(text);
             }
             for (word, value) in &shown.facts {
@@ -161,7 +162,7 @@ impl<'a> ShownAlert<'a> {
         let (labels, annotations) = (&taken.alert.labels, &taken.alert.annotations);
         let mut facts: Vec<(&'static str, String)> = SHOWN
             .iter()
-            .filter_map(|name| Some((word(language, name), annotations.get(name)?.to_owned())))
+            .filter_map(|name| Some((word(language, name), visible(annotations.get(name)?).into_owned())))
             .filter(|(_, value)| !value.is_empty())
             .collect();
         let at = |time: Nanos| time_in(time, language, around);
@@ -171,16 +172,32 @@ impl<'a> ShownAlert<'a> {
         }
         let severity = labels.get("severity").unwrap_or("info");
         ShownAlert {
-            name: labels.value("alertname"),
-            severity,
+            name: visible(labels.value("alertname")),
+            severity: visible(severity),
             state: word(language, if taken.is_resolved { "is_resolved" } else { "is_firing" }),
             facts,
-            summary: in_language(annotations, "summary", language),
-            description: in_language(annotations, "description", language),
+            summary: visible(in_language(annotations, "summary", language)),
+            description: visible(in_language(annotations, "description", language)),
             link: link::of(&around.pages, taken),
             open: word(language, link::word_key(&around.pages)),
         }
     }
+}
+
+/// The text with a picture of each control character (`␛` for ESC) but line breaks and tabs: a mail program, a terminal or a
+/// chat may obey them.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let picture = |c: char| match c {
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\u{7f}' => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    let lines = text.replace("\r\n", "\n");
+    Cow::Owned(lines.chars().map(|c| if is_hidden(c) { picture(c) } else { c }).collect())
 }
 
 /// `summary_it`, else `summary`, else `summary_en`.

@@ -132,7 +132,7 @@ fn unicode_set(s: &str) -> Rest<'_, String> {
     let spelled = name.starts_with(|c: char| c.is_ascii_uppercase())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     let set = format!("\\{}{{{name}}}", if negative { 'P' } else { 'p' });
-    if !spelled || regex::Regex::new(&set).is_err() {
+    if !spelled || regex_automata::util::syntax::parse(&set).is_err() {
         return Err(bad(&s[..len]));
     }
     Ok((set, &s[len..]))

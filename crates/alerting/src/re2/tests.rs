@@ -5,6 +5,10 @@ fn matches(expression: &str, text: &str) -> bool {
     anchored(expression).unwrap().is_match(text)
 }
 
+fn check(expression: &str) -> Result<Regex, RegexError> {
+    checked_within(expression, usize::MAX)
+}
+
 fn error(expression: &str) -> String {
     anchored(expression).unwrap_err().to_string()
 }
@@ -179,5 +183,33 @@ proptest! {
     #[test]
     fn never_panics(expression in any::<String>()) {
         let _ = check(&expression);
+    }
+}
+
+#[test]
+fn a_compiled_expression_has_a_size() {
+    let bytes = |expression: &str| anchored(expression).unwrap().bytes();
+    assert!(bytes("critical|warning") < 8 * 1024, "{}", bytes("critical|warning"));
+    assert!(bytes(r"\PL{12}") > 64 * 1024, "{}", bytes(r"\PL{12}"));
+    let size = bytes("a|b+");
+    assert!(anchored_within("a|b+", size).is_ok());
+    assert_eq!(anchored_within("a|b+", size - 1).unwrap_err(), RegexError::TooLarge);
+    assert_eq!(anchored_within("a|b+", 0).unwrap_err(), RegexError::TooLarge);
+    let regex = anchored("a|b+").unwrap();
+    let mut scan = regex.scan();
+    assert_eq!(["a", "bb", "ab", "", "c"].map(&mut scan), [true, true, false, false, false]);
+}
+
+/// The engine changes its way when an automaton grows too large.
+#[test]
+fn a_scan_agrees_with_a_single_match() {
+    let texts: Vec<String> =
+        (0..40).map(|n| "ab".repeat(n * 40) + &"a".repeat(n % 3) + "b".repeat(n % 14).as_str()).collect();
+    for expression in [r"(a|b)*a(a|b){12}", r".*[ab]{10}.*b", r"\PL{12}|(?:ab)*", r"(?:a|ab)(?:c|bcd)?.*"] {
+        let regex = anchored(expression).unwrap();
+        let mut scan = regex.scan();
+        for text in &texts {
+            assert_eq!(scan(text), regex.is_match(text), "{expression} {text}");
+        }
     }
 }

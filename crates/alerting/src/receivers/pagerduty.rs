@@ -3,7 +3,7 @@
 use super::{Check, Content, Field, Input, Recipient, Transport, Variant, Visible};
 use crate::{
     Severity,
-    notify::Message,
+    notify::{Message, text::visible},
     redacted::{REDACTED, secret},
     texts::{self, Language, Surroundings},
 };
@@ -275,7 +275,7 @@ impl Message<'_> {
             "summary": summary,
             "source": source,
             "severity": severity.unwrap_or(Severity::Info).as_str(),
-            "class": labels.value("alertname"),
+            "class": visible(labels.value("alertname")),
             "custom_details": {
                 ALERTS: self.text(language, around),
                 "num_firing": firing().count(),

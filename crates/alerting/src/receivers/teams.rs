@@ -96,10 +96,10 @@ impl Message<'_> {
 
 fn alert_element(shown: &ShownAlert<'_>) -> Value {
     let run = |text: &str| json!({"type": "TextRun", "text": text});
-    let name = json!({"type": "TextRun", "text": short(shown.name), "weight": "bolder"});
-    let state = run(&format!(" ({}, {})", short(shown.severity), shown.state));
+    let name = json!({"type": "TextRun", "text": short(&shown.name), "weight": "bolder"});
+    let state = run(&format!(" ({}, {})", short(&shown.severity), shown.state));
     let mut items = vec![json!({"type": "RichTextBlock", "inlines": [name, state]})];
-    for text in [shown.summary, shown.description].into_iter().filter(|text| !text.is_empty()) {
+    for text in [&shown.summary, &shown.description].into_iter().filter(|text| !text.is_empty()) {
         items.push(plain(&short(text)));
     }
     for (word, value) in &shown.facts {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Op, listing::render};
+use crate::{Op, active_silence::active_silences, listing::render};
 use proptest::prelude::*;
 
 fn at(secs: i64) -> Nanos {
@@ -94,6 +94,7 @@ fn silence(matchers: Vec<Matcher>, start: i64, end: i64) -> PostedSilence {
         created_by: "t".into(),
         comment: "c".into(),
         annotations: Labels::new(),
+        compiled_bytes: 0,
     }
 }
 
@@ -205,7 +206,8 @@ fn status_is_computed_when_listing() {
     ];
     let list = |now: i64| {
         let listed: Vec<ListedSilence> = silences.iter().map(|s| s.listed(at(now))).collect();
-        list_alerts(&alerts, &active_silences(&listed), at(now), None, |_| vec!["default".into()])
+        let in_force = active_silences(&listed);
+        list_alerts(&alerts, (&in_force, &Expressions::new(0)), at(now), None, |_| vec!["default".into()])
     };
     let now = list(50);
     assert_eq!(now.len(), 1, "the other one is over");

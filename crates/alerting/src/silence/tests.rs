@@ -123,6 +123,10 @@ fn times() {
     assert_eq!(refusal(&span("2026-11-20T22:16:43Z", "2027-11-21T22:16:44Z")), long);
     assert_eq!(refusal(&span("2040-01-01T00:00:00Z", "2040-01-02T00:00:00Z")), long);
     assert!(parse(&span("2026-11-20T22:16:43Z", "2027-11-21T22:16:43Z")).is_ok(), "366 days exactly");
+    for start in ["0001-01-01T00:00:00Z", "", "2020-01-01"] {
+        assert!(parse(&span(start, "2027-11-21T22:16:43Z")).is_ok(), "{start} means now");
+        assert_eq!(refusal(&span(start, "2027-11-21T22:16:44Z")), long);
+    }
 }
 
 #[test]
@@ -143,13 +147,21 @@ fn bad_matchers() {
         text(400, "invalid silence: matcher set 0: at least one matcher must not match the empty string");
     assert_eq!(refusal(&one("a", "", false)), empty);
     assert_eq!(refusal(&one("a", ".*", true)), empty);
-    assert_eq!(
-        refusal(&with("matchers", json!([{"name": "a", "value": "x", "isRegex": false, "isEqual": false}]))),
-        empty
-    );
+    for (value, is_regex) in [("x", false), ("", false), ("x|y", true), (".+", true)] {
+        let not = json!([{"name": "a", "value": value, "isRegex": is_regex, "isEqual": false}]);
+        assert!(parse(&with("matchers", not)).is_ok(), "{value}");
+    }
     let too_large = text(400, "silence exceeds the size limit");
     assert_eq!(refusal(&one("a", &"x".repeat(1025), true)), too_large);
-    assert_eq!(refusal(&one("a", r"(\pL{200}){200}", true)), too_large);
+    let too_complex = text(
+        400,
+        "silence exceeds the size limit: its regular expressions are too complex; use shorter ones, or matchers with =",
+    );
+    assert_eq!(refusal(&one("a", r"(\pL{200}){200}", true)), too_complex);
+    let each = |n: usize| json!({"name": "a", "value": format!(r"\pL{{3}}|{n}"), "isRegex": true});
+    assert!(parse(&with("matchers", json!([each(0)]))).unwrap().compiled_bytes > 1024);
+    let together: Vec<Value> = (0..32).map(each).collect();
+    assert_eq!(refusal(&with("matchers", json!(together))), too_complex);
     assert_eq!(refusal(&with("comment", json!("x".repeat(16 * 1024)))), too_large);
     let many = vec![json!({"name": "a", "value": "b", "isRegex": false}); 33];
     assert_eq!(refusal(&with("matchers", json!(many))), too_large);

@@ -5,11 +5,12 @@ use super::{
     cached_figures,
     found_silences::{FoundSilence, FoundSilences, SHOWN},
 };
-use crate::{Alerts, config, embedded};
+use crate::{Alerts, config, embedded, judging};
 use bailiwick_alerting::{
     Labels, ListedAlert, ListedSilence, Nanos, StoredAlert, StoredSilence,
+    active_silence::{ActiveSilence, Expressions, active_silences, is_silenced},
     config::{BLACKHOLE, Tree},
-    router::{self, ActiveSilence},
+    router,
 };
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection};
 use bailiwick_policy::Scope;
@@ -123,20 +124,43 @@ async fn listed(
         false => HashMap::new(),
     };
     let (now, outage) = (Nanos::from_ts(asked.now), service.alerting().outage.get());
-    let mut alerts = Vec::with_capacity(rows.len());
-    for row in rows {
-        let Some(stored) = embedded::read::<StoredAlert>(&row.payload) else { continue };
-        let key = (row.key.0, row.system_key);
-        let own = silences.get(&key).map(Vec::as_slice).unwrap_or_default();
-        let receivers = |labels: &Labels| match trees.get(&key.0) {
-            _ if !with_receivers => Vec::new(),
-            Some(tree) => tree.route(labels).into_iter().map(|to| to.receiver.clone()).collect(),
-            None => vec![BLACKHOLE.to_owned()],
-        };
-        let listed = router::list_alerts([&stored], own, now, outage, receivers);
-        alerts.extend(listed.into_iter().map(|alert| (key.0, alert)));
+    let has_silences = !silences.is_empty();
+    let list = move |expressions: &Expressions| {
+        // Alerts of one system are judged together, and shown in the order of the rows.
+        let mut of_systems: HashMap<(OrgId, String), Vec<(usize, StoredAlert)>> = HashMap::new();
+        for (place, row) in rows.into_iter().enumerate() {
+            let Some(stored) = embedded::read::<StoredAlert>(&row.payload) else { continue };
+            of_systems.entry((row.key.0, row.system_key)).or_default().push((place, stored));
+        }
+        let mut alerts = Vec::new();
+        for (key, stored) in of_systems {
+            let own = silences.get(&key).map(Vec::as_slice).unwrap_or_default();
+            let receivers = |labels: &Labels| match trees.get(&key.0) {
+                _ if !with_receivers => Vec::new(),
+                Some(tree) => tree.route(labels).into_iter().map(|to| to.receiver.clone()).collect(),
+                None => vec![BLACKHOLE.to_owned()],
+            };
+            let (places, stored): (Vec<usize>, Vec<StoredAlert>) =
+                stored.into_iter().filter(|(_, alert)| alert.is_listed(now, outage)).unzip();
+            let listed = router::list_alerts(&stored, (own, expressions), now, outage, receivers);
+            alerts.extend(places.into_iter().zip(listed).map(|(place, alert)| (place, (key.0, alert))));
+        }
+        alerts.sort_unstable_by_key(|(place, _)| *place);
+        alerts.into_iter().map(|(_, alert)| alert).collect()
+    };
+    if has_silences {
+        return judging::by_person(service, reader(&asked.within), list).await;
     }
-    Ok(alerts)
+    Ok(list(service.alerting().judging.expressions()))
+}
+
+/// The organization for whose readers a list is made.
+fn reader(within: &OrganizationsRead) -> OrgId {
+    match within.scope {
+        Scope::Subtree { root, .. } => root,
+        Scope::Organization(id) => id,
+        Scope::Everything | Scope::SelfOnly(_) | Scope::Nothing => OrgId(Uuid::nil()),
+    }
 }
 
 /// One active alert of a tenant.
@@ -208,7 +232,7 @@ pub(super) async fn suppressed_rows(service: &Alerts, query: &ActiveQuery) -> Re
         let rows = query.of_silenced_systems(&service.db, after).await?;
         let Some(last) = rows.last().map(|row| row.0) else { return Ok(suppressed) };
         let is_end = rows.len() < JUDGED;
-        suppressed.extend(suppressed_of(service, rows).await?);
+        suppressed.extend(suppressed_of(service, reader(&query.within), rows).await?);
         if is_end {
             return Ok(suppressed);
         }
@@ -216,19 +240,31 @@ pub(super) async fn suppressed_rows(service: &Alerts, query: &ActiveQuery) -> Re
     }
 }
 
-async fn suppressed_of(service: &Alerts, rows: Vec<(i64, Uuid, String, String)>) -> Result<Vec<i64>> {
+async fn suppressed_of(
+    service: &Alerts,
+    reader: OrgId,
+    rows: Vec<(i64, Uuid, String, String)>,
+) -> Result<Vec<i64>> {
     let systems: BTreeSet<(OrgId, String)> =
         rows.iter().map(|(_, organization, key, _)| (OrgId(*organization), key.clone())).collect();
     let silences = silences_of(service, systems.into_iter().collect()).await?;
-    let judge = move || {
-        let is_suppressed = |(_, organization, key, labels): &(i64, Uuid, String, String)| {
-            let own = silences.get(&(OrgId(*organization), key.clone()));
-            let labels = embedded::read::<Labels>(labels).unwrap_or_default();
-            own.is_some_and(|own| own.iter().any(|s| s.silences(&labels)))
-        };
-        rows.iter().filter(|row| is_suppressed(row)).map(|row| row.0).collect::<Vec<_>>()
+    let judge = move |expressions: &Expressions| {
+        let mut of_systems: HashMap<(OrgId, String), Vec<(i64, Labels)>> = HashMap::new();
+        for (id, organization, key, labels) in rows {
+            let labels = embedded::read::<Labels>(&labels).unwrap_or_default();
+            of_systems.entry((OrgId(organization), key)).or_default().push((id, labels));
+        }
+        let mut suppressed = Vec::new();
+        for (system, rows) in &of_systems {
+            let Some(own) = silences.get(system) else { continue };
+            let sets: Vec<&Labels> = rows.iter().map(|(_, labels)| labels).collect();
+            let silenced = is_silenced(&sets, own, expressions);
+            suppressed.extend(rows.iter().zip(silenced).filter(|(_, is)| *is).map(|((id, _), _)| *id));
+        }
+        suppressed.sort_unstable();
+        suppressed
     };
-    service.tasks.spawn_blocking(judge).await.map_err(Error::internal)
+    judging::by_person(service, reader, judge).await
 }
 
 /// The silences in force of these systems, ready to be applied.
@@ -251,7 +287,7 @@ async fn silences_of(
         };
         for (organization, key, payload) in read {
             let stored = embedded::read::<StoredSilence>(&payload).map(|s| s.listed(now));
-            let in_force = router::active_silences(stored.as_ref());
+            let in_force = active_silences(stored.as_ref());
             found.entry((organization, key)).or_default().extend(in_force);
         }
     }

@@ -7,8 +7,11 @@ use super::{
     silences::{By, Found, sender},
     told,
 };
-use crate::{Alerts, embedded};
-use bailiwick_alerting::{Labels, ListedSilence, Nanos, StoredAlert, StoredSilence, router::active_silences};
+use crate::{Alerts, embedded, judging};
+use bailiwick_alerting::{
+    Labels, ListedSilence, Nanos, StoredAlert, StoredSilence,
+    active_silence::{Expressions, active_silences, is_silenced},
+};
 use bailiwick_domain::{Error, ObjectKind, OrgId, Result};
 use bailiwick_store::{
     Tx,
@@ -19,12 +22,16 @@ use uuid::Uuid;
 
 /// Silences an alert; returns the id of the silence.
 pub(super) async fn create(service: &Alerts, by: By<'_>, found: &Found, new: &NewSilence) -> Result<Uuid> {
+    let judged = unsilenced(service, found, &new.fingerprint).await?;
     let mut tx = service.db.begin().await?;
     history::hold(&mut tx, [found.tenant]).await?;
-    let (key, labels) = stored_alert(&mut tx, service, found, &new.fingerprint).await?;
-    let order = Order::new(service, by.caller, new, &labels)?;
+    // Only silences made since are judged while others wait for this transaction.
+    let alert = stored_alert(&mut tx, service, found, &new.fingerprint).await?;
+    let since = alert.silences.iter().filter(|s| !judged.silences.contains(s));
+    check_unsilenced(&alert.labels, since, service.alerting().judging.expressions())?;
+    let order = Order::new(service, by.caller, new, &alert.labels)?;
     let now = order.posted.starts_at;
-    set(tx, service, by, (found.tenant, &key, &new.fingerprint), (order, now)).await
+    set(tx, service, by, (found.tenant, &alert.system_key, &new.fingerprint), (order, now)).await
 }
 
 /// Makes a silence that no alert was named for; returns its id.
@@ -58,37 +65,61 @@ async fn set(
     Ok(id)
 }
 
-/// The labels of an active alert that is not silenced yet.
-pub(super) async fn unsilenced_alert(service: &Alerts, found: &Found, fingerprint: &str) -> Result<Labels> {
-    // Nothing is written.
-    let mut tx = service.db.begin().await?;
-    Ok(stored_alert(&mut tx, service, found, fingerprint).await?.1)
+/// An active alert and the silences of its system.
+struct AlertToSilence {
+    system_key: String,
+    labels: Labels,
+    silences: Vec<ListedSilence>,
 }
 
-/// The active alert that is not silenced yet: the key of its system and its labels.
+/// An active alert that is not silenced yet. Nothing is written.
+async fn unsilenced(service: &Alerts, found: &Found, fingerprint: &str) -> Result<AlertToSilence> {
+    let mut tx = service.db.begin().await?;
+    let alert = stored_alert(&mut tx, service, found, fingerprint).await?;
+    drop(tx);
+    let judge = move |expressions: &Expressions| {
+        check_unsilenced(&alert.labels, &alert.silences, expressions).map(|()| alert)
+    };
+    judging::by_person(service, found.tenant, judge).await?
+}
+
+/// The labels of an active alert that is not silenced yet.
+pub(super) async fn unsilenced_alert(service: &Alerts, found: &Found, fingerprint: &str) -> Result<Labels> {
+    Ok(unsilenced(service, found, fingerprint).await?.labels)
+}
+
+fn check_unsilenced<'s>(
+    labels: &Labels,
+    silences: impl IntoIterator<Item = &'s ListedSilence>,
+    expressions: &Expressions,
+) -> Result<()> {
+    match is_silenced(&[labels], &active_silences(silences), expressions)[..] {
+        [true] => Err(Error::bad_request("alert is already silenced")),
+        _ => Ok(()),
+    }
+}
+
+/// An active alert, silenced or not.
 async fn stored_alert(
     tx: &mut Tx,
     service: &Alerts,
     found: &Found,
     fingerprint: &str,
-) -> Result<(String, Labels)> {
+) -> Result<AlertToSilence> {
     let keys = [(found.tenant, fingerprint.to_owned())];
     let payload = rows::alerts_by_key(tx, &keys).await?.pop();
     let stored = payload.and_then(|(_, _, payload)| embedded::read::<StoredAlert>(&payload));
     let at = service.now();
     let is_listed = |a: &StoredAlert| a.is_listed(Nanos::from_ts(at), service.alerting().outage.get());
     let labels = stored.filter(is_listed).ok_or(Error::NotFound(ObjectKind::Alert))?.labels;
-    let key = owner(found, &labels)?;
-    if !active::has_system(tx, found.tenant, &key).await? {
+    let system_key = owner(found, &labels)?;
+    if !active::has_system(tx, found.tenant, &system_key).await? {
         return Err(Error::NotFound(ObjectKind::Alert));
     }
-    let silences = rows::silences_of_system(&mut *tx, found.tenant, &key, at).await?;
+    let silences = rows::silences_of_system(&mut *tx, found.tenant, &system_key, at).await?;
     let read = silences.iter().filter_map(|payload| embedded::read::<StoredSilence>(payload));
-    let listed: Vec<ListedSilence> = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
-    if active_silences(&listed).iter().any(|s| s.silences(&labels)) {
-        return Err(Error::bad_request("alert is already silenced"));
-    }
-    Ok((key, labels))
+    let silences = read.map(|s| s.listed(Nanos::from_ts(at))).collect();
+    Ok(AlertToSilence { system_key, labels, silences })
 }
 
 /// Changes a silence; returns its id, which may be a new one.

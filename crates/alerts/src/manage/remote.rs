@@ -7,11 +7,11 @@ use super::{
     found_silences::{FoundSilences, of_their_systems},
     told,
 };
-use crate::{Alerts, Fault};
+use crate::{Alerts, Fault, judging};
 use bailiwick_alerting::{
     AlertState, ListedAlert, ListedSilence, SilencesQuery,
+    active_silence::{Expressions, active_silences},
     answer::{complete_status, decode_alerts, decode_silences},
-    router::active_silences,
 };
 use bailiwick_domain::{Error, OrgId, Page, PageRequest, Result, SortDirection, fold::fold};
 use bailiwick_outbound::{RouterClient, router_client::Caller};
@@ -258,7 +258,11 @@ pub(crate) async fn alerts_of(
     alerts.retain(|a| a.labels.value("organization_id") == id);
     if alerts.iter().any(|a| a.status.state == AlertState::Unprocessed) {
         let silences = silences_of(service, client, tenant, system_key).await?;
-        complete_status(&mut alerts, &active_silences(&silences));
+        let complete = move |expressions: &Expressions| {
+            complete_status(&mut alerts, &active_silences(&silences), expressions);
+            alerts
+        };
+        return Ok(judging::by_person(service, tenant, complete).await?);
     }
     Ok(alerts)
 }

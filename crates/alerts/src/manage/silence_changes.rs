@@ -21,7 +21,7 @@ pub async fn create_silence(
     place: &Place,
     body: impl FnOnce() -> Result<NewSilence>,
 ) -> Result<Uuid> {
-    let found = find(service, by.caller, Action::Update, place).await?;
+    let found = find(service, by.caller, Action::Silence, place).await?;
     if !found.is_registered {
         return Err(Error::bad_request("system is not registered"));
     }
@@ -42,7 +42,7 @@ pub async fn change_silence(
     body: impl FnOnce() -> Result<SilenceChange>,
 ) -> Result<Uuid> {
     let until = deadline(service);
-    let found = find(service, by.caller, Action::Update, place).await?;
+    let found = find(service, by.caller, Action::Silence, place).await?;
     let (key, stored) = look_up(service, &found, by.ctx, id).await?;
     let change = Change::new(service, &body()?, stored)?;
     let router = service.alerting().for_people();
@@ -55,7 +55,7 @@ pub async fn change_silence(
 /// 404 for one of another system or organization; the router's.
 pub async fn end_silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<()> {
     let until = deadline(service);
-    let found = find(service, by.caller, Action::Update, place).await?;
+    let found = find(service, by.caller, Action::Silence, place).await?;
     let (key, stored) = look_up(service, &found, by.ctx, id).await?;
     if stored.status.state == SilenceState::Expired {
         return Ok(());

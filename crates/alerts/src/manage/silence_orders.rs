@@ -107,6 +107,7 @@ impl Order {
             created_by: author(caller),
             comment: words,
             annotations: Labels::default(),
+            compiled_bytes: 0,
         };
         Ok(Order { posted, details, told })
     }
@@ -193,6 +194,8 @@ impl Change {
             created_by: stored.created_by,
             comment: words,
             annotations: stored.annotations,
+            // Those of the stored one count, as the matchers stay.
+            compiled_bytes: 0,
         };
         Ok(Change::of(before, posted, gone))
     }

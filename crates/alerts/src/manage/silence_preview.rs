@@ -7,7 +7,10 @@ use super::{
     told,
 };
 use crate::Alerts;
-use bailiwick_alerting::{AlertsQuery, Matcher, router::ActiveSilence};
+use bailiwick_alerting::{
+    AlertsQuery, Matcher,
+    active_silence::{ActiveSilence, is_silenced},
+};
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_policy::Action;
 use uuid::Uuid;
@@ -40,7 +43,7 @@ pub async fn preview_silence(
     place: &Place,
     body: impl FnOnce() -> Result<NewSilence>,
 ) -> Result<SilencePreview> {
-    let found = find(service, by.caller, Action::Update, place).await?;
+    let found = find(service, by.caller, Action::Silence, place).await?;
     if !found.is_registered {
         return Err(Error::bad_request("system is not registered"));
     }
@@ -56,8 +59,11 @@ pub async fn preview_silence(
     let listed = crate::list_alerts(service, router, &who, &others);
     let mut alerts = listed.await.map_err(told)?;
     let silence = ActiveSilence::new(Uuid::nil(), &posted.matchers);
-    // Before the alerts get the present names of their system: the silence has those of its alert.
-    alerts.retain(|alert| silence.as_ref().is_some_and(|silence| silence.silences(&alert.labels)));
+    // Before the alerts get the present names of their system: the silence has those of its alert. All its matchers are
+    // literal.
+    let sets: Vec<_> = alerts.iter().map(|alert| &alert.labels).collect();
+    let mut silenced = is_silenced(&sets, &[silence], service.alerting().judging.expressions()).into_iter();
+    alerts.retain(|_| silenced.next().unwrap_or_default());
     let total = alerts.len();
     alerts.truncate(SHOWN);
     let alerts = decorate(service, alerts.into_iter().map(|alert| (found.tenant, alert)).collect()).await?;

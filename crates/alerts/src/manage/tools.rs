@@ -10,10 +10,11 @@ use super::{
     silence_orders::{Change, NO_SYSTEM, Order},
     silences::{By, Found, look_up},
 };
-use crate::{Alerts, Fault};
+use crate::{Alerts, Fault, judging};
 use bailiwick_alerting::{
     AlertsQuery, Identity, ListedAlert, ListedSilence, Matcher, Nanos, Op, Reject, SilenceIntake,
     SilenceState, SilencesQuery,
+    active_silence::Expressions,
     identity::{SYSTEM_KEY, is_display},
     listing::{NEUTRAL_RECEIVER, Receiver, Viewer, select_alerts, select_silences},
     parse_silence,
@@ -93,8 +94,12 @@ pub async fn alerts(service: &Alerts, reach: &Reach, query: &AlertsQuery) -> Res
     if found.page.total > MOST {
         return Err(too_many());
     }
-    let stored = found.page.rows.into_iter().map(|found| as_stored(found.alert)).collect();
-    Ok(select_alerts(stored, &[], query, &Viewer::Tenant))
+    let query = query.clone();
+    let select = move |_: &Expressions| {
+        let stored = found.page.rows.into_iter().map(|found| as_stored(found.alert)).collect();
+        select_alerts(stored, &[], &query, &Viewer::Tenant)
+    };
+    Ok(judging::by_person(service, reach.by, select).await?)
 }
 
 /// The filters that the database can compare; [`select_alerts`] applies all of them.

@@ -10,17 +10,17 @@ use super::{
 };
 use crate::{Alerts, config::digest_of};
 use bailiwick_alerting::{
-    Matcher, Nanos, StoredAlert, StoredSilence,
+    Nanos, StoredAlert, StoredSilence,
+    active_silence::{ActiveSilence, Expressions},
     listing::SilenceState,
     notify::{self, Entry, Snapshot, decide, patience},
     receivers::AnyRecipient,
-    router::{ActiveSilence, Outage},
+    router::Outage,
 };
 use bailiwick_domain::{Error, OrgId, Result, Ts};
 use bailiwick_store::delivery::{self, Alert, Due, Finished, GroupKey, notification_log};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -44,7 +44,7 @@ pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now
     let judging = service.tasks.clone().spawn_blocking(move || {
         let ways = of(&service).ways.get_or_init(|| Senders::new(&service));
         let outage = service.alerting().outage.get();
-        let expressions = &of(&service).expressions;
+        let expressions = service.alerting().judging.expressions();
         Facts { routings: &routings, ways, outage, expressions, now }.judge(&due, alerts, &silences, notices)
     });
     judging.await.map_err(Error::internal)
@@ -57,30 +57,6 @@ struct Facts<'a> {
     outage: Option<Outage>,
     expressions: &'a Expressions,
     now: Ts,
-}
-
-/// Compiled silences with expressions: compiling one costs more than all its other uses.
-#[derive(Debug, Default)]
-pub(super) struct Expressions(Mutex<HashMap<Vec<Matcher>, Option<ActiveSilence>>>);
-
-/// How many are kept.
-const EXPRESSIONS: usize = 512;
-
-impl Expressions {
-    fn ready(&self, silence: &StoredSilence) -> Option<ActiveSilence> {
-        if !silence.matchers.iter().any(|m| m.op.is_regex()) {
-            return ActiveSilence::new(silence.id, &silence.matchers);
-        }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= EXPRESSIONS && !all.contains_key(&silence.matchers) {
-            all.clear();
-        }
-        let compiled = all.entry(silence.matchers.clone());
-        let compiled = compiled.or_insert_with(|| ActiveSilence::new(silence.id, &silence.matchers));
-        let mut ready = compiled.clone()?;
-        ready.id = silence.id;
-        Some(ready)
-    }
 }
 
 impl Facts<'_> {
@@ -99,8 +75,8 @@ impl Facts<'_> {
         let now = Nanos::from_ts(self.now);
         for (tenant, system_key, payload) in silences {
             let silence = read::<StoredSilence>(payload).filter(|s| s.state(now) == SilenceState::Active);
-            let ready = silence.and_then(|s| self.expressions.ready(&s));
-            active.entry((*tenant, system_key.clone())).or_default().extend(ready);
+            let in_force = silence.map(|s| ActiveSilence::new(s.id, &s.matchers));
+            active.entry((*tenant, system_key.clone())).or_default().extend(in_force);
         }
         let mut told: HashMap<GroupKey, Vec<notification_log::Notice>> = HashMap::new();
         for notice in notices {
@@ -149,7 +125,7 @@ impl Facts<'_> {
         let group_labels = to.group_labels(&first.labels);
         let now = Nanos::from_ts(self.now);
         let own = silences.get(&(key.0, system_key)).map_or(&[][..], Vec::as_slice);
-        let snapshot = Snapshot::take(alerts, own, now, self.outage);
+        let snapshot = Snapshot::take(alerts, (own, self.expressions), now, self.outage);
         let leaving: Vec<(String, i64)> = snapshot
             .ended
             .iter()

@@ -57,7 +57,6 @@ pub struct Delivery {
     rates: TenantRateLimit,
     destinations: DestinationLimits,
     memory: render::RenderMemory,
-    expressions: evaluate::Expressions,
     ways: OnceLock<send::Senders>,
     recorder: OnceLock<outcomes::OutcomeWriter>,
     figures: Figures,

@@ -139,7 +139,7 @@ async fn attempt(
     let message = Message {
         receiver: "test",
         reason: Reason::First,
-        snapshot: &Snapshot::take([alert], &[], now, None),
+        snapshot: &Snapshot::take(vec![alert], (&[], service.alerting().judging.expressions()), now, None),
         group_labels: &labels,
         group_key: &group_key,
         external_url: senders.external_url(),

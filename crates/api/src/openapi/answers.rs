@@ -115,7 +115,7 @@ pub(super) fn of_router(route: &Route, answer: Option<Value>, responses: &mut Ma
     let typed = |media_type: &str, schema: Value| json!({"description": "Done.", "content": {media_type: {"schema": schema}}});
     let done = match (answer, route.operation.as_str()) {
         (Some(schema), _) => typed("application/json", schema),
-        (None, "isRouterReady" | "isRouterHealthy" | "getRouterMetrics") => {
+        (None, name) if name.ends_with("RouterMetrics") || name.starts_with("isRouter") => {
             typed("text/plain", json!({"type": "string"}))
         }
         (None, _) => json!({"description": "Done; no body."}),

@@ -2,7 +2,7 @@
 
 use super::order;
 use crate::route::{Credential, Gate, Route};
-use bailiwick_policy::RebrandingChange;
+use bailiwick_policy::{Permission, RebrandingChange};
 
 /// Whether people use it, so that permissions apply.
 const fn is_of_a_person(credential: Credential) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn permissions(route: &Route) -> Vec<&'static str> {
     match route.gate {
         Gate::Needs(list) => list.iter().map(|p| p.as_str()).collect(),
         Gate::OwnOrganizationOr(p) => vec![p.as_str()],
-        Gate::Open | Gate::Rebranding(_) => Vec::new(),
+        Gate::Open | Gate::OneOf(_) | Gate::Rebranding(_) => Vec::new(),
     }
 }
 
@@ -33,6 +33,7 @@ pub(super) fn one_of(route: &Route) -> Vec<&'static str> {
         }
         Gate::Rebranding(_) => vec!["manage:distributors"],
         Gate::Open if route.operation == "promoteReseller" => vec!["manage:distributors"],
+        Gate::OneOf(list) => list.iter().map(|p| p.as_str()).collect(),
         Gate::Open | Gate::Needs(_) | Gate::OwnOrganizationOr(_) => Vec::new(),
     }
 }
@@ -61,10 +62,8 @@ pub(super) fn description(route: &Route) -> String {
         }
         Gate::Open if is_of_a_person(route.credential) => " Needs no permission.".to_owned(),
         Gate::Open => String::new(),
-        Gate::Needs(list) => {
-            let names: Vec<String> = list.iter().map(|p| format!("`{}`", p.as_str())).collect();
-            format!(" Needs {}.", names.join(" and "))
-        }
+        Gate::Needs(list) => format!(" Needs {}.", named(list, " and ")),
+        Gate::OneOf(list) => format!(" Needs {}.", named(list, " or ")),
         Gate::OwnOrganizationOr(p) => format!(" Needs `{}`, except for one's own organization.", p.as_str()),
         Gate::Rebranding(RebrandingChange::Update | RebrandingChange::Delete) => {
             " Needs the owner organization and `manage:distributors`; with the setting \
@@ -75,6 +74,11 @@ pub(super) fn description(route: &Route) -> String {
     };
     let not_self = if route.not_self { " Refused on oneself." } else { "" };
     format!("{who}{needs}{not_self}{}", order::sentences(&route.operation))
+}
+
+fn named(permissions: &[Permission], word: &str) -> String {
+    let names: Vec<String> = permissions.iter().map(|p| format!("`{}`", p.as_str())).collect();
+    names.join(word)
 }
 
 /// Where it is shown.

@@ -136,6 +136,9 @@ fn line_of_alerts(operation: &str) -> &'static str {
         "getOrganizationRouterStatus" | "getTreeRouterStatus" => {
             "State of the alert router, as Alertmanager tools ask for it"
         }
+        "getOrganizationRouterMetrics" | "getTreeRouterMetrics" => {
+            "Metrics of the alert router, as tools ask for them"
+        }
         "listOrganizationReceivers" | "listTreeReceivers" => {
             "List the receivers of the alert router, as tools ask for them"
         }

@@ -7,7 +7,8 @@ use bailiwick_alerts::Fault;
 use bailiwick_domain::Error;
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Body of a 200.
 pub(super) enum Answer {
@@ -17,6 +18,8 @@ pub(super) enum Answer {
     Json(String),
     /// Always the same.
     Document(Bytes),
+    /// The one metric.
+    Metrics(Bytes),
 }
 
 impl Answer {
@@ -25,6 +28,9 @@ impl Answer {
             Answer::Empty => Response::default(),
             Answer::Json(text) => json(StatusCode::OK, text.into()),
             Answer::Document(bytes) => json(StatusCode::OK, bytes.into()),
+            Answer::Metrics(document) => {
+                typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", document.into())
+            }
         }
     }
 }
@@ -104,13 +110,22 @@ pub(super) fn probe(method: &Method, is_good: bool) -> Response {
     response
 }
 
-/// The one metric.
-pub(super) fn metrics(document: Bytes) -> Response {
-    typed(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", document.into())
+fn envelope(status: StatusCode, message: &str, retry_after_secs: Option<u64>) -> Response {
+    with_data(status, message, &Value::Null, retry_after_secs)
 }
 
-fn envelope(status: StatusCode, message: &str, retry_after_secs: Option<u64>) -> Response {
-    let mut response = render(status, message, &Value::Null);
+/// Too many requests of one caller in a short time.
+pub(super) fn too_many(retry_after: Duration) -> Response {
+    let seconds = retry_after.as_secs().max(1);
+    let reason = format!(
+        "too many requests with one credential in a short time: repeat this one after {seconds} s, and later ones more slowly"
+    );
+    let status = StatusCode::TOO_MANY_REQUESTS;
+    with_data(status, "rate limit exceeded", &json!({ "reason": reason }), Some(seconds))
+}
+
+fn with_data(status: StatusCode, message: &str, data: &Value, retry_after_secs: Option<u64>) -> Response {
+    let mut response = render(status, message, data);
     if let Some(seconds) = retry_after_secs {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
@@ -125,13 +140,13 @@ const WHEN_BACK: u64 = 5;
 
 /// Why a use case has no result.
 pub(super) fn of_fault(fault: Fault) -> Response {
-    let too_many = StatusCode::TOO_MANY_REQUESTS;
+    let full = StatusCode::TOO_MANY_REQUESTS;
     match fault {
         Fault::Rejected(reject) => of_reject(&reject),
         Fault::SlowBody => envelope(StatusCode::REQUEST_TIMEOUT, "request body timed out", Some(WHEN_BACK)),
-        Fault::RateLimited => envelope(too_many, "rate limit exceeded", Some(1)),
-        Fault::AlertLimit => envelope(too_many, "alert limit exceeded", Some(WHEN_FULL)),
-        Fault::SilenceLimit => envelope(too_many, "silence limit exceeded", Some(WHEN_FULL)),
+        Fault::RateLimited => too_many(Duration::from_secs(1)),
+        Fault::AlertLimit => envelope(full, "alert limit exceeded", Some(WHEN_FULL)),
+        Fault::SilenceLimit => envelope(full, "silence limit exceeded", Some(WHEN_FULL)),
         Fault::Unavailable(log) => {
             tracing::warn!(error = log, "the alert router cannot be used");
             envelope(StatusCode::BAD_GATEWAY, "alerting backend is unavailable", Some(WHEN_BACK))
@@ -170,10 +185,7 @@ pub(super) fn of_error(error: &Error) -> Response {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
             response
         }
-        Error::TooMany { retry_after } => {
-            let seconds = retry_after.as_secs().max(1);
-            envelope(StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded", Some(seconds))
-        }
+        Error::TooMany { retry_after } => too_many(*retry_after),
         Error::Unavailable { message, .. } => {
             tracing::warn!(%error, "a system cannot be authenticated");
             envelope(StatusCode::SERVICE_UNAVAILABLE, message, Some(WHEN_BACK))

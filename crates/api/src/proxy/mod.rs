@@ -40,7 +40,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll},
 };
-use target::{Mounts, NoRoute, Target, V2, v2_route};
+use target::{Mounts, NoRoute, Target, V2, metrics_route, v2_route};
 use tower::Service;
 use tracing::Instrument;
 
@@ -148,7 +148,7 @@ impl Proxy {
                 answer::probe(request.method(), is_ready)
             }
             Target::Alias if request.method() != Method::POST => crate::error::no_route(),
-            Target::Organization(place, path) => self.for_person((place, path), request, context).await,
+            Target::Organization(place, asked) => self.for_person((place, asked), request, context).await,
             Target::Metrics | Target::V1 | Target::V2(_) | Target::Alias => {
                 self.for_system(target, request, context).await
             }
@@ -168,20 +168,24 @@ impl Proxy {
             Err(error) => return of_error(&error),
         };
         crate::layers::note_caller("system");
-        let _in_flight = match self.app.alerting().throttle.admit(system.id) {
+        let ends_silence = matches!(&target, Target::V2(path) if ends_silence(v2_route(path, &parts.method)));
+        let _in_flight = match self.app.alerting().throttle.admit(system.id, ends_silence) {
             Ok(in_flight) => in_flight,
             Err(fault) => return of_fault(fault),
         };
         let path = match target {
-            Target::V2(path) => path,
-            Target::Alias => "/alerts".to_owned(),
+            Target::V2(path) => Some(path),
+            Target::Alias => Some("/alerts".to_owned()),
             Target::V1 => return answer::gone(),
-            _ if parts.method == Method::GET => return answer::metrics(self.metrics.clone()),
-            _ => return answer::method_not_allowed(&parts.method, "GET"),
+            _ => None,
         };
-        let operation = match v2_route(&path, &parts.method) {
+        let operation = match &path {
+            Some(path) => v2_route(path, &parts.method),
+            None => metrics_route(&parts.method),
+        };
+        let operation = match operation {
             Ok(operation) => operation,
-            Err(NoRoute::Path) => return answer::path_not_found(&path),
+            Err(NoRoute::Path) => return answer::path_not_found(path.as_deref().unwrap_or_default()),
             Err(NoRoute::Method(allowed)) => return answer::method_not_allowed(&parts.method, allowed),
         };
         let who = Sender::new(&system, &context.request_id);
@@ -201,8 +205,11 @@ impl Proxy {
         let (app, router) = (&self.app, &self.router);
         let limits = &app.alerting().limits;
         let query = parts.uri.query().unwrap_or_default();
-        intake::check_accept(&parts.headers)?;
+        if operation != V2::Metrics {
+            intake::check_accept(&parts.headers)?;
+        }
         match operation {
+            V2::Metrics => Ok(Answer::Metrics(self.metrics.clone())),
             V2::PushAlerts => {
                 let body = self.read("alerts", parts, body).await?;
                 alerting::push_alerts(app, router, who, &body).await?;
@@ -244,6 +251,11 @@ impl Proxy {
     async fn read(&self, what: &'static str, parts: &Parts, body: axum::body::Body) -> Result<Bytes, Fault> {
         intake::read(what, &parts.headers, body, self.app.settings.alerting.limits.body_bytes).await
     }
+}
+
+/// Whether the request ends a silence: those have a rate of their own.
+fn ends_silence(route: Result<V2<'_>, NoRoute>) -> bool {
+    matches!(route, Ok(V2::ExpireSilence(_)))
 }
 
 fn json(text: Result<String, serde_json::Error>) -> Result<Answer, Fault> {

@@ -4,8 +4,8 @@
 use super::{
     Proxy,
     answer::{self, Answer, of_fault},
-    intake, json,
-    target::{NoRoute, Place, V2, organization_route},
+    ends_silence, intake, json,
+    target::{NoRoute, OfOrganization, Place, V2},
 };
 use crate::{error, extract::authorization, gate, route::Route};
 use axum::{body::Body, extract::Request, response::Response};
@@ -24,7 +24,8 @@ use bailiwick_alerts::{
     },
 };
 use bailiwick_app::App;
-use bailiwick_identity::{auth::BearerRequest, callers};
+use bailiwick_domain::Error;
+use bailiwick_identity::{api_keys::KeyWork, auth::BearerRequest, callers};
 use bailiwick_platform::{RequestContext, replica};
 use http::{Method, request::Parts};
 
@@ -32,7 +33,7 @@ impl Proxy {
     /// Identifies the person, checks their permission, then finds the organization.
     pub(super) async fn for_person(
         &self,
-        (place, path): (Place, Option<String>),
+        (place, asked): (Place, OfOrganization),
         request: Request,
         context: &RequestContext,
     ) -> Response {
@@ -43,18 +44,25 @@ impl Proxy {
             method: parts.method.as_str(),
             path: parts.uri.path(),
         };
-        let caller = match callers::authenticate_key(&self.app, &request).await {
+        let route = asked.route(&parts.method);
+        let work = if ends_silence(route) { KeyWork::EndsSilence } else { KeyWork::Any };
+        let caller = match callers::authenticate_key(&self.app, &request, work).await {
             Ok(caller) => caller,
+            Err(Error::TooMany { retry_after }) => return answer::too_many(retry_after),
             Err(failure) => return error::answer(&failure, &self.any_for_people),
         };
         crate::layers::note_caller("key");
-        let Some(path) = path else { return answer::gone() };
-        let operation = match organization_route(&path, &parts.method) {
+        let path = match &asked {
+            OfOrganization::V1 => return answer::gone(),
+            OfOrganization::V2(path) => path.as_str(),
+            OfOrganization::Metrics => "",
+        };
+        let operation = match route {
             Ok(operation) => operation,
-            Err(NoRoute::Path) => return answer::path_not_found(&path),
+            Err(NoRoute::Path) => return answer::path_not_found(path),
             Err(NoRoute::Method(allowed)) => return answer::method_not_allowed(&parts.method, allowed),
         };
-        let Some(row) = self.row(&place, &operation) else { return answer::path_not_found(&path) };
+        let Some(row) = self.row(&place, &operation) else { return answer::path_not_found(path) };
         if let Err(failure) = gate::check_caller(&self.app, &caller, row, Some(&place.organization)) {
             return error::answer(&failure, row);
         }
@@ -90,12 +98,15 @@ impl Proxy {
         let app: &App = &self.app;
         let limits = &app.alerting().limits;
         let query = parts.uri.query().unwrap_or_default();
-        intake::check_accept(&parts.headers)?;
+        if operation != V2::Metrics {
+            intake::check_accept(&parts.headers)?;
+        }
         let _permit = match operation {
             V2::ListAlerts | V2::ListGroups | V2::ListSilences => Some(tools::permit(app, reach).await?),
             _ => None,
         };
         match operation {
+            V2::Metrics => Ok(Answer::Metrics(self.metrics.clone())),
             // No row has it.
             V2::PushAlerts => Err(Fault::Internal("alerts are not pushed to an organization".into())),
             V2::ListAlerts => {

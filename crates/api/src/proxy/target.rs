@@ -32,10 +32,21 @@ pub(super) enum Target {
     Alias,
     /// The path after `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
     V2(String),
-    /// The alerts of an organization, and the path as in `V2`; none below `/api/v1`.
-    Organization(Place, Option<String>),
+    /// The alerts of an organization.
+    Organization(Place, OfOrganization),
     /// Nothing.
     Unknown,
+}
+
+/// What a path of an organization's alerts names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum OfOrganization {
+    /// `/metrics`
+    Metrics,
+    /// Anything below `/api/v1`.
+    V1,
+    /// The path as in [`Target::V2`].
+    V2(String),
 }
 
 /// Whose alerts a path names (spec: alerts-of-organizations#paths).
@@ -102,10 +113,23 @@ fn of_organization(path: &str) -> Option<Target> {
     let inner = below.unwrap_or(rest).strip_prefix("alertmanager/")?;
     let inner = inner.strip_suffix('/').unwrap_or(inner);
     let place = Place { organization: decoded(id), with_descendants: below.is_some() };
-    match (below_version(inner, "api/v2"), below_version(inner, "api/v1")) {
-        (Some(rest), _) => Some(Target::Organization(place, Some(decoded(rest)))),
-        (None, Some(_)) => Some(Target::Organization(place, None)),
-        (None, None) => None,
+    let asked = match (below_version(inner, "api/v2"), below_version(inner, "api/v1")) {
+        (Some(rest), _) => OfOrganization::V2(decoded(rest)),
+        (None, Some(_)) => OfOrganization::V1,
+        (None, None) if inner == "metrics" => OfOrganization::Metrics,
+        (None, None) => return None,
+    };
+    Some(Target::Organization(place, asked))
+}
+
+impl OfOrganization {
+    /// The operation for a method.
+    pub(super) fn route(&self, method: &Method) -> Result<V2<'_>, NoRoute> {
+        match self {
+            OfOrganization::Metrics => metrics_route(method),
+            OfOrganization::V1 => Err(NoRoute::Path),
+            OfOrganization::V2(path) => organization_route(path, method),
+        }
     }
 }
 
@@ -128,6 +152,8 @@ impl Place {
             (V2::ExpireSilence(_), true) => "expireTreeSilence",
             (V2::Status, false) => "getOrganizationRouterStatus",
             (V2::Status, true) => "getTreeRouterStatus",
+            (V2::Metrics, false) => "getOrganizationRouterMetrics",
+            (V2::Metrics, true) => "getTreeRouterMetrics",
             (V2::Receivers, false) => "listOrganizationReceivers",
             (V2::Receivers, true) => "listTreeReceivers",
         })
@@ -142,10 +168,10 @@ impl Target {
             Target::Healthy => Some("isRouterHealthy"),
             Target::Metrics => Some("getRouterMetrics"),
             Target::Alias => Some("pushAlertsAlias"),
-            Target::Organization(place, Some(path)) => {
-                organization_route(path, method).ok().and_then(|operation| place.operation(&operation))
+            Target::Organization(place, asked) => {
+                asked.route(method).ok().and_then(|operation| place.operation(&operation))
             }
-            Target::V1 | Target::Organization(_, None) | Target::Unknown => None,
+            Target::V1 | Target::Unknown => None,
             Target::V2(path) => v2_route(path, method).ok().map(|operation| match operation {
                 V2::ListAlerts => "listOwnAlerts",
                 V2::PushAlerts => "pushAlerts",
@@ -156,6 +182,7 @@ impl Target {
                 V2::ExpireSilence(_) => "expireSilence",
                 V2::Status => "getRouterStatus",
                 V2::Receivers => "listReceivers",
+                V2::Metrics => "getRouterMetrics",
             }),
         }
     }
@@ -178,6 +205,8 @@ pub(super) enum V2<'p> {
     ExpireSilence(&'p str),
     Status,
     Receivers,
+    /// Beside the versions.
+    Metrics,
 }
 
 /// Why there is no operation.
@@ -187,6 +216,11 @@ pub(super) enum NoRoute {
     Path,
     /// Known path; these are the methods it has.
     Method(&'static str),
+}
+
+/// The operation of the path of metrics.
+pub(super) fn metrics_route<'p>(method: &Method) -> Result<V2<'p>, NoRoute> {
+    if method == Method::GET { Ok(V2::Metrics) } else { Err(NoRoute::Method("GET")) }
 }
 
 /// The operation of a path below `/api/v2`.
@@ -330,20 +364,22 @@ mod tests {
     #[test]
     fn organizations_have_what_tools_ask() {
         let m = mounts();
+        let v2 = |path: &str| OfOrganization::V2(path.to_owned());
         let place = |with_descendants| Place { organization: "x-1".to_owned(), with_descendants };
         for (path, expected) in [
-            ("/organizations/x-1/alertmanager/api/v2/alerts/", Some((false, Some("/alerts")))),
-            ("/api/organizations/x%2D1/tree/alertmanager/api/v2/silence/7", Some((true, Some("/silence/7")))),
-            ("/organizations/x-1/alertmanager/api/v2", Some((false, Some("")))),
-            ("/organizations/x-1/alertmanager/api/v1/alerts", Some((false, None))),
+            ("/organizations/x-1/alertmanager/api/v2/alerts/", Some((false, v2("/alerts")))),
+            ("/api/organizations/x%2D1/tree/alertmanager/api/v2/silence/7", Some((true, v2("/silence/7")))),
+            ("/organizations/x-1/alertmanager/api/v2", Some((false, v2("")))),
+            ("/organizations/x-1/alertmanager/api/v1/alerts", Some((false, OfOrganization::V1))),
+            ("/organizations/x-1/tree/alertmanager/metrics", Some((true, OfOrganization::Metrics))),
+            ("/organizations/x-1/alertmanager/metrics/", Some((false, OfOrganization::Metrics))),
+            ("/organizations/x-1/alertmanager/metricsx", None),
             ("/organizations/x-1/alertmanager/api/v20", None),
             ("/organizations/x-1/tree/api/v2/alerts", None),
             ("/organizations/x-1", None),
             ("/organizations", None),
         ] {
-            let expected = expected.map(|(tree, rest)| {
-                Target::Organization(place(tree), rest.map(|rest: &str| rest.to_owned()))
-            });
+            let expected = expected.map(|(tree, asked)| Target::Organization(place(tree), asked));
             assert_eq!(m.target(path), expected, "{path}");
         }
         let route = |method: Method, path| organization_route(path, &method);

@@ -11,7 +11,10 @@ use crate::{
         alerts::{AlertFilters, AlertList, AlertStatistics, AlertTotals, AlertTrend, HistoryList},
     },
 };
-use bailiwick_policy::Permission::{self, ManageSystems, ReadSystems};
+use bailiwick_policy::{
+    Permission::{self, ManageSystems, ReadSystems},
+    SILENCING,
+};
 
 const READ: &[Permission] = &[ReadSystems];
 const MANAGE: &[Permission] = &[ManageSystems];
@@ -107,7 +110,7 @@ fn silences(path: &str, of: &str) -> [Route; 4] {
     [
         post(path, format!("create{of}Silence"))
             .extra()
-            .needs(MANAGE)
+            .needs_one_of(SILENCING)
             .takes::<SilenceInput>()
             .may_answer(&[404, 409, 502, 504])
             .gives::<SilenceIdOutput>()
@@ -120,14 +123,14 @@ fn silences(path: &str, of: &str) -> [Route; 4] {
             .to(handling::show),
         put(&one, format!("update{of}Silence"))
             .extra()
-            .needs(MANAGE)
+            .needs_one_of(SILENCING)
             .takes::<SilenceChangeInput>()
             .may_answer(&[409, 502, 504])
             .gives::<SilenceIdOutput>()
             .to(handling::change),
         delete(&one, format!("delete{of}Silence"))
             .extra()
-            .needs(MANAGE)
+            .needs_one_of(SILENCING)
             .may_answer(REMOTE)
             .gives_null()
             .to(handling::end),

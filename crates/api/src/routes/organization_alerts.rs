@@ -6,10 +6,11 @@ use crate::wire::alertmanager::{
     RouterReceivers, RouterStatus, ShownAlertGroups, ShownAlerts, ShownSilence, ShownSilences, SilenceSet,
     SilenceToSet,
 };
-use bailiwick_policy::Permission::{ManageAlerts, ReadSystems};
+use bailiwick_policy::{Permission::ReadSystems, SILENCING};
 
 pub(super) fn rows() -> Vec<Route> {
     let of_place = |path: &str, word: &str| {
+        let metrics = format!("/organizations/{{id}}{path}/alertmanager/metrics");
         let path = |rest: &str| format!("/organizations/{{id}}{path}/alertmanager/api/v2{rest}");
         let id = |start: &str, end: &str| format!("{start}{word}{end}");
         [
@@ -21,14 +22,19 @@ pub(super) fn rows() -> Vec<Route> {
             delete(path("/silence/{silence_id}"), id("expire", "Silence")),
             get(path("/status"), id("get", "RouterStatus")).gives::<RouterStatus>(),
             get(path("/receivers"), id("list", "Receivers")).gives::<RouterReceivers>(),
+            get(metrics, id("get", "RouterMetrics")),
         ]
     };
     [of_place("", "Organization"), of_place("/tree", "Tree")]
         .into_iter()
         .flatten()
         .map(|row| {
-            let permissions = if row.method == http::Method::GET { &[ReadSystems] } else { &[ManageAlerts] };
-            row.extra().credential(Credential::ApiKey).needs(permissions).by_proxy()
+            let row = row.extra().credential(Credential::ApiKey);
+            let row = match row.method == http::Method::GET {
+                true => row.needs(&[ReadSystems]),
+                false => row.needs_one_of(SILENCING),
+            };
+            row.by_proxy()
         })
         .collect()
 }

@@ -1,15 +1,30 @@
 //! The parser: one pass over the bytes, recursion bounded by the depth limit.
 
-use super::{Duplicates, Json, JsonError, Limits, LoneSurrogate, MAX_DEPTH, Reason};
+use super::{Duplicates, Json, JsonError, Limits, MAX_DEPTH, Reason};
 use std::borrow::Cow;
 
 /// Reads exactly one JSON value with nothing but white space around it.
 pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, JsonError> {
+    let (value, faults) = parse_each(input, limits)?;
+    match faults.into_iter().next() {
+        Some((_, fault)) => Err(fault),
+        None => Ok(value),
+    }
+}
+
+/// As [`parse`], but a repeated key is a fault of one element of the outermost array (0 if there is none): the faults come
+/// beside the value, at most one for each element, with its index.
+pub fn parse_each<'a>(
+    input: &'a [u8],
+    limits: &Limits,
+) -> Result<(Json<'a>, Vec<(usize, JsonError)>), JsonError> {
     let input = without_mark(input);
-    value_of(input, limits).map_err(|Found { reason, at }| {
+    let placed = |Found { reason, at }| {
         let (line, column) = place(input, at);
         JsonError { reason, line, column }
-    })
+    };
+    let (value, faults) = value_of(input, limits).map_err(placed)?;
+    Ok((value, faults.into_iter().map(|(element, found)| (element, placed(found))).collect()))
 }
 
 /// The input without the byte order mark that some programs write before UTF-8.
@@ -32,7 +47,7 @@ struct Found {
     at: usize,
 }
 
-fn value_of<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, Found> {
+fn value_of<'a>(input: &'a [u8], limits: &Limits) -> Result<(Json<'a>, Vec<(usize, Found)>), Found> {
     let text =
         std::str::from_utf8(input).map_err(|e| Found { reason: Reason::NotUtf8, at: e.valid_up_to() })?;
     let mut p = Parser {
@@ -42,14 +57,16 @@ fn value_of<'a>(input: &'a [u8], limits: &Limits) -> Result<Json<'a>, Found> {
         depth_left: limits.max_depth.min(MAX_DEPTH),
         values_left: limits.max_values,
         duplicates: limits.duplicates,
-        lone_surrogates: limits.lone_surrogates,
         is_under_key: false,
+        is_inside: false,
+        element: 0,
+        faults: Vec::new(),
     };
     p.space();
     let value = p.value().map_err(|e| *e)?;
     p.space();
     match p.peek() {
-        None => Ok(value),
+        None => Ok((value, p.faults)),
         Some(_) => Err(*p.error(Reason::TrailingData)),
     }
 }
@@ -61,9 +78,14 @@ struct Parser<'a> {
     depth_left: usize,
     values_left: usize,
     duplicates: Duplicates,
-    lone_surrogates: LoneSurrogate,
     /// The next value is under the key of [`Duplicates::SameStringIn`].
     is_under_key: bool,
+    /// Arrays are not the outermost value any more.
+    is_inside: bool,
+    /// The place in the outermost array.
+    element: usize,
+    /// Repeated keys, by that place.
+    faults: Vec<(usize, Found)>,
 }
 
 /// The error is boxed here so that results stay small and values are moved rarely and in one piece.
@@ -133,12 +155,16 @@ impl<'a> Parser<'a> {
 
     fn array(&mut self) -> Parsed<Json<'a>> {
         self.is_under_key = false;
+        let is_outermost = !std::mem::replace(&mut self.is_inside, true);
         let mut items = Vec::new();
         if self.peek() == Some(b']') {
             self.at += 1;
             return Ok(Json::Arr(items));
         }
         loop {
+            if is_outermost {
+                self.element = items.len();
+            }
             items.push(self.value()?);
             self.space();
             match self.peek() {
@@ -154,6 +180,7 @@ impl<'a> Parser<'a> {
 
     fn object(&mut self) -> Parsed<Json<'a>> {
         let may_repeat = std::mem::take(&mut self.is_under_key);
+        self.is_inside = true;
         let mut pairs = Vec::new();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -181,15 +208,15 @@ impl<'a> Parser<'a> {
             self.space();
         }
         self.at += 1;
-        self.unique(pairs, may_repeat).map(Json::Obj)
+        Ok(Json::Obj(self.unique(pairs, may_repeat)))
     }
 
     /// Applies the rule for duplicate keys to a complete object.
-    fn unique(&self, mut pairs: Vec<Pair<'a>>, may_repeat: bool) -> Parsed<Vec<Pair<'a>>> {
-        let Some(doubled) = duplicate(&pairs) else { return Ok(pairs) };
+    fn unique(&mut self, mut pairs: Vec<Pair<'a>>, may_repeat: bool) -> Vec<Pair<'a>> {
+        let Some(doubled) = duplicate(&pairs) else { return pairs };
         let refused = match self.duplicates {
             Duplicates::SameStringIn(_) if may_repeat => match drop_same(&mut pairs) {
-                None => return Ok(pairs),
+                None => return pairs,
                 doubled => doubled,
             },
             Duplicates::Reject | Duplicates::SameStringIn(_) => Some(doubled),
@@ -197,7 +224,11 @@ impl<'a> Parser<'a> {
         };
         if let Some(doubled) = refused {
             let key: String = pairs[doubled].0.chars().take(64).collect();
-            return Err(Box::new(Found { reason: Reason::DuplicateKey(key), at: self.at - 1 }));
+            if self.faults.last().is_none_or(|(element, _)| *element < self.element) {
+                let fault = Found { reason: Reason::DuplicateKey(key), at: self.at - 1 };
+                self.faults.push((self.element, fault));
+            }
+            return pairs;
         }
         // Each key stays at its first position and gets its last value. Sorting indices keeps this n log n even for a
         // document made only of repeated keys.
@@ -220,7 +251,7 @@ impl<'a> Parser<'a> {
         }
         let mut kept = keep.into_iter();
         pairs.retain(|_| kept.next().unwrap_or(true));
-        Ok(pairs)
+        pairs
     }
 
     fn number(&mut self) -> Parsed<Json<'a>> {
@@ -317,13 +348,9 @@ impl<'a> Parser<'a> {
             self.at += 12;
             return Ok(c);
         }
-        match self.lone_surrogates {
-            LoneSurrogate::Reject => Err(self.error(Reason::LoneSurrogate)),
-            LoneSurrogate::Replace => {
-                self.at += 6;
-                Ok(char::REPLACEMENT_CHARACTER)
-            }
-        }
+        // Half of a pair, which no UTF-8 text can hold.
+        self.at += 6;
+        Ok(char::REPLACEMENT_CHARACTER)
     }
 
     /// The four hex digits of a `\u` escape at `at`.

@@ -29,8 +29,24 @@ const MAX_PATH: usize = 255;
 /// The API key state of a process.
 pub struct ApiKeys {
     requests: KeyedLimit<ApiKeyId>,
+    /// Requests that end silences: a tool ends all silences of a system at once, with one request for each.
+    silence_ends: KeyedLimit<ApiKeyId>,
     /// When this process last wrote a row about a key.
     written: Cache<(ApiKeyId, Note), Ts>,
+}
+
+/// What a request with a key is for, as its rate is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyWork {
+    /// Anything but the other.
+    Any,
+    /// Ends one silence.
+    EndsSilence,
+}
+
+/// The burst of requests that end silences: as many as a system may have, and no fewer than of others.
+pub fn silence_ends(burst: u32, silences_per_system: u64) -> u32 {
+    u32::try_from(silences_per_system).unwrap_or(u32::MAX).max(burst)
 }
 
 /// The kinds of rows written about a key while it is used; each at most once a minute.
@@ -42,17 +58,18 @@ enum Note {
 
 impl ApiKeys {
     /// Without any recorded use.
-    pub fn new(clock: Arc<dyn Clock>, limits: &Limits) -> ApiKeys {
+    pub fn new(clock: Arc<dyn Clock>, limits: &Limits, silences_per_system: u64) -> ApiKeys {
         let (rate, burst) = (limits.api_key_requests_per_second, limits.api_key_request_burst);
         ApiKeys {
-            requests: KeyedLimit::new(clock, rate, burst),
+            requests: KeyedLimit::new(clock.clone(), rate, burst),
+            silence_ends: KeyedLimit::new(clock, rate, silence_ends(burst, silences_per_system)),
             written: Cache::builder().max_capacity(MEMORY).build(),
         }
     }
 
     /// How many requests were refused for their rate.
     pub fn refused(&self) -> u64 {
-        self.requests.refused()
+        self.requests.refused() + self.silence_ends.refused()
     }
 
     /// Whether it is time to write this: at most once a minute, however many requests arrive.
@@ -78,6 +95,7 @@ pub(crate) async fn authenticate(
     service: &Identity,
     token: &str,
     request: &BearerRequest<'_>,
+    work: KeyWork,
 ) -> Result<Caller> {
     let refused = || Error::unauthenticated("invalid api key");
     let token = ApiKeyToken::parse(token).ok_or_else(refused)?;
@@ -92,7 +110,11 @@ pub(crate) async fn authenticate(
         return Err(refused());
     }
     // Only a genuine key takes from its own bucket, so knowing the public part of a key does not lock its owner out.
-    if let Err(too_many) = service.api_keys.requests.check(&key.id) {
+    let limit = match work {
+        KeyWork::Any => &service.api_keys.requests,
+        KeyWork::EndsSilence => &service.api_keys.silence_ends,
+    };
+    if let Err(too_many) = limit.check(&key.id) {
         note_refusal(service, &key, request, Event::RateLimited, now).await;
         return Err(too_many);
     }

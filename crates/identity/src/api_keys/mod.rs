@@ -3,8 +3,8 @@
 
 mod authenticate;
 
-pub use authenticate::ApiKeys;
 pub(crate) use authenticate::authenticate;
+pub use authenticate::{ApiKeys, KeyWork, silence_ends};
 
 use crate::{Identity, auth::check_fresh_sign_in, credentials::hash_secret, passwords};
 use bailiwick_domain::{

@@ -244,6 +244,12 @@ section! {
     matchers: NonZeroU32 => alerting.limits.content.matchers;
     /// Length of a regular expression in a matcher.
     regex: Size => alerting.limits.content.expression_bytes;
+    /// Memory for the compiled regular expressions of one silence, and of the filters of one query.
+    compiled_per_silence: Size => alerting.limits.content.compiled_bytes;
+    /// Memory for the compiled regular expressions of all silences of one system.
+    compiled_per_system: Size => alerting.limits.compiled_per_system;
+    /// Memory for the compiled regular expressions of all silences of one organization.
+    compiled_per_tenant: Size => alerting.limits.compiled_per_tenant;
     /// Requests of one system in flight.
     in_flight_per_system: NonZeroU32 => alerting.limits.in_flight_per_system;
     /// Requests to a remote router in flight.

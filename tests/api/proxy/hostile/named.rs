@@ -107,7 +107,7 @@ fn of_bodies(other: &Who) -> Vec<Case> {
         ("[1]", push("[1]"), &["400"], NONE),
         ("deep nesting", push(format!("{}{}", "[".repeat(20_000), "]".repeat(20_000))), &["400"], NONE),
         ("a huge number", push(r#"[{"labels":{"alertname":"A"},"x":1e999999}]"#), &["200", "400"], 0..=1),
-        ("half a surrogate pair", push(r#"[{"labels":{"alertname":"\ud800"}}]"#), &["400"], NONE),
+        ("half a surrogate pair", push(r#"[{"labels":{"alertname":"\ud800"}}]"#), &["200"], 1..=1),
         ("a byte order mark", push(format!("\u{feff}{ALERT}")), &["400"], NONE),
         (
             "a header in a label",

@@ -20,7 +20,7 @@ use bailiwick_alerts::{
 use bailiwick_app::App;
 use bailiwick_directory::organizations::name_within;
 use bailiwick_domain::{Error, ObjectKind, OrgId, Page, PageRequest, SystemId, Ts};
-use bailiwick_policy::Permission;
+use bailiwick_policy::{Permission, SILENCING};
 use bailiwick_web::Params;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -178,6 +178,7 @@ async fn render(
     let assigned = active.and_then(|active| active.assigned.as_ref());
     let is_silenced = active.is_some_and(|a| a.alert.status.state == AlertState::Suppressed);
     let may_manage = guest.caller.holds(Permission::ManageSystems);
+    let may_silence = guest.caller.holds_one_of(SILENCING);
     let label = |name: &str| found.labels.value(name).to_owned();
     let when = |at: Ts| When::of(language, look.now, at);
     let pairs = |labels: &Labels| -> Vec<(String, String)> {
@@ -213,8 +214,8 @@ async fn render(
             .append_pair("alertname", &label("alertname")).finish()),
         "may_note": may_manage,
         "may_take": may_manage && active.is_some() && assigned.map(|a| a.user_id) != guest.caller.user_id(),
-        "may_silence": may_manage && active.is_some() && !is_silenced,
-        "may_end": may_manage,
+        "may_silence": may_silence && active.is_some() && !is_silenced,
+        "may_end": may_silence,
         "text": unsent.text,
         "wrong": unsent.wrong.clone().unwrap_or_else(|| json!({})),
     });

@@ -14,7 +14,7 @@ use axum::extract::{Path, State};
 use bailiwick_alerts::manage::{self, By, NewSilence, Place};
 use bailiwick_app::App;
 use bailiwick_domain::Error;
-use bailiwick_policy::Permission;
+use bailiwick_policy::SILENCING;
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ pub(crate) async fn ask(
     guest: Guest,
     Path(named): Path<(String, String)>,
 ) -> Outcome {
-    guest.needs(Permission::ManageSystems)?;
+    guest.needs_one_of(SILENCING)?;
     let fields = Fields { duration: LENGTHS[0].to_string(), ..Fields::default() };
     form(&app, &guest, &named, &fields, None).await
 }
@@ -75,7 +75,7 @@ pub(crate) async fn make(
     Path(named): Path<(String, String)>,
     sent: Form,
 ) -> Outcome {
-    guest.needs(Permission::ManageSystems)?;
+    guest.needs_one_of(SILENCING)?;
     let fields = Fields::of(&sent);
     let by = By { caller: &guest.caller, ctx: &guest.context };
     let place = Place::Organization(vec![named.0.clone()]);

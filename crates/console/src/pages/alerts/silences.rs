@@ -20,7 +20,7 @@ use bailiwick_alerting::{ListedSilence, SilenceState};
 use bailiwick_alerts::manage::{self, By, FoundSilence, Place, SilenceChange};
 use bailiwick_app::App;
 use bailiwick_domain::{Page, fold::fold};
-use bailiwick_policy::Permission;
+use bailiwick_policy::{Permission, SILENCING};
 use bailiwick_web::{Params, alerts, values};
 use http::{StatusCode, Uri};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "search": search,
         "kept": handed_on(&params, &["organization_id", "include", "system_key", "page_size"]),
         "bare": here.bare(),
-        "may_end": guest.caller.holds(Permission::ManageSystems),
+        "may_end": guest.caller.holds_one_of(SILENCING),
     });
     Ok(page::show(&guest.look, "alerts/silences.html", values))
 }
@@ -127,7 +127,7 @@ pub(crate) async fn change(
     Path(named): Path<(String, String)>,
     form: Form,
 ) -> Outcome {
-    guest.needs(Permission::ManageSystems)?;
+    guest.needs_one_of(SILENCING)?;
     let by = By { caller: &guest.caller, ctx: &guest.context };
     let place = Place::Organization(vec![named.0.clone()]);
     let change = || {
@@ -151,7 +151,7 @@ pub(crate) async fn end(
     guest: Guest,
     Path(named): Path<(String, String)>,
 ) -> Outcome {
-    guest.needs(Permission::ManageSystems)?;
+    guest.needs_one_of(SILENCING)?;
     let by = By { caller: &guest.caller, ctx: &guest.context };
     let place = Place::Organization(vec![named.0.clone()]);
     manage::end_silence(&app, by, &place, &named.1).await?;
@@ -177,7 +177,7 @@ async fn render(
         "silence": facts(guest, &silence),
         "href": format!("{HERE}/{}/{}", named.0, silence.id),
         "matchers": silence.matchers.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "may_change": guest.caller.holds(Permission::ManageSystems) && !is_over,
+        "may_change": guest.caller.holds_one_of(SILENCING) && !is_over,
         "end_at": end_at,
         "comment": comment,
         "wrong": wrong,
