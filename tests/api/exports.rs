@@ -52,7 +52,7 @@ pub fn pages(pdf: &[u8]) -> String {
 }
 
 /// The cells as Python's csv module reads them.
-fn cells(csv: &str) -> Vec<Vec<String>> {
+pub(crate) fn cells(csv: &str) -> Vec<Vec<String>> {
     const READ: &str = "import csv,io,json,sys\n\
         text = io.TextIOWrapper(sys.stdin.buffer, encoding='utf-8', newline='')\n\
         print(json.dumps(list(csv.reader(text, strict=True))))";
@@ -61,7 +61,7 @@ fn cells(csv: &str) -> Vec<Vec<String>> {
 }
 
 /// One column of a CSV file, without its header.
-fn column(csv: &str, name: &str) -> Vec<String> {
+pub(crate) fn column(csv: &str, name: &str) -> Vec<String> {
     let mut rows = cells(csv).into_iter();
     let at = rows.next().and_then(|header| header.iter().position(|h| h == name)).expect("the column");
     rows.map(|mut row| row.swap_remove(at)).collect()

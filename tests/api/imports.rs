@@ -24,7 +24,7 @@ fn form(part: &str, file: &[u8]) -> Vec<u8> {
     [head.as_bytes(), file, b"\r\n--=_b--\r\n"].concat()
 }
 
-async fn upload(t: &Test, who: &Persona, family: &str, file: impl AsRef<[u8]>) -> Reply {
+pub(crate) async fn upload(t: &Test, who: &Persona, family: &str, file: impl AsRef<[u8]>) -> Reply {
     t.post(&format!("/api/{family}/import/validate"))
         .bearer(&who.token)
         .header("content-type", "multipart/form-data; boundary=\"=_b\"")
@@ -71,7 +71,7 @@ fn line(name: &str, vat: &str) -> String {
 }
 
 /// `status: field message values; …` of each row.
-fn told(preview: &Value) -> Vec<String> {
+pub(crate) fn told(preview: &Value) -> Vec<String> {
     let issues = |row: &Value, key: &str| -> Vec<String> {
         let listed = row[key].as_array().cloned().unwrap_or_default();
         listed

@@ -30,8 +30,8 @@ pub(crate) fn call(name: &str, language: Language, part: &str) -> String {
 }
 
 /// The language of a word in a configuration; empty is the default.
-pub(crate) fn language(word: &str) -> Option<Language> {
-    if word.is_empty() { Some(Language::default()) } else { Language::parse(word) }
+pub(crate) fn language(word: &str, default: Language) -> Option<Language> {
+    if word.is_empty() { Some(default) } else { Language::parse(word) }
 }
 
 /// The settings that messages show besides the alert.

@@ -50,7 +50,8 @@ pub(crate) fn answer(look: &Look, error: &Error) -> Response {
         _ => "refused",
     };
     // What a person can use of it: the rule that refuses, in the words of the interface.
-    let detail = matches!(kind, "forbidden" | "refused").then_some(text);
+    let is_told = matches!(kind, "forbidden" | "refused") || matches!(error, Error::Limited { .. });
+    let detail = is_told.then_some(text);
     let mut response = page::render(look, status, "error.html", json!({"kind": kind, "detail": detail}));
     if let Some(after) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));

@@ -96,10 +96,19 @@ pub struct Found {
 /// 403 without `read:users`.
 pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<Found> {
     let scope = list_scope(caller, Resource::Users)?;
-    let (Some(filter), Some(mut after)) = (filter(&query), cursor(&service.keys, query.cursor.as_deref()))
+    let (Some(mut filter), Some(mut after)) =
+        (filter(&query), cursor(&service.keys, query.cursor.as_deref()))
     else {
         return Ok(Found::default());
     };
+    if let Some(actor) = filter.actor {
+        match listing::people(&service.db, &[UserId(actor)]).await?.get(&UserId(actor)) {
+            // Rows do not show this person, so a search must not find them either.
+            Some(person) if !scope.contains(&person.path) => return Ok(Found::default()),
+            Some(_) => {}
+            None => filter.in_person = scope != Scope::Everything,
+        }
+    }
     let size = usize::try_from(query.page_size).unwrap_or(usize::MAX);
     let mut entries = Vec::new();
     for _ in 0..PARTS {
@@ -156,6 +165,7 @@ fn filter(query: &Query) -> Option<Filter> {
         since: query.since,
         until: query.until,
         actor: id(&query.actor)?,
+        in_person: false,
         object: id(&query.object)?,
         action: query.action.clone(),
     })

@@ -106,6 +106,14 @@ pub enum Error {
         /// For `Retry-After`.
         retry_after: Duration,
     },
+    /// 429 with a text of its own.
+    #[error("too many: {message}")]
+    Limited {
+        /// Client text.
+        message: Text,
+        /// For `Retry-After`.
+        retry_after: Duration,
+    },
     /// 502: an upstream cannot be reached.
     #[error("upstream unreachable: {message} ({log})")]
     Upstream {

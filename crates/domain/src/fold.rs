@@ -1,20 +1,30 @@
 //! Case-insensitive comparison of text, the same on both storage engines: fold here, compare bytes there.
 
+use crate::visible::is_steering;
 use unicode_normalization::UnicodeNormalization;
 
-/// NFKC, lower-cased: the form that case-insensitive searches and sorts compare.
+/// The form that case-insensitive searches and sorts compare: NFKC with the full case folding of the Unicode Standard
+/// (section 3.13, D145), so that `ΠΑΠΑΣ` is `παπας` and `STRASSE` is `straße`.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    // Lower-casing may undo the normal form (and the reverse), hence twice.
-    text.nfkc().flat_map(char::to_lowercase).nfkc().collect()
+    // Folding may undo the normal form (and the reverse), hence twice.
+    text.nfkc().flat_map(fold_char).nfkc().flat_map(fold_char).nfkc().collect()
 }
 
-/// The text on one line: runs of spaces, line breaks and control characters become one space.
+/// Upper-casing makes letters alike that have several lower-case forms (`ς`, `ß`); it begins with the lower case, because
+/// `ẞ` is its own upper case. Folding keeps the dotless `ı` apart from `i`.
+fn fold_char(c: char) -> impl Iterator<Item = char> {
+    let dotless = (c == 'ı').then_some(c);
+    let folded =
+        (c != 'ı').then(|| c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase));
+    dotless.into_iter().chain(folded.into_iter().flatten())
+}
+
+/// The text on one line: runs of spaces, line breaks, control and direction characters become one space.
 pub fn one_line(text: &str) -> String {
-    let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    let spaced: String = text.chars().map(|c| if is_break(c) { ' ' } else { c }).collect();
+    let spaced: String = text.chars().map(|c| if is_steering(c) { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -44,11 +54,40 @@ pub fn fold_start(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn folds_case_and_width() {
+        for (one, other) in [
+            ("Παπαδοπουλος", "ΠΑΠΑΔΟΠΟΥΛΟΣ"),
+            ("straße", "STRASSE"),
+            ("STRAẞE", "strasse"),
+            ("ﬀ", "FF"),
+            ("ŉ", "ʼN"),
+            ("ᾳ", "ΑΙ"),
+            ("ᲀ", "В"),
+            ("K", "k"),
+        ] {
+            assert_eq!(fold(one), fold(other), "{one}");
+        }
+        assert_ne!(fold("mıke"), fold("mike"));
         assert_eq!(fold("ÀÈΣΔ Ｂ"), "àèσδ b");
         assert_eq!(contains_pattern("50%_A\\"), "%50\\%\\_a\\\\%");
+    }
+
+    proptest! {
+        // Stored keys are folded again when the rule of folding changes.
+        #[test]
+        fn a_folded_text_stays(text in any::<String>()) {
+            let folded = fold(&text);
+            prop_assert_eq!(fold(&folded), folded);
+        }
+
+        #[test]
+        fn lower_case_makes_no_difference(text in any::<String>()) {
+            let lower: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
+            prop_assert_eq!(fold(&lower), fold(&text));
+        }
     }
 
     #[test]

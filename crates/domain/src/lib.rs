@@ -9,6 +9,7 @@ pub mod error;
 mod event_kind;
 pub mod exact;
 pub mod fold;
+pub mod host;
 pub mod id;
 pub mod in_flight;
 pub mod json;
@@ -28,6 +29,7 @@ pub mod system;
 pub mod time;
 pub mod user;
 pub mod validate;
+pub mod visible;
 
 pub use audit_action::AuditAction;
 pub use choices::ChoiceSearch;

@@ -11,7 +11,7 @@ pub mod table;
 mod text;
 pub mod users;
 
-pub use report::{Cover, Faces};
+pub use report::{Cover, Faces, MachineFonts, coverage};
 
 /// Most bytes of a finished PDF. Pages show short cuts of each row and stay far below.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;

@@ -6,7 +6,7 @@ use crate::{
     table::csv,
     text::{cut, minute, second, second_or_empty},
 };
-use bailiwick_domain::{Ts, org::Details};
+use bailiwick_domain::{OrgId, Ts, org::Details};
 
 /// Columns of the CSV.
 const HEADER: [&str; 6] =
@@ -17,6 +17,8 @@ const DESCRIPTION: usize = 60;
 /// An organization as an export shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
+    /// Id.
+    pub id: OrgId,
     /// What people write of it.
     pub details: Details,
     /// VAT number.
@@ -61,7 +63,7 @@ pub fn report(
     rows: impl ExactSizeIterator<Item = Row>,
 ) -> Result<Vec<u8>, Fault> {
     draw(faces, cover, &FORM, rows, |row, card| {
-        card.heading(0..2, row.details.name.as_str());
+        card.heading(0..2, row.details.name.as_str(), row.id);
         card.value(2, 0, "Created At", minute(row.created_at));
         describe(&row.details.description, card);
         card.value(1, 1, "VAT", row.vat.as_deref().filter(|vat| !vat.is_empty()).unwrap_or("N/A"));

@@ -86,7 +86,7 @@ pub fn report(
 ) -> Result<Vec<u8>, Fault> {
     draw(faces, cover, &FORM, rows, |row, card| {
         let s = &row.system;
-        card.heading(0..1, s.name.as_str());
+        card.heading(0..1, s.name.as_str(), s.id);
         card.value(0, 1, "Type", or_dash(s.system_type.as_deref().unwrap_or_default()));
         card.value(0, 2, "Version", or_dash(&s.version));
         card.value(0, 3, "Status", row.status.as_str());

@@ -26,11 +26,34 @@ pub fn csv<R, const N: usize>(
 }
 
 /// The characters that start a formula: some programs treat the wide forms like the others.
-const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/// Adds an apostrophe before a cell that a spreadsheet would read as a formula.
+/// What begins a new cell for a reader with another list separator, or one that does not know quotes.
+const BREAKS: [char; 4] = [';', '\t', '\r', '\n'];
+
+/// Adds an apostrophe before each piece of a cell that a spreadsheet would read as a formula: at its beginning, and behind
+/// what separates cells or rows elsewhere. Italian and German spreadsheets separate by semicolons. Blanks and quotes
+/// before a formula do not keep them from reading it.
 fn neutral(cell: Cow<'_, str>) -> Cow<'_, str> {
-    if cell.starts_with(FORMULA) { format!("'{cell}").into() } else { cell }
+    let is_formula = |text: &str| text.trim_start_matches([' ', '"', '\u{a0}']).starts_with(FORMULA);
+    let begins_so = is_formula(&cell) || cell.starts_with(&BREAKS[1..]);
+    if !begins_so && !cell.match_indices(BREAKS).any(|(at, _)| is_formula(&cell[at + 1..])) {
+        return cell;
+    }
+    let mut safe = String::with_capacity(cell.len() + 4);
+    let mut rest = &*cell;
+    let mut is_marked = begins_so;
+    loop {
+        if is_marked {
+            safe.push('\'');
+        }
+        let Some(at) = rest.find(BREAKS) else { break };
+        safe.push_str(&rest[..=at]);
+        rest = &rest[at + 1..];
+        is_marked = is_formula(rest);
+    }
+    safe.push_str(rest);
+    safe.into()
 }
 
 #[cfg(test)]
@@ -51,9 +74,31 @@ mod tests {
         for dangerous in ["＝1+1", "＋1", "－1", "＠x", "=1+1", "+39", "-1", "@x"] {
             assert_eq!(file(&[[dangerous, "x=y"]]), format!("A,B\n'{dangerous},x=y\n"));
         }
-        assert_eq!(file(&[["\t=1", "\r=1"]]), "A,B\n'\t=1,\"'\r=1\"\n");
-        assert_eq!(file(&[["\n=1", ""]]), "A,B\n\"'\n=1\",\n");
+        assert_eq!(file(&[["\t=1", "\r=1"]]), "A,B\n'\t'=1,\"'\r'=1\"\n");
+        assert_eq!(file(&[["\n=1", ""]]), "A,B\n\"'\n'=1\",\n");
         assert_eq!(file(&[["=\"a\",b", ""]]), "A,B\n\"'=\"\"a\"\",b\",\n");
+        let cell = "Acme;=cmd|'/C calc'!A0;x";
+        assert_eq!(file(&[[cell, ""]]), "A,B\nAcme;'=cmd|'/C calc'!A0;x,\n");
+    }
+
+    #[test]
+    fn no_reader_finds_a_formula() {
+        let words = ["=1", "+1", "-1", "@x", "＝1", "x", " =1", "\"=1"];
+        let breaks = [";", "\t", "\n", "\r", "\r\n", ",", "; ", ";\""];
+        for (word, between) in words.iter().flat_map(|word| breaks.iter().map(move |between| (word, between)))
+        {
+            let cell = format!("Acme{between}{word}{between}{word}");
+            let written = file(&[[&cell, word]]);
+            for separator in [';', '\t'] {
+                for found in written.split([separator, '\r', '\n']) {
+                    let found = found.trim_start_matches([' ', '"']);
+                    assert!(!found.starts_with(FORMULA), "{cell:?} read with {separator:?}: {found:?}");
+                }
+            }
+        }
+        for harmless in ["a;b", "a; b=c", "x\r\ny", "1;2", "a - b"] {
+            assert!(matches!(neutral(harmless.into()), Cow::Borrowed(_)), "{harmless}");
+        }
     }
 
     #[test]

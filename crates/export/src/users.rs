@@ -94,7 +94,7 @@ pub fn report(
     rows: impl ExactSizeIterator<Item = Row>,
 ) -> Result<Vec<u8>, Fault> {
     draw(faces, cover, &FORM, rows, |row, card| {
-        card.heading(0..2, row.username.as_str());
+        card.heading(0..2, row.username.as_str(), &row.username);
         card.value(2, 0, "Created At", minute(row.created_at));
         card.value(0, 1, "Name", row.name.as_str());
         card.value(1, 1, "Roles", cut(&row.roles.join(", "), SHORT));

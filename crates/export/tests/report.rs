@@ -1,11 +1,12 @@
 //! Properties of every PDF: 7-bit, the same for the same input, with as many pages as it states.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use bailiwick_domain::{Ts, org::Details};
+use bailiwick_domain::{OrgId, Ts, org::Details};
 use bailiwick_export::{Cover, Faces, organizations};
 
 fn row(name: &str) -> organizations::Row {
     organizations::Row {
+        id: OrgId(Default::default()),
         details: Details::new(name, "Описание 日本語 😀 e\u{301}\u{0}".repeat(9)),
         vat: None,
         custom_data: "{}".to_owned(),

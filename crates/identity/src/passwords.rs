@@ -14,7 +14,7 @@ use argon2::{
 use bailiwick_domain::{
     AuditAction, ChainId, Error, Result, Ts, UserId,
     ports::random,
-    validate::{self, Fields},
+    validate::{self, Fields, normal_password},
 };
 use bailiwick_platform::{RequestContext, audit, limits::acquire_within};
 use bailiwick_policy::Caller;
@@ -74,10 +74,10 @@ impl Passwords {
     }
 }
 
-/// Hashes a password with a fresh salt, in PHC form.
+/// Hashes the [normal form](normal_password) of a password with a fresh salt, in PHC form.
 pub async fn hash(service: &Identity, password: &str) -> Result<String> {
     let salt = random::<SALT_BYTES>(&*service.entropy);
-    let password = password.to_owned();
+    let password = normal_password(password).into_owned();
     let hasher = service.passwords.hasher.clone();
     let turn = service.passwords.turn().await?;
     tokio::task::spawn_blocking(move || {
@@ -92,8 +92,14 @@ pub async fn hash(service: &Identity, password: &str) -> Result<String> {
 /// Whether the password matches the hash; without a hash false, after the same time. Not limited: a request that may be
 /// a guess goes through [`matches_user`].
 pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
-    let turn = service.passwords.turn().await?;
-    Ok(is_behind(password, hash.unwrap_or(&service.passwords.nobody), turn).await? && hash.is_some())
+    let wanted = hash.unwrap_or(&service.passwords.nobody);
+    let normal = normal_password(password);
+    let mut is_right = is_behind(&normal, wanted, service.passwords.turn().await?).await?;
+    if !is_right && normal != password {
+        // Hashes of the time before passwords had a normal form.
+        is_right = is_behind(password, wanted, service.passwords.turn().await?).await?;
+    }
+    Ok(is_right && hash.is_some())
 }
 
 /// Whether the text matches the hash. The permit `turn` is released when the check ends, even if the caller has left.

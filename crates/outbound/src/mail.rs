@@ -8,7 +8,7 @@ mod notice;
 pub use connections::CONNECTIONS;
 pub use notice::Notice;
 
-use bailiwick_domain::{Secret, fold::one_line};
+use bailiwick_domain::{Secret, fold::one_line, host::canonical_host, validate::Email};
 use connections::{Connections, Untaken};
 use lettre::{
     Address, Message,
@@ -118,9 +118,11 @@ impl Mailer {
     /// # Errors
     /// An invalid sender address, or a certificate authority that cannot be read.
     pub fn new(server: Server) -> Result<Mailer, String> {
-        let from: Address = server.from.parse().map_err(|e| format!("the sender's address: {e}"))?;
+        let from: Address =
+            Email::sent_form(&server.from).parse().map_err(|e| format!("the sender's address: {e}"))?;
+        let host = canonical_host(&server.host).into_owned();
         let tls = || {
-            let mut parameters = TlsParameters::builder(server.host.clone());
+            let mut parameters = TlsParameters::builder(host.clone());
             if let Some(pem) = &server.authority {
                 parameters = parameters.add_root_certificate(Certificate::from_pem(pem)?);
             }
@@ -141,7 +143,7 @@ impl Mailer {
         let credentials =
             credentials.map(|(user, password)| Credentials::new(user, password.reveal().clone()));
         let from = Mailbox::new(server.from_name.as_deref().map(one_line), from);
-        let connections = Connections::new((server.host, server.port), tls, hello, credentials);
+        let connections = Connections::new((host, server.port), tls, hello, credentials);
         Ok(Mailer { connections, from })
     }
 
@@ -193,7 +195,7 @@ struct Head<'a> {
 impl Mailer {
     /// The beginning of an automatic message.
     fn begin(&self, head: Head<'_>) -> Result<MessageBuilder, MailError> {
-        let to: Address = head.to.trim().parse().map_err(|e| refused("the address", &e))?;
+        let to: Address = Email::sent_form(head.to).parse().map_err(|e| refused("the address", &e))?;
         let micros = u64::try_from(head.date_micros).unwrap_or(0);
         Ok(Message::builder()
             .from(self.from.clone())
@@ -280,6 +282,15 @@ mod tests {
         let expected =
             ["Auto-Submitted", "Content-Type", "Date", "From", "MIME-Version", "Message-ID", "Subject", "To"];
         assert_eq!(sorted, expected, "{head}");
+    }
+
+    #[tokio::test]
+    async fn a_domain_goes_out_as_servers_know_it() {
+        let letter = Letter { to: "mario@münchen.example".into(), ..letter() };
+        let message = mailer("help@köln.example", "Fleet").message(&letter).unwrap();
+        assert_eq!(message.envelope().to()[0].to_string(), "mario@xn--mnchen-3ya.example");
+        assert_eq!(message.envelope().from().unwrap().to_string(), "help@xn--kln-sna.example");
+        assert!(message.formatted().is_ascii());
     }
 
     #[tokio::test]

@@ -1,8 +1,10 @@
 //! A reader of CSV files (spec: imports-and-exports#imports): RFC 4180, lenient where programs are careless, within
 //! bounds.
 //!
-//! A quote inside an unquoted cell is an ordinary character. A quoted cell must end where a cell ends: one that does
-//! not would silently swallow rows. Columns and rows beyond the limits are counted, never kept.
+//! The header tells the separator: a comma, a semicolon (spreadsheets of most European languages) or a tab; a line `sep=`
+//! before it, which Excel writes, does so too. A row without content is a blank line. A quote inside an unquoted cell is an
+//! ordinary character. A quoted cell must end where a cell ends: one that does not would silently swallow rows. Columns and
+//! rows beyond the limits are counted, never kept.
 
 use bailiwick_domain::{Error, Result};
 use std::borrow::Cow;
@@ -35,7 +37,7 @@ pub fn read_lines(bytes: &[u8], columns: &[&str], most: usize) -> Result<Vec<Lin
     if text.trim().is_empty() {
         return Err(Error::bad_request("file is empty"));
     }
-    let mut records = Records { rest: &text, line: 1 };
+    let mut records = Records::of(&text);
     let header = records.next(MAX_HEADERS)?.unwrap_or_default();
     let (rows, count, fault) = data(&mut records, columns.len(), header.count, most);
     if count == 0 && fault.is_none() {
@@ -52,13 +54,34 @@ pub fn read_lines(bytes: &[u8], columns: &[&str], most: usize) -> Result<Vec<Lin
     }
 }
 
-/// UTF-8 with or without a byte order mark; anything else is taken as Latin-1, in which every file is text.
+/// UTF-8 with or without a byte order mark, or UTF-16 with one; anything else is taken as Windows-1252, in which every file
+/// is text.
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        Cow::Owned(String::from_utf16_lossy(&units))
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => return wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => return wide(rest, u16::from_be_bytes),
+        _ => {}
+    }
     let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match std::str::from_utf8(unmarked) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(unmarked.iter().map(|b| char::from(*b)).collect()),
+        Err(_) => Cow::Owned(unmarked.iter().map(|b| windows_1252(*b)).collect()),
     }
+}
+
+/// Windows-1252 from 0x80 to 0x9f; elsewhere it is Latin-1. The five bytes without a meaning stay control characters.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
+    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+fn windows_1252(byte: u8) -> char {
+    let special = usize::from(byte).checked_sub(0x80).and_then(|at| WINDOWS_1252.get(at));
+    special.copied().unwrap_or(char::from(byte))
 }
 
 /// The kept rows, the number of all rows, and the error that stopped the reading.
@@ -139,7 +162,11 @@ struct Record {
 struct Records<'a> {
     rest: &'a str,
     line: usize,
+    separator: char,
 }
+
+/// What may separate the cells; the first is the default.
+const SEPARATORS: [char; 3] = [',', ';', '\t'];
 
 /// The end of a cell.
 #[derive(PartialEq)]
@@ -149,12 +176,24 @@ enum End {
 }
 
 impl<'a> Records<'a> {
+    fn of(text: &'a str) -> Records<'a> {
+        let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let told = first.trim_end_matches('\r').trim_matches('"').strip_prefix("sep=");
+        let told = SEPARATORS.into_iter().find(|s| told.is_some_and(|told| told.chars().eq([*s])));
+        match told {
+            Some(separator) => Records { rest, line: 2, separator },
+            None => Records { rest: text, line: 1, separator: separator(text) },
+        }
+    }
+
     /// The next line that is not blank, with its first `keep` cells.
     fn next(&mut self, keep: usize) -> Result<Option<Record>> {
         while !self.rest.is_empty() {
             let mut record = Record { cells: Vec::new(), count: 0, line: self.line };
+            let mut is_blank = true;
             loop {
                 let (cell, end) = self.cell()?;
+                is_blank &= cell.trim().is_empty();
                 if record.count < keep {
                     record.cells.push(cell.into_owned());
                 }
@@ -163,7 +202,6 @@ impl<'a> Records<'a> {
                     break;
                 }
             }
-            let is_blank = record.count == 1 && record.cells.iter().all(|cell| cell.trim().is_empty());
             if !is_blank {
                 return Ok(Some(record));
             }
@@ -172,10 +210,10 @@ impl<'a> Records<'a> {
     }
 
     fn cell(&mut self) -> Result<(Cow<'a, str>, End)> {
-        if let Some(quoted) = self.rest.strip_prefix('"') {
+        if let Some(quoted) = self.rest.trim_start_matches(' ').strip_prefix('"') {
             return self.quoted(quoted);
         }
-        let stop = self.rest.find([',', '\n', '\r']).unwrap_or(self.rest.len());
+        let stop = self.rest.find([self.separator, '\n', '\r']).unwrap_or(self.rest.len());
         let (cell, rest) = self.rest.split_at(stop);
         self.rest = rest;
         let end = self.end().unwrap_or(End::Record);
@@ -197,7 +235,7 @@ impl<'a> Records<'a> {
             }
             let cell = &text[..quote];
             self.line += cell.matches('\n').count();
-            self.rest = &text[quote + 1..];
+            self.rest = text[quote + 1..].trim_start_matches(' ');
             let line = self.line;
             let end = self.end().ok_or_else(|| {
                 invalid(format!("line {line}: a quote inside a quoted cell must be doubled"))
@@ -208,9 +246,9 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Consumes the comma or the line end; none when another character follows.
+    /// Consumes the separator or the line end; none when another character follows.
     fn end(&mut self) -> Option<End> {
-        if let Some(rest) = self.rest.strip_prefix(',') {
+        if let Some(rest) = self.rest.strip_prefix(self.separator) {
             self.rest = rest;
             return Some(End::Cell);
         }
@@ -222,6 +260,15 @@ impl<'a> Records<'a> {
         }
         self.rest.is_empty().then_some(End::Record)
     }
+}
+
+/// The separator that the first line with content has most of, outside of quotes.
+fn separator(text: &str) -> char {
+    let header = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let plain: String = header.split('"').step_by(2).collect();
+    let count = |separator: &char| plain.matches(*separator).count();
+    // Of equally many, the last is taken.
+    SEPARATORS.into_iter().rev().max_by_key(count).unwrap_or(SEPARATORS[0])
 }
 
 #[cfg(test)]
@@ -243,21 +290,57 @@ mod tests {
     fn cells() {
         assert_eq!(rows("a,b\n1,2"), [["1", "2"]]);
         assert_eq!(rows("\u{feff} B ,A\r\n1,2\r\n"), [["2", "1"]]);
-        assert_eq!(rows("a,b\r1, 2 \r\r\n , \n"), [["1", "2"], ["", ""]]);
+        assert_eq!(rows("a,b\r1, 2 \r\r\n , \n"), [["1", "2"]]);
+        assert_eq!(rows("a,b\n1, \"x,\"\"y\" \n,,,\n\"\", \n  \"3\",4\n"), [["1", "x,\"y"], ["3", "4"]]);
         assert_eq!(rows("a,b\n\"x,\"\"y\"\"\nz\",\"\"\n"), [["x,\"y\"\nz", ""]]);
         // A quote that does not open a cell is a character.
         assert_eq!(
             rows("a,b\nLa \"Bottega\" srl, \"x\"\n5\",\"6\"\n"),
-            [["La \"Bottega\" srl", "\"x\""], ["5\"", "6"]]
+            [["La \"Bottega\" srl", "x"], ["5\"", "6"]]
         );
         assert_eq!(rows("a,b\n=1+1,@x\n"), [["=1+1", "@x"]]);
         assert_eq!(rows("a,b\nx\0y,\u{1f600}\n"), [["x\0y", "\u{1f600}"]]);
     }
 
     #[test]
-    fn what_is_not_utf_8_is_latin_1() {
-        assert_eq!(rows(b"a,b\nCaff\xe8,\x80\n"), [["Caffè", "\u{80}"]]);
+    fn what_is_not_utf_8_is_windows_1252() {
+        assert_eq!(
+            rows(b"a,b\nSociet\xe0 dell\x92Acqua,\x80 \x96 \x9f\n"),
+            [["Società dell’Acqua", "€ – Ÿ"]]
+        );
+        assert_eq!(rows(b"a,b\n\x81\xff,\x7f\n"), [["\u{81}ÿ", "\u{7f}"]]);
         assert_eq!(rows("a,b\nCaffè,€\n"), [["Caffè", "€"]]);
+    }
+
+    #[test]
+    fn utf_16_with_its_mark() {
+        let text = "a\tb\nCaffè\t€\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for file in [[&b"\xff\xfe"[..], &little].concat(), [&b"\xfe\xff"[..], &big, b"\0"].concat()] {
+            assert_eq!(rows(file), [["Caffè", "€"]]);
+        }
+    }
+
+    #[test]
+    fn the_header_tells_the_separator() {
+        for file in [
+            "a,b\n1;2,3\n",
+            "a;b\n1\t2;3\n;\n",
+            "A;B\r\n1;3\r\n;;\r\n",
+            "sep=;\r\na;b\r\n1,2;3\r\n",
+            "\"sep=\t\"\na\tb\n1;\t3\n",
+            "\u{feff}sep=,\na,b\n1,3\n",
+            "b\ta\n3\t1\n\t\t\t\n",
+            "\"a\";b\n\"1;2\"; \"3\"\n",
+        ] {
+            let read = rows(file);
+            assert_eq!((read.len(), &read[0][1][..]), (1, "3"), "{file}");
+        }
+        let lines = read_lines(b"sep=;\na;b\n;\n1;2\n", &["a", "b"], 9).unwrap();
+        assert_eq!(lines, [(4, vec!["1".to_owned(), "2".to_owned()])]);
+        // A cell with that text is a header like any other.
+        assert!(fault("sep=x\n1").starts_with("invalid CSV headers: missing columns: a, b"));
     }
 
     #[test]
@@ -271,7 +354,7 @@ mod tests {
         assert_eq!(fault("a\n1"), wrong("missing columns: b"));
         assert_eq!(fault("a,C,b,b\n1"), wrong("unexpected columns: c, b"));
         assert_eq!(fault("a,\n1"), wrong("missing columns: b; unexpected columns: "));
-        assert_eq!(fault("a;b\n1;2"), wrong("missing columns: a, b; unexpected columns: a;b"));
+        assert_eq!(fault("a|b\n1|2"), wrong("missing columns: a, b; unexpected columns: a|b"));
         let many: Vec<String> = (0..100).map(|n| format!("{n:0>50}")).collect();
         let text = fault(format!("a,b,{}\n1", many.join(",")));
         assert!(text.contains(", and 90 more. expected") && text.len() < 600, "{text}");

@@ -42,6 +42,7 @@ pub fn settings(config: &Config, secret: &config::Secret) -> Settings {
 
 /// Carries over what the use cases read as it is configured. A new section that has such settings gets its line here.
 fn fill(config: &Config, settings: &mut Settings) {
+    config.general.fill(settings);
     config.http.fill(settings);
     config.console.fill(settings);
     config.identity.fill(settings);

@@ -25,7 +25,7 @@ pub use assets::{Assets, Bucket, ImageHome, ObjectLocation};
 pub use bailiwick_alerting::{
     Limits as ContentLimits, config::Timing, texts::Zone, webhook_target::AllowedHosts,
 };
-pub use bailiwick_domain::net::Network;
+pub use bailiwick_domain::{Language, net::Network};
 pub use bailiwick_outbound::mail::{Security, Server as Mail};
 pub use events::Events;
 pub use identity::{IdentityMode, Issuer, Logto};
@@ -52,6 +52,8 @@ pub struct Settings {
     pub public_url: String,
     /// Address of another user interface than the console, without a trailing slash.
     pub app_url: Option<String>,
+    /// The language of texts for people and organizations that name none.
+    pub language: Language,
     /// Path of the API in links to it, below [`Settings::app_url`]: `/api`.
     pub api_base_url: String,
     /// Bases under which the API answers; `""` is the root.
@@ -340,6 +342,10 @@ pub struct Limits {
     pub forgotten_mails: u32,
     /// Requests for such mails per address in an hour.
     pub forgotten_mails_per_address: u32,
+    /// Mails that the people of an organization cause in an hour (spec: conventions#limits).
+    pub mails_per_organization: u32,
+    /// Such mails to one address.
+    pub mails_per_recipient: u32,
 }
 
 impl Settings {
@@ -369,6 +375,7 @@ impl Settings {
         Settings {
             build: Build { version: env!("CARGO_PKG_VERSION"), commit: "unknown", time: "unknown" },
             app_url: None,
+            language: Language::default(),
             api_base_url: "/api".to_owned(),
             static_dir: None,
             base_paths: ["", "/api", "/backend/api", "/collect/api"].map(str::to_owned).to_vec(),
@@ -461,6 +468,9 @@ impl Settings {
                 system_failures: 20,
                 forgotten_mails: 3,
                 forgotten_mails_per_address: 20,
+                // As many as an imported file has rows.
+                mails_per_organization: 1000,
+                mails_per_recipient: 10,
             },
             console: Console { enabled: true, client_id: None, client_secret: None },
             mail: None,

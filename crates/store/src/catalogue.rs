@@ -3,10 +3,10 @@
 
 use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
-    backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, factors, heartbeats,
-    history, identities, images, impersonation, imports, inventory, jobs, leases, legacy, list_epochs, logto,
-    migrate, oidc, organizations, processes, rebranding, recovery, router, secrets, sessions, shared_limits,
-    silent_systems, sql, stats, systems, transfer, users,
+    backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, factors, folding,
+    heartbeats, history, identities, images, impersonation, imports, inventory, jobs, leases, legacy,
+    list_epochs, logto, migrate, oidc, organizations, processes, rebranding, recovery, router, secrets,
+    sessions, shared_limits, silent_systems, sql, stats, systems, transfer, users,
 };
 
 const MODULES: &[&[(&str, &str)]] = &[
@@ -37,6 +37,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     heartbeats::STATEMENTS,
     factors::STATEMENTS,
     factors::passkeys::STATEMENTS,
+    folding::STATEMENTS,
     history::active::STATEMENTS,
     history::active_counts::STATEMENTS,
     history::expiry::STATEMENTS,

@@ -64,7 +64,6 @@ pub enum StoreError {
 const UNIQUE: &[(&str, &str, &str, &str)] = &[
     ("users_username_unique", "users.username_key", "username", "already_exists"),
     ("users_email_unique", "users.email_key", "email", "already_exists"),
-    ("users_phone_unique", "users.phone", "phone", "already_exists"),
     ("organizations_distributor_vat_unique", "organizations.vat_key", "custom_data.vat", "already exists"),
     ("organizations_reseller_vat_unique", "organizations.vat_key", "custom_data.vat", "already exists"),
 ];

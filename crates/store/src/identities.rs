@@ -9,7 +9,7 @@ use crate::{
     time::TsCodec,
     users::ProfileRow,
 };
-use bailiwick_domain::{OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef};
+use bailiwick_domain::{OrgId, OrgType, Ts, UserId, fold::fold, org::OrgRef, validate::Email};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -233,7 +233,7 @@ pub async fn by_email(
     on: impl Into<On<'_>>,
     email: &str,
 ) -> Result<Option<(Identified, PasswordRecord)>, StoreError> {
-    login(Q::new(BY_EMAIL).bind(fold(email.trim())), on).await
+    login(Q::new(BY_EMAIL).bind(Email::key_of(email)), on).await
 }
 
 /// By user name, ignoring case.

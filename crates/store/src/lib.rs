@@ -33,6 +33,7 @@ pub mod error;
 pub mod events;
 pub mod factors;
 mod filters;
+mod folding;
 pub mod heartbeats;
 pub mod history;
 pub mod identities;

@@ -1,6 +1,6 @@
 //! Migrations: each number has two files of the same name, one for each engine.
 
-use crate::{Db, engine::Engine, error::StoreError, sql::Q};
+use crate::{Db, engine::Engine, error::StoreError, folding, sql::Q};
 use sqlx::{
     PgPool,
     migrate::{MigrateError, Migrator},
@@ -14,12 +14,17 @@ const OLDEST: &str = "SELECT oldest FROM schema_compatibility WHERE id = 1";
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![OLDEST];
 
 impl Db {
-    /// Applies the missing migrations; several processes may do so at the same time. On PostgreSQL the schema may be that of
+    /// Applies the missing migrations, and folds texts again whose rule has changed; several processes may do so at the same time. On PostgreSQL the schema may be that of
     /// a newer program that runs beside this one, as long as it supports this one; a SQLite file has one program.
     ///
     /// # Errors
     /// [`StoreError::Foreign`] for the schema of another program; the database's.
     pub async fn migrate(&self) -> Result<(), StoreError> {
+        self.apply_migrations().await?;
+        folding::bring_up_to_date(self).await
+    }
+
+    async fn apply_migrations(&self) -> Result<(), StoreError> {
         let pool = match &self.engine {
             Engine::Pg(pool) => pool,
             Engine::Lite { write, .. } => return SQLITE.run(write).await.map_err(told),

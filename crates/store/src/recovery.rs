@@ -6,7 +6,7 @@ use crate::{
     sql::{On, Q},
     time::TsCodec,
 };
-use bailiwick_domain::{Ts, UserId, fold::fold};
+use bailiwick_domain::{Ts, UserId, validate::Email};
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
@@ -114,7 +114,7 @@ pub async fn addresses(on: impl Into<On<'_>>, id: UserId) -> Result<Option<Addre
 
 /// Stores the address before an unconfirmed one, or removes it.
 pub async fn set_previous(tx: &mut Tx, id: UserId, email: Option<&str>) -> Result<(), StoreError> {
-    Q::new(SET_PREVIOUS).bind(email).bind(email.map(fold)).bind(id).run(tx).await.map(|_| ())
+    Q::new(SET_PREVIOUS).bind(email).bind(email.map(Email::key_of)).bind(id).run(tx).await.map(|_| ())
 }
 
 /// Marks the present address as confirmed.
@@ -124,13 +124,13 @@ pub async fn verify(tx: &mut Tx, id: UserId) -> Result<(), StoreError> {
 
 /// Notes where the user's generated password was mailed, or that it is no longer the current password.
 pub async fn note_mailed(tx: &mut Tx, id: UserId, address: Option<&str>) -> Result<(), StoreError> {
-    Q::new(NOTE_MAILED).bind(address.map(fold)).bind(id).run(tx).await.map(|_| ())
+    Q::new(NOTE_MAILED).bind(address.map(Email::key_of)).bind(id).run(tx).await.map(|_| ())
 }
 
 /// The user with this name: by address, by user name, or by the address before an unconfirmed one. Individually deleted
 /// users are left out.
 pub async fn find(on: impl Into<On<'_>>, name: &str) -> Result<Option<UserId>, StoreError> {
-    let key = fold(name.trim());
+    let key = Email::key_of(name);
     let mut q = Q::new(FIND);
     for _ in 0..5 {
         q = q.bind(key.clone());

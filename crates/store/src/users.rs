@@ -414,5 +414,8 @@ pub async fn relocate(
 
 /// The texts that `search` compares (spec: users#operations): name or e-mail.
 pub(crate) fn search_key(name: &str, email: &str) -> String {
-    format!("{}\u{1f}{}", fold(name), Email::key_of(email))
+    let (shown, key) = (fold(email), Email::key_of(email));
+    // Both forms of a domain are found.
+    let more = if key == shown { String::new() } else { format!("\u{1f}{key}") };
+    format!("{}\u{1f}{shown}{more}", fold(name))
 }

@@ -10,7 +10,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// When what was refused may be tried again; none = not by itself.
 pub fn retry_after(error: &Error) -> Option<Duration> {
     match error {
-        Error::TooMany { retry_after } => Some(*retry_after),
+        Error::TooMany { retry_after } | Error::Limited { retry_after, .. } => Some(*retry_after),
         // What passes by itself (spec: clients#checklist row 14).
         Error::SlowBody
         | Error::Upstream { .. }
@@ -40,6 +40,7 @@ pub fn status_and_text<'a>(error: &'a Error, failed: Option<&'a str>) -> (Status
         Error::SlowBody => (StatusCode::REQUEST_TIMEOUT, "request body timed out"),
         Error::Unsupported(message) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, message),
         Error::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded"),
+        Error::Limited { message, .. } => (StatusCode::TOO_MANY_REQUESTS, message),
         Error::Upstream { message, .. } => (StatusCode::BAD_GATEWAY, message),
         Error::UpstreamTimeout(message) => (StatusCode::GATEWAY_TIMEOUT, message),
         Error::Unavailable { message, .. } => (StatusCode::SERVICE_UNAVAILABLE, message),

@@ -2,4 +2,5 @@
 
 mod alerts;
 mod documents;
+mod people;
 mod sign_in;

@@ -45,19 +45,19 @@ api_test!(structural_errors, |t| async move {
         refused(&t, &owner, family, "\u{feff}\n", "file is empty").await;
         let only = "file contains only headers, no data rows";
         refused(&t, &owner, family, format!("{header}\n"), only).await;
-        let cells = ",".repeat(header.matches(',').count());
+        let cells = format!("x{}", ",".repeat(header.matches(',').count()));
         let many = format!("{header}\n{}", format!("{cells}\n").repeat(1001));
         refused(&t, &owner, family, many, "too many rows (1001). maximum allowed: 1000").await;
         let (first, rest) = header.split_once(',').unwrap();
         let wrong = format!("invalid CSV headers: missing columns: {first}. expected: {expected}");
-        refused(&t, &owner, family, format!("{rest}\n{}", &cells[1..]), &wrong).await;
+        refused(&t, &owner, family, format!("{rest}\nx{}", &cells[2..]), &wrong).await;
         let wrong = format!("invalid CSV headers: unexpected columns: createdby, vat. expected: {expected}");
         refused(&t, &owner, family, format!("createdBy,{header}, VAT \n{cells},,"), &wrong).await;
         let wrong = format!(
             "invalid CSV headers: missing columns: {first}; unexpected columns: x. expected: {expected}"
         );
         refused(&t, &owner, family, format!("x,{rest}\n{cells}"), &wrong).await;
-        let count = cells.len() + 1;
+        let count = cells.len();
         let wrong = format!("invalid CSV format: line 2 has {} cells instead of {count}", count + 1);
         refused(&t, &owner, family, format!("{header}\n{cells},"), &wrong).await;
         let wrong = "invalid CSV format: the quoted cell that begins on line 2 does not end";
@@ -159,7 +159,7 @@ api_test!(cells_are_kept_as_they_are, |t| async move {
     for (key, value) in kept.as_object().unwrap() {
         assert_eq!(&data[key], value, "{key}");
     }
-    // Bytes that are no UTF-8 are Latin-1.
+    // Bytes that are no UTF-8 are Windows-1252.
     let mut file = format!("{ORGANIZATION_HEADER}\n").into_bytes();
     file.extend_from_slice(b"Caff\xe8 Perch\xe9,,V2,,,,,,,\n");
     let preview = upload(&t, &d, "customers", file).await.expect(200).data();

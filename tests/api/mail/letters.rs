@@ -1,7 +1,7 @@
 //! The texts of mails, and the first sign-in with a mailed password.
 
 use super::*;
-use bailiwick_domain::OrgId;
+use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_testkit::api_test;
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ async fn customer(t: &Test, owner: &Persona, name: &str, language: Option<&str>)
     made["id"].as_str().unwrap().parse().unwrap()
 }
 
-mail_test!(a_new_user_is_welcomed_in_italian_unless_his_organization_says_otherwise, |t, sink| async move {
+mail_test!(a_new_user_is_welcomed_in_the_language_of_their_organization, |t, sink| async move {
     let owner = t.owner().await;
-    let home = customer(&t, &owner, "Città & Figli", None).await;
+    let home = customer(&t, &owner, "Città & Figli", Some("it")).await;
     create(&t, &owner, "m.rossi@example.org", home).await;
     let mail = last(&deliver(&t, &sink).await, 1);
     assert_eq!(mail.subject(), "Benvenuto su Città & Figli - Account Creato");
@@ -37,9 +37,10 @@ mail_test!(a_new_user_is_welcomed_in_italian_unless_his_organization_says_otherw
     insta::assert_snapshot!("welcome_it", mail.body().replace(&password_in(&mail), "[password]"));
 });
 
-mail_test!(other_languages_are_english_and_what_people_call_themselves_is_text, |t, sink| async move {
+mail_test!(names_of_older_rules_are_text_too, |t, sink| async move {
     let owner = t.owner().await;
-    let home = customer(&t, &owner, "<b>Evil</b>\r\nBcc: x@evil.example", Some("de")).await;
+    let tree = t.tree().await;
+    let home = t.organization(tree.reseller, OrgType::Customer, "<b>Evil</b>\r\nBcc: x@evil.example").await;
     create(&t, &owner, "a@example.org", home).await;
     let mail = last(&deliver(&t, &sink).await, 1);
     assert_eq!(mail.subject(), "Welcome to <b>Evil</b> Bcc: x@evil.example - Account Created");

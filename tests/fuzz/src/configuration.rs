@@ -5,7 +5,7 @@
 use bailiwick_alerting::{
     config::{History, Layer, Posted, Publishing, Smtp, Timing, Upload, merge, shown_yaml},
     receivers::Channels,
-    texts::{Pages, Surroundings, Zone},
+    texts::{Language, Pages, Surroundings, Zone},
     webhook_target::AllowedHosts,
 };
 use std::time::Duration;
@@ -36,7 +36,8 @@ fn publishing() -> Publishing {
 
 fn layer(body: &[u8]) -> Option<Layer> {
     let posted = Posted::read(body).ok()?;
-    let checked = posted.check(None, Some(&Channels::default()), &AllowedHosts::default()).ok()?;
+    let above = Channels::default();
+    let checked = posted.check(None, Some(&above), &AllowedHosts::default(), Language::English).ok()?;
     Some(checked.layer)
 }
 

@@ -41,7 +41,8 @@ impl Check<'_> {
                 )));
             }
         }
-        let Some(language) = texts::language(draft.email_template_lang.as_deref().unwrap_or_default()) else {
+        let named = draft.email_template_lang.as_deref().unwrap_or_default();
+        let Some(language) = texts::language(named, self.language) else {
             return Err(Error::bad_request("invalid email_template_lang: allowed values are en, it"));
         };
         let all = FlatEntryDraft {

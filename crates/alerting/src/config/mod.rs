@@ -36,6 +36,7 @@ pub use tree::{Destination, Tree, TreeError};
 
 use crate::{
     receivers::{Channels, Check, WebhookField},
+    texts::Language,
     webhook_target::AllowedHosts,
 };
 use bailiwick_domain::Result;
@@ -55,6 +56,7 @@ impl Posted {
     /// Checks a body. `stored` is the present layer, whose secrets are kept where their hidden form was sent back.
     /// `above`: the merged layers of the organizations above; none for the owner organization, the only one whose explicit
     /// `false` is kept (layers only add).
+    /// Recipients that name no language get `language`.
     ///
     /// # Errors
     /// Every wrong field by its path as sent, or the text of spec: alert-configuration#layers for the flat form.
@@ -63,8 +65,9 @@ impl Posted {
         stored: Option<&Layer>,
         above: Option<&Channels>,
         allowed: &AllowedHosts,
+        language: Language,
     ) -> Result<Checked> {
-        let mut check = Check::new(allowed);
+        let mut check = Check::new(allowed, language);
         // First of all, because the time of the other checks grows with the number of recipients.
         check.counts(&self);
         std::mem::take(&mut check.fields).finish()?;

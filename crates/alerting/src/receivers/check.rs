@@ -7,7 +7,10 @@ use crate::{
     texts::{self, Language},
     webhook_target::{AllowedHosts, Target},
 };
-use bailiwick_domain::validate::{Fields, free_text, is_too_long};
+use bailiwick_domain::{
+    validate::{Fields, line},
+    visible::is_blank,
+};
 
 /// Longest name of a recipient, in characters.
 pub(super) const MAX_NAME_CHARS: usize = 100;
@@ -27,11 +30,12 @@ pub struct Check<'a> {
     pub(crate) fields: Fields,
     pub(crate) webhooks: Vec<WebhookField>,
     pub(crate) allowed: &'a AllowedHosts,
+    pub(crate) language: Language,
 }
 
 impl<'a> Check<'a> {
-    pub(crate) fn new(allowed: &'a AllowedHosts) -> Check<'a> {
-        Check { fields: Fields::new(), webhooks: Vec::new(), allowed }
+    pub(crate) fn new(allowed: &'a AllowedHosts, language: Language) -> Check<'a> {
+        Check { fields: Fields::new(), webhooks: Vec::new(), allowed, language }
     }
 
     pub(crate) fn count(&mut self, key: &str, count: usize, max: usize) {
@@ -59,10 +63,10 @@ impl<'a> Check<'a> {
     /// A name for people.
     pub(crate) fn name(&mut self, at: &str, name: Option<String>) -> Option<String> {
         let name = name.unwrap_or_default();
-        let outcome = match name.trim() {
-            "" => Err("required"),
-            _ if is_too_long(&name, MAX_NAME_CHARS) => Err("max"),
-            _ => free_text(&name),
+        let outcome = match line(&name, MAX_NAME_CHARS) {
+            _ if is_blank(&name) => Err("required"),
+            Err("too_long") => Err("max"),
+            outcome => outcome,
         };
         self.fields.check(&format!("{at}.name"), &name, outcome).map(|()| name)
     }
@@ -78,7 +82,8 @@ impl<'a> Check<'a> {
     }
 
     pub(crate) fn language(&mut self, at: &str, word: Option<String>) -> Language {
-        self.word(&format!("{at}.language"), word, texts::language).unwrap_or_default()
+        let default = self.language;
+        self.word(&format!("{at}.language"), word, |word| texts::language(word, default)).unwrap_or(default)
     }
 
     pub(crate) fn word<T>(

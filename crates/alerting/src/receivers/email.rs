@@ -7,7 +7,7 @@ use crate::{
     redacted::REDACTED,
     texts::{self, Language, Surroundings},
 };
-use bailiwick_domain::validate::{Rule, is_addr_spec, is_too_long};
+use bailiwick_domain::validate::{Email, Rule, is_mailable, is_too_long};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ impl Recipient for EmailRecipient {
     }
 
     fn key(&self) -> String {
-        self.address.to_lowercase()
+        Email::key_of(&self.address)
     }
 
     fn severities(&self) -> &[Severity] {
@@ -161,21 +161,5 @@ fn email_address(address: &str) -> Rule<()> {
         return Err("max");
     }
     // A remote router would treat double braces as one of its templates.
-    let is_one = is_addr_spec(address)
-        && is_deliverable(address)
-        && !address.contains("{{")
-        && !address.contains(char::is_control);
-    if is_one { Ok(()) } else { Err("invalid_format") }
-}
-
-/// The rules of mail servers beyond the syntax (RFC 5321 §4.5.3.1, RFC 1123 §2.1): the lengths, and a domain of host
-/// labels.
-fn is_deliverable(address: &str) -> bool {
-    let Some((local, domain)) = address.rsplit_once('@') else { return false };
-    let is_label = |label: &str| {
-        let ends = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        (1..=63).contains(&label.len()) && ends(label.chars().next()) && ends(label.chars().next_back())
-    };
-    let is_host = || domain.split('.').all(is_label);
-    local.len() <= 64 && domain.len() <= 254 && (domain.starts_with('[') || is_host())
+    if is_mailable(address) && !address.contains("{{") { Ok(()) } else { Err("invalid_format") }
 }

@@ -94,7 +94,8 @@ pub async fn set(
         let judge = move || {
             let merged = merge(layers_above.iter().map(|(_, layer)| layer), None).channels;
             let above = (!is_owner).then_some(&merged);
-            let checked = Posted::read(&body)?.check(before.as_ref(), above, judging.webhooks.allowed())?;
+            let (allowed, language) = (judging.webhooks.allowed(), judging.settings.language);
+            let checked = Posted::read(&body)?.check(before.as_ref(), above, allowed, language)?;
             Ok::<_, Error>((checked, before))
         };
         let (mut checked, before) = service.tasks.spawn_blocking(judge).await.map_err(Error::internal)??;

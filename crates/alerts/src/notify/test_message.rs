@@ -10,7 +10,8 @@ use bailiwick_alerting::{
     notify::{Message, Reason, Snapshot},
     receivers::{AnyRecipient, Kind},
 };
-use bailiwick_domain::{AuditAction, Error, FieldError, OrgId, Result};
+use bailiwick_domain::{AuditAction, Error, FieldError, OrgId, Result, validate::Email};
+use bailiwick_events::mail;
 use bailiwick_outbound::delivery::Failure;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Caller, Permission};
@@ -67,7 +68,7 @@ pub async fn send_test(
         (kind, wanted) => return Err(wrong(&order.channel, kind, wanted)),
     };
     let is_wanted = |one: &AnyRecipient| match kind {
-        Kind::Email => one.key() == wanted.to_lowercase(),
+        Kind::Email => one.key() == Email::key_of(wanted),
         _ => one.name() == wanted,
     };
     let mut recipients = layer.all_channels().flat_map(|channels| channels.recipients(kind));
@@ -78,6 +79,10 @@ pub async fn send_test(
     }
     let user = caller.user_id().ok_or_else(Error::insufficient_permissions)?;
     service.alerting().test_messages.check(&user)?;
+    if kind == Kind::Email {
+        // Whoever saves a layer chooses the addresses, which nobody has confirmed.
+        drop(mail::allow(service, organization, &[wanted]).await?);
+    }
     let mut tx = service.db.begin().await?;
     let event = audit::Event {
         action: AuditAction::AlertConfigTest,

@@ -9,6 +9,7 @@
 //! way to a client ([`Exports`]); one organization may have a quarter of these.
 
 mod admission;
+mod fonts;
 mod portions;
 mod rows;
 
@@ -261,7 +262,8 @@ async fn report<S: Source>(
     let cover =
         Cover { noun: kind.noun, generated: service.now(), total: rows.len(), filters, exported_by: by };
     let made = tokio::task::spawn_blocking(move || {
-        let made = Faces::load().and_then(|faces| source.report(&faces, &cover, rows));
+        let faces = Faces::load().map(|faces| faces.with(fonts::Installed));
+        let made = faces.and_then(|faces| source.report(&faces, &cover, rows));
         drop(turn);
         made
     });

@@ -92,6 +92,7 @@ fn organization(line: Line) -> files::organizations::Row {
         exact::text(&Value::Object(shown))
     });
     files::organizations::Row {
+        id: line.id,
         details: line.details,
         vat: line.vat,
         custom_data: shown.unwrap_or_default(),

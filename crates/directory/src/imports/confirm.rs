@@ -171,7 +171,8 @@ fn told(error: &Error) -> String {
         }
         Error::BadRequest { message, .. }
         | Error::Forbidden { message, .. }
-        | Error::Conflict { message, .. } => message.to_string(),
+        | Error::Conflict { message, .. }
+        | Error::Limited { message, .. } => message.to_string(),
         Error::NotFound(kind) => format!("{kind} not found"),
         Error::Unavailable { message, .. } => {
             tracing::warn!(%error, "an imported row could not be written");

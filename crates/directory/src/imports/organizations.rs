@@ -6,8 +6,8 @@ use crate::{
     organizations::{OrganizationBody, accept},
 };
 use bailiwick_domain::{
-    Error, OrgId, OrgType, Result,
-    validate::{self, Vat, imported_address, imported_phone},
+    Error, Language, OrgId, OrgType, Result,
+    validate::{self, Vat, contact_address, imported_phone},
 };
 use bailiwick_policy::{Caller, Permission, Verb, resource_of, scope_for};
 use bailiwick_store::organizations::lookup::{self, VatHolder};
@@ -48,7 +48,8 @@ pub(super) async fn examine(
     family: OrgType,
     rows: &[Vec<String>],
 ) -> Result<Vec<Examined>> {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| with_language(row.clone())).collect();
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| with_language(row.clone(), service.settings.language)).collect();
     let checked: Vec<(OrganizationBody, Vec<Issue>)> = rows.iter().map(|row| checked(row)).collect();
     // An invalid number is not compared.
     let key =
@@ -94,9 +95,11 @@ fn cell(row: &[String], at: usize) -> &str {
     row.get(at).map(String::as_str).unwrap_or_default()
 }
 
-fn with_language(mut row: Vec<String>) -> Vec<String> {
-    if let Some(language) = row.get_mut(LANGUAGE_AT).filter(|language| language.is_empty()) {
-        "it".clone_into(language);
+/// The language in lower case, the default where the cell is empty.
+fn with_language(mut row: Vec<String>, default: Language) -> Vec<String> {
+    if let Some(language) = row.get_mut(LANGUAGE_AT) {
+        *language =
+            if language.is_empty() { default.code().to_owned() } else { language.to_ascii_lowercase() };
     }
     row
 }
@@ -153,11 +156,12 @@ fn cell_errors(row: &[String], body: &OrganizationBody) -> Vec<Issue> {
     for (column, value) in COLUMNS.into_iter().zip(row) {
         let rule = match column {
             "description" => validate::text(value, 500),
-            "address" | "city" | "main_contact" => validate::text(value, validate::MAX_NAME_CHARS),
+            "address" | "city" => validate::text(value, validate::MAX_NAME_CHARS),
+            "main_contact" => validate::line(value, validate::MAX_NAME_CHARS),
             "notes" => validate::text(value, 1000),
-            "email" => imported_address(value),
+            "email" => contact_address(value),
             "phone" => imported_phone(value).map(drop),
-            "language" if !matches!(value.as_str(), "it" | "en") => Err("invalid_format"),
+            "language" if Language::parse(value).is_none() => Err("invalid_format"),
             _ => Ok(()),
         };
         if let Err(message) = rule

@@ -6,7 +6,7 @@ use bailiwick_domain::{
     OrgId, OrgType, Result,
     fold::fold,
     org::OrgRef,
-    validate::{self, imported_phone, is_too_long},
+    validate::{self, Email, imported_phone, is_too_long},
 };
 use bailiwick_identity::auth::judged_user;
 use bailiwick_policy::{Action, Caller, Permission, Refusal, Scope, decide, may_grant, scope_for};
@@ -87,7 +87,9 @@ pub(super) async fn examine(
         let company = row.company(&known, chosen);
         let mut errors = row.errors.clone();
         errors.extend(emails.duplicate(index, &row.email_key, EMAIL, row.email));
-        errors.extend(phones.duplicate(index, &row.phone_key, PHONE, row.phone));
+        if service.logto.is_some() {
+            errors.extend(phones.duplicate(index, &row.phone_key, PHONE, row.phone));
+        }
         let present = known.users.get(&row.email_key).filter(|placed| !placed.standing.deleted);
         errors.extend(row.occupied(service, caller, &known, present));
         if let Err(issue) = &company {
@@ -133,9 +135,13 @@ impl Known {
         Ok(Known {
             companies: named,
             chosen: chosen.into_iter().map(|found| (found.organization.id, found)).collect(),
-            users: users.into_iter().map(|placed| (fold(&placed.user.email), placed)).collect(),
+            users: users.into_iter().map(|placed| (Email::key_of(&placed.user.email), placed)).collect(),
             deleted: lookup::deleted_emails(db, scope, &emails).await?.into_iter().collect(),
-            phones: lookup::holders_of_phones(db, scope, &phones.values()).await?,
+            // Without that provider, numbers are shared.
+            phones: match service.logto {
+                Some(_) => lookup::holders_of_phones(db, scope, &phones.values()).await?,
+                None => HashMap::new(),
+            },
         })
     }
 }
@@ -275,7 +281,7 @@ fn named_roles(service: &Directory, cell: &str) -> Result<Vec<String>, Issue> {
     }
     let (mut keys, mut unknown) = (Vec::new(), Vec::new());
     for name in cell.split(';').map(str::trim).filter(|name| !name.is_empty()) {
-        let is_named = |role: &&bailiwick_policy::UserRole| role.name.to_lowercase() == name.to_lowercase();
+        let is_named = |role: &&bailiwick_policy::UserRole| fold(&role.name) == fold(name);
         match service.catalogue.user_roles().iter().find(is_named) {
             Some(role) if keys.contains(&role.key) => {}
             Some(role) => keys.push(role.key.clone()),

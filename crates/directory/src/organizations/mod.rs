@@ -85,9 +85,12 @@ pub(crate) fn accept(mut body: OrganizationBody) -> Result<Accepted> {
 
 /// The details of a body, checked; fields that it leaves out keep their values.
 fn details(fields: &mut Fields, before: Details, body: &mut OrganizationBody) -> Details {
-    let name = body.name.take().unwrap_or(before.name);
+    let name = body.name.take().unwrap_or_else(|| before.name.clone());
     let description = body.description.take().unwrap_or(before.description);
-    fields.check("name", &name, display_name(&name));
+    // What is stored was accepted under the rules of its time.
+    if name.is_empty() || name != before.name {
+        fields.check("name", &name, display_name(&name));
+    }
     fields.check("description", "", free_text(&description));
     Details { name, description }
 }

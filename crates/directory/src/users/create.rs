@@ -57,8 +57,13 @@ pub async fn create(
         home: &given,
     };
     let accepted = accept(service, id, sent).await?;
-    let (new, password) = prepare(service, caller, id, role_ids, accepted).await?;
-    let written = write(service, caller, ctx, &home, new, password.as_deref()).await;
+    let sender = caller.org().map_or(home.id(), |own| own.id);
+    let mails = mail::allow(service, sender, &[accepted.email.as_str()]).await?;
+    let made = async {
+        let (new, password) = prepare(service, caller, id, role_ids, accepted).await?;
+        write(service, caller, ctx, &home, new, password.as_deref()).await
+    };
+    let written = mails.unless_failed(service, made.await);
     // Another request may have taken a value since the fields were checked.
     let placed =
         written.map_err(|e| e.with_values(&sent_values(&body.email, &body.username, &body.phone)))?;

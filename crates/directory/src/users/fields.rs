@@ -45,7 +45,15 @@ pub(super) fn sent_values<'a>(
 
 pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> Result<Accepted> {
     let present = sent.present;
-    let mut email = validate::email(sent.email);
+    // What is stored stays valid: it was accepted under the rules of its time.
+    let mut email = match present {
+        Some(user) if user.email == sent.email => Ok(Email::stored(sent.email)),
+        _ => validate::email(sent.email),
+    };
+    let name = match present {
+        Some(user) if user.name == sent.name => Ok(()),
+        _ => validate::display_name(sent.name),
+    };
     let mut username = sent
         .username
         .map(|name| validate::username(name, present.map(|u| u.username.as_str())).map(|()| name.to_owned()));
@@ -56,7 +64,9 @@ pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> R
         (None, _) => Ok(None),
     };
     let free = |name: &Option<validate::Rule<String>>| name.as_ref().and_then(|n| n.clone().ok());
-    let wanted = (free(&username), email.clone().ok(), phone.clone().ok().flatten());
+    // Only an identity provider that signs people in by phone needs a number for each of them.
+    let unique_phone = phone.clone().ok().flatten().filter(|_| service.logto.is_some());
+    let wanted = (free(&username), email.clone().ok(), unique_phone);
     let taken =
         users::taken(&service.db, id, wanted.0.as_deref(), wanted.1.as_ref(), wanted.2.as_deref()).await?;
     if taken.email {
@@ -69,7 +79,7 @@ pub(super) async fn accept(service: &Directory, id: UserId, sent: Sent<'_>) -> R
         phone = Err("already_exists");
     }
     let mut fields = Fields::new();
-    fields.check("name", sent.name, validate::display_name(sent.name));
+    fields.check("name", sent.name, name);
     let email = fields.check("email", sent.email, email);
     let username = username.map(|rule| fields.check("username", sent.username.unwrap_or_default(), rule));
     let phone = fields.check("phone", sent.phone.unwrap_or_default(), phone);

@@ -4,7 +4,10 @@
 
 use super::{audited, authorize_on_condition, load};
 use crate::{Directory, images};
-use bailiwick_domain::{AuditAction, Error, Happening, Result, Ts, User, UserId, validate};
+use bailiwick_domain::{
+    AuditAction, Error, Happening, Result, Ts, User, UserId,
+    validate::{Email, Fields},
+};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::{
     auth::{Destroyed, Reason, end_impersonations_of_destroyed, revoke_user},
@@ -75,7 +78,7 @@ pub async fn restore(
     if step.own().deleted.is_none() {
         return Err(Error::bad_request("user is not deleted"));
     }
-    still_free(&mut step.tx, &step.before).await?;
+    still_free(&mut step.tx, &step.before, service.logto.is_some()).await?;
     let home = step.before.organization.id;
     let written = lifecycle::set_deleted(&mut step.tx, &step.target, home, None, step.now).await;
     // Another request may have taken it since the check above.
@@ -182,12 +185,12 @@ fn marked(user: &User) -> Value {
     value
 }
 
-/// A deleted user loses the claim to the address and phone but keeps the user name.
-async fn still_free(tx: &mut Tx, user: &User) -> Result<()> {
-    let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", user.id));
-    let email = validate::email(&user.email).map_err(unreadable)?;
-    let taken = users::taken(tx, user.id, None, Some(&email), user.phone.as_deref()).await?;
-    let mut fields = validate::Fields::new();
+/// A deleted user loses the claim to the address, and to a phone where it is unique, but keeps the user name.
+async fn still_free(tx: &mut Tx, user: &User, has_unique_phones: bool) -> Result<()> {
+    let email = Email::stored(&user.email);
+    let phone = user.phone.as_deref().filter(|_| has_unique_phones);
+    let taken = users::taken(tx, user.id, None, Some(&email), phone).await?;
+    let mut fields = Fields::new();
     if taken.email {
         fields.push("email", "already_exists", &user.email);
     }

@@ -3,12 +3,13 @@
 use super::{
     audited,
     fields::{Accepted, Sent, accept, sent_values},
+    update::mails,
 };
 use crate::Directory;
 use bailiwick_domain::{
-    AuditAction, Error, Happening, Result, User,
-    fold::fold,
-    validate::{self, Fields},
+    AuditAction, Error, Happening, Result, User, UserId,
+    validate::{Email, Fields},
+    visible::is_blank,
 };
 use bailiwick_events::{
     EventDraft,
@@ -50,6 +51,22 @@ pub async fn change_own_info(
         check_fresh_sign_in(service, caller)?;
     }
     let accepted = accept(service, id, sent(&body, &present)).await?;
+    let mails = mails(service, caller, &present, accepted.email.as_str()).await?;
+    let written = write(service, caller, ctx, id, (body, accepted)).await;
+    mails.unless_failed(service, written)?;
+    mail::wake(service);
+    logto_sync::wake(service);
+    Ok(updated)
+}
+
+async fn write(
+    service: &Directory,
+    caller: &Caller,
+    ctx: &RequestContext,
+    id: UserId,
+    (body, accepted): (OwnInfo, Accepted),
+) -> Result<()> {
+    let gone = || Error::unauthenticated("invalid token");
     let mut tx = service.db.begin().await?;
     let held = users::lock(&mut tx, id).await?.ok_or_else(gone)?;
     // The user's rights have ended since the request was let in.
@@ -58,7 +75,7 @@ pub async fn change_own_info(
     }
     let before = held.user;
     let named = (body.email.clone(), None, body.phone.clone());
-    let change = change(service, body, accepted, &before)?;
+    let change = change(service, body, accepted, &before);
     let written = lifecycle::update_own(&mut tx, id, &change).await;
     // Another request may have taken a value since the fields were checked.
     written.map_err(|e| Error::from(e).with_values(&sent_values(&named.0, &named.1, &named.2)))?;
@@ -79,10 +96,7 @@ pub async fn change_own_info(
         mail::address_changed(service, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
     }
     logto_sync::user_changed(service, &mut tx, &before, &after).await?;
-    tx.commit().await?;
-    mail::wake(service);
-    logto_sync::wake(service);
-    Ok(updated)
+    Ok(tx.commit().await?)
 }
 
 /// Until the new address is confirmed, a link for a forgotten password goes to the last address that was not the user's
@@ -91,7 +105,7 @@ async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
     let known =
         recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
     let trusted = known.filter(|_| !before.email_verified).unwrap_or_else(|| before.email.clone());
-    let is_back = fold(&trusted) == fold(email);
+    let is_back = Email::key_of(&trusted) == Email::key_of(email);
     Ok(recovery::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)
 }
 
@@ -99,7 +113,7 @@ async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
 fn updated_fields(body: &OwnInfo) -> Result<Vec<&'static str>> {
     let mut fields = Fields::new();
     let mut updated = Vec::new();
-    let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|t| t.trim().is_empty());
+    let is_blank = |text: &Option<String>| text.as_deref().is_some_and(is_blank);
     if body.name.is_some() {
         updated.push("name");
     }
@@ -136,17 +150,16 @@ fn sent<'a>(body: &'a OwnInfo, user: &'a User) -> Sent<'a> {
 }
 
 /// The sent fields over those of the locked row.
-fn change(service: &Directory, body: OwnInfo, accepted: Accepted, before: &User) -> Result<OwnChange> {
-    let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", before.id));
+fn change(service: &Directory, body: OwnInfo, accepted: Accepted, before: &User) -> OwnChange {
     let email = match body.email {
         Some(_) => accepted.email,
-        None => validate::email(&before.email).map_err(unreadable)?,
+        None => Email::stored(&before.email),
     };
-    Ok(OwnChange {
+    OwnChange {
         email_verified: before.email_verified && email.as_str() == before.email,
         email,
         name: body.name.unwrap_or_else(|| before.name.clone()),
         phone: if body.phone.is_some() { accepted.phone } else { before.phone.clone() },
         at: service.now(),
-    })
+    }
 }

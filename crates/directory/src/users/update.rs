@@ -7,7 +7,7 @@ use super::{
 };
 use crate::Directory;
 use bailiwick_domain::{
-    AuditAction, Error, Happening, ObjectKind, OrgId, OrgType, Result, User, UserId, validate,
+    AuditAction, Error, Happening, ObjectKind, OrgId, OrgType, Result, User, UserId, validate::Email,
 };
 use bailiwick_events::{EventDraft, mail};
 use bailiwick_identity::{
@@ -50,11 +50,24 @@ pub async fn update(
     })?;
     let accepted = accept(service, placed.user.id, sent(&body, &placed.user, moving.as_ref())).await?;
     let sent = (body.email.clone(), body.username.clone(), body.phone.clone());
+    let mails = mails(service, caller, &placed.user, accepted.email.as_str()).await?;
     let write = Write { body, role_ids, accepted, home: moving.map(|m| m.0) };
-    let updated = write.run(service, caller, ctx, placed.user.id).await;
+    let updated = mails.unless_failed(service, write.run(service, caller, ctx, placed.user.id).await);
     // Another request may have taken a value since the fields were checked.
     let updated = updated.map_err(|e| e.with_values(&sent_values(&sent.0, &sent.1, &sent.2)))?;
     shown(service, caller, updated).await
+}
+
+/// The mails about another address: one to the old one, one to the new one.
+pub(super) async fn mails(
+    service: &Directory,
+    caller: &Caller,
+    user: &User,
+    email: &str,
+) -> Result<mail::Allowance> {
+    let both = [user.email.as_str(), email];
+    let to = if user.email == email { &both[..0] } else { &both[..] };
+    mail::allow(service, caller.org().map_or(user.organization.id, |own| own.id), to).await
 }
 
 /// The new organization, if the body names another one than the present.
@@ -126,7 +139,7 @@ impl Write {
         if let Some(home) = &self.home {
             relocate(&mut tx, caller, &target, &before, home.id()).await?;
         }
-        let change = self.change(service, before.clone())?;
+        let change = self.change(service, before.clone());
         users::update(&mut tx, &target, &change).await?;
         let after = users::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::User))?;
         // The result is checked, as another request may have changed roles or organization in between.
@@ -164,14 +177,13 @@ impl Write {
         Ok(after)
     }
 
-    fn change(self, service: &Directory, before: User) -> Result<Change> {
+    fn change(self, service: &Directory, before: User) -> Change {
         let Write { body, accepted, role_ids, .. } = self;
-        let unreadable = |code| Error::internal(format!("stored address of user {}: {code}", before.id));
         let email = match body.email {
             Some(_) => accepted.email,
-            None => validate::email(&before.email).map_err(unreadable)?,
+            None => Email::stored(&before.email),
         };
-        Ok(Change {
+        Change {
             email_verified: before.email_verified && email.as_str() == before.email,
             username: body.username.and(accepted.username).unwrap_or(before.username),
             email,
@@ -180,7 +192,7 @@ impl Write {
             role_ids: role_ids.unwrap_or(before.role_ids),
             custom_data: accepted.custom_data.or(before.custom_data),
             at: service.now(),
-        })
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! Collects the invalid fields of one request; also the rules that every text obeys.
 
-use crate::{Error, FieldError, Result};
+use crate::{
+    Error, FieldError, Result,
+    visible::{is_blank, is_steering},
+};
 
 /// A code that clients translate (spec: conventions#validation-errors).
 pub type Code = &'static str;
@@ -64,26 +67,34 @@ pub fn text(value: &str, max: usize) -> Rule<()> {
     if is_too_long(value, max) { Err("too_long") } else { Ok(()) }
 }
 
-/// Name of an organization or a user: `cannot_be_empty` when blank, `too_long` above 255 characters
-/// (spec: organizations#create, users#create). Stored as sent.
-pub fn display_name(value: &str) -> Rule<()> {
-    if value.trim().is_empty() {
-        return Err("cannot_be_empty");
+/// One line of at most `max` characters that people write, such as a name: `invalid_format` with control characters,
+/// line breaks or formatting characters of direction (spec: conventions#limits), else `too_long`.
+pub fn line(value: &str, max: usize) -> Rule<()> {
+    if value.chars().any(is_steering) {
+        return Err("invalid_format");
     }
-    text(value, MAX_NAME_CHARS)
+    text(value, max)
 }
 
-/// Name of a system: `required` when blank, `too_long` above 255 characters (spec: systems#create).
-pub fn system_name(value: &str) -> Rule<()> {
-    if value.trim().is_empty() {
-        return Err("required");
-    }
-    text(value, MAX_NAME_CHARS)
+/// Name of an organization or a user: `cannot_be_empty` when it shows nothing, else as [`line`] with 255 characters
+/// (spec: organizations#create, users#create). Stored as sent.
+pub fn display_name(value: &str) -> Rule<()> {
+    name_or(value, "cannot_be_empty")
+}
+
+/// Name of a system, a key or a passkey: as [`display_name`], but `required` when it shows nothing (spec: systems#create,
+/// account#api-keys).
+pub fn name(value: &str) -> Rule<()> {
+    name_or(value, "required")
+}
+
+fn name_or(value: &str, blank: Code) -> Rule<()> {
+    if is_blank(value) { Err(blank) } else { line(value, MAX_NAME_CHARS) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{name as plain, *};
     use proptest::prelude::*;
 
     #[test]
@@ -108,14 +119,21 @@ mod tests {
     fn names() {
         let longest = "é".repeat(255);
         for name in ["x", " kept as sent ", longest.as_str()] {
-            assert_eq!((display_name(name), system_name(name)), (Ok(()), Ok(())));
+            assert_eq!((display_name(name), plain(name)), (Ok(()), Ok(())));
         }
-        for blank in ["", " ", "\t\u{a0}\n"] {
-            assert_eq!((display_name(blank), system_name(blank)), (Err("cannot_be_empty"), Err("required")));
+        for blank in ["", " ", "\t\u{a0}\n", "\u{200b}", "\u{2060}\u{3164}"] {
+            assert_eq!((display_name(blank), plain(blank)), (Err("cannot_be_empty"), Err("required")));
         }
         let longer = "é".repeat(256);
-        assert_eq!((display_name(&longer), system_name(&longer)), (Err("too_long"), Err("too_long")));
-        assert_eq!((display_name("a\0"), system_name("a\0")), (Err("invalid_format"), Err("invalid_format")));
+        assert_eq!((display_name(&longer), plain(&longer)), (Err("too_long"), Err("too_long")));
+        assert_eq!((display_name("a\0"), plain("a\0")), (Err("invalid_format"), Err("invalid_format")));
+        for steered in ["a\u{92}b", "a\tb", "a\nb", "\u{202e}gpj.exe", "a\u{200e}", "\u{1b}[1m"] {
+            assert_eq!(
+                (display_name(steered), line(steered, 9)),
+                (Err("invalid_format"), Err("invalid_format"))
+            );
+        }
+        assert_eq!(display_name("می\u{200c}خواهم \u{1f468}\u{200d}\u{1f469}"), Ok(()));
         assert_eq!(free_text("no \0 here"), Err("invalid_format"));
     }
 

@@ -1,12 +1,22 @@
 //! VAT numbers and the free data of organizations (spec: organizations#custom-data, organizations#create,
 //! organizations#update, organizations#vat-uniqueness).
 
-use super::{Fields, Holder, MAX_NAME_CHARS, client_keys, text, text_values};
-use crate::exact;
+use super::{
+    Fields, Holder, MAX_NAME_CHARS, client_keys, contact_address, free_text, line, text, text_values,
+};
+use crate::{
+    exact,
+    visible::{is_blank, seen},
+};
 use serde_json::{Map, Value};
 
 /// Largest free data of an organization, in bytes of its JSON.
 pub const MAX_CUSTOM_DATA_BYTES: usize = 64 * 1024;
+
+const EMAIL: &str = "email";
+
+/// Texts that name or reach a person. A text that is stored already is not checked again.
+const CONTACT: [&str; 2] = [EMAIL, "main_contact"];
 
 /// A VAT number: stored and answered as sent, compared by its key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,14 +31,14 @@ impl Vat {
         &self.text
     }
 
-    /// Without white space, upper-cased: the form that uniqueness compares.
+    /// What is seen of it without white space, upper-cased: the form that uniqueness compares.
     pub fn key(&self) -> &str {
         &self.key
     }
 
     /// The key of any text, also of one searched for in a query (spec: organizations#vat-uniqueness).
     pub fn key_of(text: &str) -> String {
-        text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_uppercase).collect()
+        seen(text).flat_map(char::to_uppercase).collect()
     }
 }
 
@@ -45,8 +55,12 @@ pub fn organization_custom_data(
     // Server-owned, hence dropped below; only this one value is refused instead.
     let claimed_type = sent.get("type").and_then(Value::as_str).filter(|t| t.eq_ignore_ascii_case("owner"));
     let claimed_type = claimed_type.map(str::to_owned);
+    let sent = client_keys(Holder::Organization, sent);
+    let changed = |key: &&str| sent.get(*key).filter(|value| stored.get(*key) != Some(*value));
+    let contact = CONTACT.iter().filter_map(|key| Some((*key, changed(key)?.as_str()?.to_owned())));
+    let contact: Vec<(&str, String)> = contact.collect();
     let mut merged = stored;
-    merged.extend(client_keys(Holder::Organization, sent));
+    merged.extend(sent);
     if json_bytes(&merged) > MAX_CUSTOM_DATA_BYTES {
         fields.push("custom_data", "too_long", "");
     }
@@ -55,6 +69,10 @@ pub fn organization_custom_data(
         fields.push("custom_data.type", "organization type 'owner' is reserved and cannot be used", claimed);
     }
     text_values(fields, &merged);
+    for (key, value) in contact.iter().filter(|(_, value)| free_text(value).is_ok()) {
+        let outcome = if *key == EMAIL { contact_address(value) } else { line(value, MAX_NAME_CHARS) };
+        fields.check(&format!("custom_data.{key}"), value, outcome);
+    }
     (merged, vat)
 }
 
@@ -62,7 +80,7 @@ fn check_vat(fields: &mut Fields, value: Option<&Value>) -> Option<Vat> {
     const KEY: &str = "custom_data.vat";
     match value {
         None | Some(Value::Null) => fields.push(KEY, "required", ""),
-        Some(Value::String(vat)) if vat.trim().is_empty() => fields.push(KEY, "cannot_be_empty", vat),
+        Some(Value::String(vat)) if is_blank(vat) => fields.push(KEY, "cannot_be_empty", vat),
         // The rule for all values reports U+0000.
         Some(Value::String(vat)) => match text(vat, MAX_NAME_CHARS) {
             Ok(()) => return Some(Vat { text: vat.clone(), key: Vat::key_of(vat) }),
@@ -83,7 +101,7 @@ fn json_bytes(data: &Map<String, Value>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Error, FieldError};
+    use crate::{Error, FieldError, visible::is_invisible};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -126,6 +144,34 @@ mod tests {
         assert_eq!(merged["vat"], " it 0123\u{a0}4x ");
         let vat = vat.unwrap();
         assert_eq!((vat.as_str(), vat.key()), (" it 0123\u{a0}4x ", "IT01234X"));
+    }
+
+    #[test]
+    fn vat_is_compared_by_what_is_seen_of_it() {
+        for unseen in ["IT\u{200e}01", "I\u{ad}T01", "\u{feff}it 01", "IT0\u{1b}1"] {
+            assert_eq!(Vat::key_of(unseen), "IT01", "{unseen:?}");
+        }
+        assert_eq!(created(json!({"vat": "\u{200b}"}))[0].message, "cannot_be_empty");
+    }
+
+    #[test]
+    fn contacts_must_be_reachable_unless_they_are_stored_already() {
+        for (key, value, wrong) in [
+            ("email", json!("not-an-email"), true),
+            ("email", json!("A <a@x.example>"), true),
+            ("email", json!("info@x.example"), false),
+            ("email", json!(""), false),
+            ("email", json!(7), false),
+            ("main_contact", json!("Anna\u{202e}"), true),
+            ("main_contact", json!("Anna"), false),
+        ] {
+            let found = created(json!({"vat": "1", key: value}));
+            let refused: Vec<_> = found.iter().map(|f| (f.key.as_str(), f.message.as_str())).collect();
+            let path = format!("custom_data.{key}");
+            let expected = wrong.then_some((path.as_str(), "invalid_format"));
+            assert_eq!(refused, expected.into_iter().collect::<Vec<_>>(), "{key} {value}");
+            assert_eq!(check(json!({"vat": "1", key: value}), json!({key: value})).2, []);
+        }
     }
 
     #[test]
@@ -180,7 +226,7 @@ mod tests {
         #[test]
         fn a_key_is_its_own_key(value in any::<String>()) {
             let key = Vat::key_of(&value);
-            prop_assert!(!key.contains(char::is_whitespace));
+            prop_assert!(!key.contains(|c: char| c.is_whitespace() || is_invisible(c)));
             prop_assert_eq!(Vat::key_of(&key), key);
         }
     }

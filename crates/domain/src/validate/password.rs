@@ -1,7 +1,9 @@
 //! Passwords: strength and generation (spec: account#password-strength).
 
-use super::{Rule, free_text};
+use super::Rule;
 use crate::Entropy;
+use std::borrow::Cow;
+use unicode_normalization::UnicodeNormalization;
 
 /// Fewest and most bytes of a password.
 const BYTES: std::ops::RangeInclusive<usize> = 12..=128;
@@ -24,12 +26,25 @@ const SPECIAL: &[u8] = b"!@#$%^&*()_+-=[]{}|;:,.<>?~";
 /// Length of a generated password.
 const GENERATED_CHARS: usize = 14;
 
-/// Strength of a password: the first failing code of spec: account#password-strength, `required` when empty.
+/// The form in which passwords are hashed and compared, so that one password typed on two keyboards is one: OpaqueString of
+/// RFC 8265, section 4.2 (spaces of any script as U+0020, then NFC).
+pub fn normal_password(value: &str) -> Cow<'_, str> {
+    if value.is_ascii() {
+        return value.into();
+    }
+    let is_space = |c: char| c.is_whitespace() && !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
+    value.chars().map(|c| if is_space(c) { ' ' } else { c }).nfc().collect::<String>().into()
+}
+
+/// Strength of a password in its [normal form](normal_password): the first failing code of spec: account#password-strength, `required` when empty.
 pub fn password(value: &str) -> Rule<()> {
     if value.is_empty() {
         return Err("required");
     }
-    free_text(value)?;
+    let value = &*normal_password(value);
+    if value.contains(char::is_control) {
+        return Err("invalid_format");
+    }
     let has = |class: fn(&u8) -> bool| value.as_bytes().iter().any(class);
     if value.len() < *BYTES.start() {
         Err("min_length")
@@ -148,11 +163,27 @@ mod tests {
             ("passwordpassword", Err("missing_uppercase")),
             ("Passwordd!!!!9", Err("too_many_repeating_chars")),
             ("Zx9!kW2?r\0T5b", Err("invalid_format")),
+            ("Zx9!kW2?r\tT5b", Err("invalid_format")),
         ] {
             assert_eq!(password(value), expected, "{value}");
         }
         // 12 bytes, not 12 characters.
         assert_eq!(password("Zx9!kèèT5b"), Ok(()));
+    }
+
+    #[test]
+    fn one_password_has_one_form() {
+        for (typed, form) in [
+            ("Caff\u{e9} 9!", "Caff\u{e9} 9!"),
+            ("Caffe\u{301} 9!", "Caff\u{e9} 9!"),
+            ("a\u{a0}b\u{3000}c\u{2009}d", "a b c d"),
+            // Neither case nor width is mapped.
+            ("\u{ff21}\u{df}", "\u{ff21}\u{df}"),
+            ("plain\t", "plain\t"),
+        ] {
+            assert_eq!(normal_password(typed), form);
+            assert_eq!(normal_password(form), form);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! A text is filled in as plain text first; the HTML layout then escapes all of it. To add a mail, add an object of the
 //! same shape in both languages and its name in [`Kind`].
 
-use bailiwick_domain::{Error, Language, Organization, Result, Ts};
+use bailiwick_domain::{Error, Language, Organization, Result, Ts, visible::is_steering};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -71,15 +71,10 @@ impl Kind {
     }
 }
 
-/// The language of an organization's mails: `custom_data.language`, or Italian without one (spec: users#create).
-pub fn language_of(organization: &Organization) -> Language {
-    match organization.custom_data.get("language") {
-        None | Some(Value::Null) => Language::Italian,
-        Some(Value::String(named)) if matches!(named.trim().to_ascii_lowercase().as_str(), "" | "it") => {
-            Language::Italian
-        }
-        Some(_) => Language::English,
-    }
+/// The language of an organization's mails: `custom_data.language` if it is one, else the default (spec: users#create).
+pub fn language_of(organization: &Organization, default: Language) -> Language {
+    let named = organization.custom_data.get("language").and_then(Value::as_str);
+    named.and_then(|named| Language::parse(&named.trim().to_ascii_lowercase())).unwrap_or(default)
 }
 
 /// The word for a level of the tree.
@@ -108,19 +103,27 @@ pub fn fill(
     let all = &TEXTS[language.code()];
     let texts = &all[kind.key()];
     // A user's name is part of a line, whatever characters it has.
-    let values: Map<String, Value> =
+    let plain: Map<String, Value> =
         values.iter().map(|(key, value)| (key.clone(), value.as_str().map_or(json!(""), clean))).collect();
-    let one = |text: &Value| -> Result<Value> {
-        let rendered = LAYOUTS.render_str(text.as_str().unwrap_or_default(), Serde(&values));
+    let mut values = plain.clone();
+    for name in WRITTEN {
+        if let Some(Value::String(text)) = values.get_mut(name) {
+            *text = unlinked(text);
+        }
+    }
+    let with = |text: &Value, values: &Map<String, Value>| -> Result<Value> {
+        let rendered = LAYOUTS.render_str(text.as_str().unwrap_or_default(), Serde(values));
         rendered.map(Value::String).map_err(Error::internal)
     };
+    let one = |text: &Value| with(text, &values);
     let many = |texts: &Value| -> Result<Value> {
         texts.as_array().into_iter().flatten().map(&one).collect::<Result<Vec<_>>>().map(Value::Array)
     };
     let facts = texts["facts"].as_array().into_iter().flatten().map(&many).collect::<Result<Vec<_>>>()?;
     let context = json!({
         "lang": language.code(),
-        "subject": one(&texts["subject"])?,
+        // Programs make no links in a subject.
+        "subject": with(&texts["subject"], &plain)?,
         "title": one(&texts["title"])?,
         "paragraphs": many(&texts["paragraphs"])?,
         "facts": facts,
@@ -143,12 +146,33 @@ pub fn fill(
     })
 }
 
+/// The values that people write as they like.
+const WRITTEN: [&str; 2] = ["name", "organization"];
+/// The most characters of such a value in a mail.
+const WRITTEN_CHARS: usize = 64;
+
 fn clean(text: &str) -> Value {
-    let spaced: String = text
-        .chars()
-        .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c })
-        .collect();
+    let spaced: String = text.chars().map(|c| if is_steering(c) { ' ' } else { c }).collect();
     Value::String(spaced.trim().to_owned())
+}
+
+/// A name as a mail shows it: short, and without anything that mail programs make a link of. Behind each dot, colon, slash and
+/// `@` within a word stands a mark that shows nothing (U+200C) and belongs to no address.
+fn unlinked(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut chars = name.chars().peekable();
+    for _ in 0..WRITTEN_CHARS {
+        let Some(c) = chars.next() else { return text };
+        text.push(c);
+        let goes_on = chars.peek().is_some_and(|next| !next.is_whitespace());
+        if goes_on && matches!(c, '.' | ':' | '/' | '@') {
+            text.push('\u{200c}');
+        }
+    }
+    if chars.peek().is_some() {
+        text.push('…');
+    }
+    text
 }
 
 /// A time as people read it: `2026-03-11 10:00 UTC`.
@@ -227,6 +251,21 @@ mod tests {
         let filled = fill(Kind::Welcome, Language::English, &values, None).unwrap();
         assert_eq!(filled.subject, "Welcome to A  Bcc: x y - Account Created");
         assert!(filled.text.lines().all(|line| !line.starts_with("Bcc")));
+    }
+
+    #[test]
+    fn names_are_short_and_no_links() {
+        let mut values = values();
+        let name = "You have won: https://evil.example/a or www.evil.example, evil@x.example";
+        values.insert("name".into(), json!(name));
+        values.insert("organization".into(), json!("Rossi S.r.l."));
+        let filled = fill(Kind::Welcome, Language::English, &values, None).unwrap();
+        for link in ["https://evil", "evil.example", "www.", "evil@x", "https:/"] {
+            let has = |text: &str| text.contains(link) && !text.contains(&format!("{link}\u{200c}"));
+            assert!(!has(&filled.text) && !has(&filled.html), "{link}: {}", filled.text);
+        }
+        assert!(filled.text.contains('…') && filled.text.replace('\u{200c}', "").contains("Rossi S.r.l."));
+        assert_eq!(filled.subject, "Welcome to Rossi S.r.l. - Account Created");
     }
 
     #[test]

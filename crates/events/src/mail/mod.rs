@@ -5,9 +5,11 @@
 //! A job has ids, so that the mail shows the state at its sending. Secrets (a generated password, a link's token) are
 //! sealed in the job and are removed with it.
 
+mod allowance;
 mod letter;
 mod worker;
 
+pub use allowance::{Allowance, allow};
 pub use worker::mailer;
 pub use worker::{purge, run_until_idle, send_test, start_worker};
 

@@ -255,7 +255,7 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
     let Some(organization) = organizations::get(&service.db, user.organization.id).await? else {
         return Ok(Err("the organization is gone"));
     };
-    let language = letter::language_of(&organization);
+    let language = letter::language_of(&organization, service.settings.language);
     let mut values = common(service, &user);
     let said = match say(service, task, &user, language, &mut values).await? {
         Ok(said) => said,

@@ -54,6 +54,8 @@ impl Style {
 #[derive(Debug, Default)]
 pub struct Card {
     pieces: Vec<Piece>,
+    /// Of the row.
+    id: String,
 }
 
 #[derive(Debug)]
@@ -66,9 +68,10 @@ struct Piece {
 }
 
 impl Card {
-    /// The title of the row, on the first line of these columns.
-    pub fn heading(&mut self, columns: Range<usize>, text: impl Into<String>) {
+    /// The title of the row, on the first line of these columns. `id` takes its place where no font has its characters.
+    pub fn heading(&mut self, columns: Range<usize>, text: impl Into<String>, id: impl ToString) {
         self.put(columns, 0..1, Style::Heading, "", text.into());
+        self.id = id.to_string();
     }
 
     /// A text of one line.
@@ -118,6 +121,9 @@ impl Card {
             let base = |line: usize| top + PADDING_Y + BASE + LINE * line as f32;
             let texts = if piece.lines.len() > 1 {
                 face.lines(&piece.text, room, piece.lines.len())
+            } else if piece.style == Style::Heading && face.run(&piece.text).lacks {
+                sheet.has_replaced();
+                vec![face.fitted(&self.id, room)]
             } else {
                 vec![face.fitted(&piece.text, room)]
             };

@@ -1,10 +1,12 @@
-//! The two fonts: the glyph and the width of each character. There is no shaping: the scripts of the fonts do not need
-//! it once accents are composed.
+//! The two fonts: the glyph and the width of each character, with those of the machine for what they lack. There is no
+//! shaping: the scripts of the fonts do not need it once accents are composed.
 
+use super::machine::{MachineFonts, Others};
 use crate::{Fault, text::unmarked};
+use bailiwick_domain::visible::is_invisible;
 use krilla::text::{Font, GlyphId, KrillaGlyph};
 use skrifa::{FontRef, MetadataProvider, instance::LocationRef, prelude::Size};
-use std::borrow::Cow;
+use std::{borrow::Cow, rc::Rc};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 const REGULAR: &[u8] = include_bytes!("../../fonts/Roboto-Regular.ttf");
@@ -28,19 +30,28 @@ impl Faces {
     pub fn load() -> Result<Faces, Fault> {
         Ok(Faces { regular: Face::new(REGULAR, "regular")?, medium: Face::new(MEDIUM, "medium")? })
     }
+
+    /// The same with fonts of the machine for what the built-in ones lack.
+    #[must_use]
+    pub fn with(mut self, machine: impl MachineFonts + 'static) -> Faces {
+        let others = Rc::new(Others::of(Box::new(machine)));
+        self.regular.others = Some(Rc::clone(&others));
+        self.medium.others = Some(others);
+        self
+    }
 }
 
-/// Glyph and advance width in font units.
+/// Glyph, and its advance width for a font size of 1.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    glyph: u16,
-    advance: u16,
+pub(super) struct Slot {
+    pub(super) glyph: u16,
+    pub(super) advance: f32,
 }
 
 /// One font.
 pub(super) struct Face {
-    pub(super) font: Font,
-    units: f32,
+    font: Font,
+    others: Option<Rc<Others>>,
     /// By code point, for the part of the first plane that the font covers; glyph 0 = none.
     slots: Vec<Slot>,
     replacement: Slot,
@@ -58,6 +69,18 @@ impl std::fmt::Debug for Face {
 pub(super) struct Run {
     pub(super) text: String,
     pub(super) glyphs: Vec<KrillaGlyph>,
+    /// For each glyph the font of the machine that has it; none = the built-in one.
+    fonts: Vec<Option<usize>>,
+    /// For a font size of 1.
+    pub(super) width: f32,
+    /// Whether a character is in no font.
+    pub(super) lacks: bool,
+}
+
+/// Glyphs of one font that follow each other.
+pub(super) struct Part<'r> {
+    pub(super) font: Font,
+    pub(super) glyphs: &'r [KrillaGlyph],
     /// For a font size of 1.
     pub(super) width: f32,
 }
@@ -73,33 +96,61 @@ impl Face {
             if slots.len() <= usize::from(at) {
                 slots.resize(usize::from(at) + 1, Slot::default());
             }
-            // Font units are whole numbers below 65,536.
-            let advance = metrics.advance_width(glyph).unwrap_or_default() as u16;
+            let advance = metrics.advance_width(glyph).unwrap_or_default() / font.units_per_em();
             slots[usize::from(at)] = Slot { glyph: id, advance };
         }
         let slot = |c: char| slots.get(c as usize).copied().filter(|s| s.glyph != 0);
         let replacement = slot(REPLACEMENT).ok_or(Fault::Font(name))?;
         let ellipsis = slot(ELLIPSIS).ok_or(Fault::Font(name))?;
-        Ok(Face { units: font.units_per_em(), font, slots, replacement, ellipsis })
+        Ok(Face { font, others: None, slots, replacement, ellipsis })
     }
 
-    fn slot(&self, c: char) -> Slot {
-        self.slots.get(c as usize).copied().filter(|s| s.glyph != 0).unwrap_or(self.replacement)
+    fn slot(&self, c: char) -> Option<Slot> {
+        self.slots.get(c as usize).copied().filter(|s| s.glyph != 0)
     }
 
     /// A text as one line: composed, without control characters.
     pub(super) fn run(&self, text: &str) -> Run {
-        self.shape(&clean(text), f32::INFINITY)
+        self.shape(&self.clean(text), f32::INFINITY)
     }
 
     /// The same, ending in an ellipsis if it is wider than `most`.
     pub(super) fn fitted(&self, text: &str, most: f32) -> Run {
-        self.cut(&clean(text), most)
+        self.cut(&self.clean(text), most)
+    }
+
+    /// As [`clean`]; what the font lacks becomes what it stands for, where the font has that: `Ａ` becomes `A`.
+    fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let text = clean(text);
+        if text.chars().all(|c| self.slot(c).is_some()) {
+            return text;
+        }
+        let mut plain = String::with_capacity(text.len());
+        for c in text.chars() {
+            let meant = || std::iter::once(c).nfkc();
+            match self.slot(c) {
+                None if meant().all(|c| self.slot(c).is_some()) => plain.extend(meant()),
+                _ => plain.push(c),
+            }
+        }
+        plain.into()
+    }
+
+    /// The glyphs of a run, by font.
+    pub(super) fn parts<'r>(&'r self, run: &'r Run) -> impl Iterator<Item = Part<'r>> {
+        let mut from = 0;
+        run.fonts.chunk_by(|one, other| one == other).map(move |fonts| {
+            let glyphs = &run.glyphs[from..from + fonts.len()];
+            from += fonts.len();
+            let other = fonts[0].and_then(|at| self.others.as_ref()?.font(at));
+            let font = other.unwrap_or_else(|| self.font.clone());
+            Part { font, glyphs, width: glyphs.iter().map(|glyph| glyph.x_advance).sum() }
+        })
     }
 
     /// The text in at most `count` lines no wider than `most`, broken at spaces if there are any.
     pub(super) fn lines(&self, text: &str, most: f32, count: usize) -> Vec<Run> {
-        let text = clean(text);
+        let text = self.clean(text);
         let mut rest = text.trim();
         let mut lines = Vec::new();
         while !rest.is_empty() && lines.len() + 1 < count {
@@ -125,14 +176,18 @@ impl Face {
         let mut run = Run::default();
         let mut end = text.len();
         for (at, c) in text.char_indices() {
-            let slot = self.slot(c);
-            let advance = f32::from(slot.advance) / self.units;
+            let own = self.slot(c).map(|slot| (None, slot));
+            let other = || self.others.as_ref()?.slot(c).map(|(font, slot)| (Some(font), slot));
+            let found = own.or_else(other);
+            let (font, Slot { glyph, advance }) = found.unwrap_or((None, self.replacement));
             if run.width + advance > most {
                 end = at;
                 break;
             }
-            let id = GlyphId::new(u32::from(slot.glyph));
+            run.lacks |= found.is_none();
+            let id = GlyphId::new(u32::from(glyph));
             run.glyphs.push(KrillaGlyph::new(id, advance, 0.0, 0.0, 0.0, at..at + c.len_utf8(), None));
+            run.fonts.push(font);
             run.width += advance;
         }
         text[..end].clone_into(&mut run.text);
@@ -142,12 +197,13 @@ impl Face {
     fn cut(&self, text: &str, most: f32) -> Run {
         let mut run = self.shape(text, most);
         if run.text.len() < text.len() {
-            let ellipsis = f32::from(self.ellipsis.advance) / self.units;
+            let ellipsis = self.ellipsis.advance;
             let end = unmarked(text, run.fitting(most - ellipsis));
             run.truncate(text[..end].trim_end().len());
             let (from, id) = (run.text.len(), GlyphId::new(u32::from(self.ellipsis.glyph)));
             run.text.push(ELLIPSIS);
             run.glyphs.push(KrillaGlyph::new(id, ellipsis, 0.0, 0.0, 0.0, from..run.text.len(), None));
+            run.fonts.push(None);
             run.width += ellipsis;
         }
         run
@@ -181,6 +237,7 @@ impl Run {
     fn truncate(&mut self, end: usize) {
         self.text.truncate(end);
         self.glyphs.retain(|glyph| glyph.text_range.end <= end);
+        self.fonts.truncate(self.glyphs.len());
         self.width = self.glyphs.iter().map(|glyph| glyph.x_advance).sum();
     }
 }
@@ -190,19 +247,13 @@ fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return text.into();
     }
-    let shown = |c: &char| !is_steering(*c);
+    let shown = |c: &char| !is_invisible(*c);
     let plain = |c: char| if c.is_control() || c.is_whitespace() { ' ' } else { c };
     if is_nfc_quick(text.chars()) == IsNormalized::Yes {
         text.chars().filter(shown).map(plain).collect::<String>().into()
     } else {
         text.nfc().filter(shown).map(plain).collect::<String>().into()
     }
-}
-
-/// Joiners, variation selectors and direction marks, which draw nothing.
-const fn is_steering(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
-        | '\u{2066}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -213,12 +264,14 @@ mod tests {
     fn draws_the_three_scripts_and_marks_the_rest() {
         let faces = Faces::load().unwrap();
         for face in [&faces.regular, &faces.medium] {
-            let known = |c: char| face.slot(c).glyph != face.replacement.glyph;
+            let known = |c: char| face.slot(c).is_some_and(|slot| slot.glyph != face.replacement.glyph);
             assert!("AZaz09 ÀÉÎÕÜßøłřșțñçĞİ ΑΩαωάΐΰ АЯаяЁёЇїЎў №€—…“”’•".chars().all(known));
             assert!(!"日本😀א".chars().any(known));
             let run = face.run("e\u{301} 日\u{200d}\n😀");
             assert_eq!(run.text, "é 日 😀");
             assert_eq!(run.glyphs.len(), run.text.chars().count());
+            assert!(run.lacks && !face.run("Ａｃｍｅ ﬁ é").lacks);
+            assert_eq!(face.run("Ａｃｍｅ①").text, "Acme1");
         }
     }
 

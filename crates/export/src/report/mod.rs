@@ -6,10 +6,12 @@
 
 mod card;
 mod face;
+mod machine;
 mod page;
 
 pub use card::{Card, Style};
 pub use face::Faces;
+pub use machine::{MachineFonts, coverage};
 
 use crate::Fault;
 use bailiwick_domain::Ts;
@@ -149,6 +151,7 @@ pub fn draw<R>(
                 &format!("No {} found with the applied filters.", cover.noun.to_lowercase()),
             ));
         }
+        sheet.note();
     }
     document.finish().map_err(|e| Fault::Pdf(e.to_string()))
 }

@@ -33,6 +33,9 @@ const TITLE_SIZE: f32 = 22.0;
 const ENTRY_SIZE: f32 = 9.5;
 const SMALL: f32 = 8.0;
 
+/// What a page says that lacks something.
+const LACKING: &str = "Ids and \u{fffd} stand for names and characters that are in none of the fonts here.";
+
 /// Red, green, blue.
 pub(super) type Colour = (u8, u8, u8);
 pub(super) const INK: Colour = (0x1f, 0x29, 0x33);
@@ -113,12 +116,14 @@ pub(super) struct Sheet<'f, 'p> {
     /// Top of the next card.
     y: f32,
     colour: Option<Colour>,
+    /// Whether something on the page is in no font.
+    lacks: bool,
 }
 
 impl<'f, 'p> Sheet<'f, 'p> {
     pub(super) fn new(faces: &'f Faces, surface: Surface<'p>, plan: &Plan, number: usize) -> Sheet<'f, 'p> {
         let y = if number == 1 { ENTRIES } else { TOP };
-        Sheet { faces, surface, number, pages: plan.pages, y, colour: None }
+        Sheet { faces, surface, number, pages: plan.pages, y, colour: None, lacks: false }
     }
 
     /// Title or running header, and footer.
@@ -138,6 +143,21 @@ impl<'f, 'p> Sheet<'f, 'p> {
         self.fill((MARGIN, foot - 13.0, INNER, 0.6), RULE);
         self.draw((MARGIN, foot), &made, &faces.regular, SMALL, MUTED);
         self.draw((MARGIN + INNER - page.width * SMALL, foot), &page, &faces.regular, SMALL, MUTED);
+    }
+
+    /// The foot note of a page that lacks something.
+    pub(super) fn note(&mut self) {
+        if self.lacks {
+            let faces = self.faces;
+            let note = faces.regular.run(LACKING);
+            let left = MARGIN + (INNER - note.width * SMALL) / 2.0;
+            self.draw((left, HEIGHT - 24.0), &note, &faces.regular, SMALL, MUTED);
+        }
+    }
+
+    /// Notes that an id stands for a text that is in no font.
+    pub(super) const fn has_replaced(&mut self) {
+        self.lacks = true;
     }
 
     /// Draws as much of the title block as fits on the page.
@@ -199,8 +219,13 @@ impl<'f, 'p> Sheet<'f, 'p> {
     pub(super) fn draw(&mut self, (x, y): (f32, f32), run: &Run, face: &Face, size: f32, colour: Colour) {
         if !run.glyphs.is_empty() {
             self.paint(colour);
-            let font = face.font.clone();
-            self.surface.draw_glyphs(Point::from_xy(x, y), &run.glyphs, font, &run.text, size, false);
+            let mut from = x;
+            for part in face.parts(run) {
+                let place = Point::from_xy(from, y);
+                self.surface.draw_glyphs(place, part.glyphs, part.font, &run.text, size, false);
+                from += part.width * size;
+            }
+            self.lacks |= run.lacks;
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::Fleet;
 use bailiwick_domain::{
     AuditAction, Error, Happening, OrgId, Result, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
-    validate::{Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values, system_name},
+    validate::{self, Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values},
 };
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::hash_secret;
@@ -132,7 +132,7 @@ async fn creator(tx: &mut Tx, caller: &Caller, new: &NewSystem) -> Result<Creato
 
 fn check_fields(new: &NewSystem) -> Fields {
     let mut fields = Fields::new();
-    fields.check("name", &new.name, system_name(&new.name));
+    fields.check("name", &new.name, validate::name(&new.name));
     string_values(&mut fields, &new.custom_data);
     fields.check("notes", "", free_text(&new.notes));
     fields

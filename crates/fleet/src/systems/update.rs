@@ -4,7 +4,7 @@ use super::{create::home, reassign};
 use crate::Fleet;
 use bailiwick_domain::{
     AuditAction, Error, Happening, ObjectKind, OrgId, Result, System, SystemId,
-    validate::{Fields, Holder, client_keys, free_text, string_values, system_name},
+    validate::{self, Fields, Holder, client_keys, free_text, string_values},
 };
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{RequestContext, audit};
@@ -96,8 +96,8 @@ pub(super) fn check_registered(system: &System, wanted: impl Into<String>) -> Re
 /// Applies the fields of a change, except the organization.
 pub(super) fn apply(system: &mut System, change: Change) -> Result<()> {
     let mut fields = Fields::new();
-    if let Some(name) = change.name.filter(|name| !name.is_empty()) {
-        fields.check("name", &name, system_name(&name));
+    if let Some(name) = change.name.filter(|name| !name.is_empty() && *name != system.name) {
+        fields.check("name", &name, validate::name(&name));
         system.name = name;
     }
     if let Some(notes) = change.notes {

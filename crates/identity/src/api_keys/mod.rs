@@ -118,11 +118,7 @@ fn check_limit(active: u64) -> Result<()> {
 fn accept(body: Wanted) -> Result<Accepted> {
     let mut fields = Fields::new();
     let name = body.name.unwrap_or_default();
-    if name.trim().is_empty() {
-        fields.push("name", "required", "");
-    } else {
-        fields.check("name", &name, validate::text(&name, validate::MAX_NAME_CHARS));
-    }
+    fields.check("name", &name, validate::name(&name));
     let word = body.mode.unwrap_or_default();
     let mode = KeyMode::parse(&word);
     if mode.is_none() {

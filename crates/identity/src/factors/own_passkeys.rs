@@ -74,7 +74,7 @@ pub async fn add(
     if new.credential.is_null() {
         fields.push("credential", "required", "");
     }
-    fields.check("name", name, validate::text(name, validate::MAX_NAME_CHARS));
+    fields.check("name", name, validate::line(name, validate::MAX_NAME_CHARS));
     fields.finish()?;
     let user = change.user.id;
     check_number(&factors::passkeys::of_user(&mut change.tx, user).await?)?;
@@ -140,11 +140,7 @@ pub async fn rename(
     let name = body()?;
     let name = name.trim();
     let mut fields = Fields::new();
-    if name.is_empty() {
-        fields.push("name", "required", "");
-    } else {
-        fields.check("name", name, validate::text(name, validate::MAX_NAME_CHARS));
-    }
+    fields.check("name", name, validate::name(name));
     fields.finish()?;
     factors::passkeys::rename(&mut change.tx, user, id, name).await?;
     change.commit(AuditAction::UserRenamePasskey, json!({"id": id, "name": name})).await

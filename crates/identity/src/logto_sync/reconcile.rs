@@ -3,7 +3,7 @@
 
 use super::{LogtoSync, aspect, organization, user};
 use crate::Identity;
-use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, fold::fold};
+use bailiwick_domain::{Error, OrgId, OrgType, Result, User, UserId, fold::fold, validate::Email};
 use bailiwick_outbound::logto::{LogtoError, LogtoUserFields, Named};
 use bailiwick_store::{
     identities::account_links,
@@ -196,7 +196,7 @@ async fn user_of(service: &Identity, logto: &LogtoSync, id: UserId) -> Result<Op
     let fields: Vec<&str> = [
         ("username", text(there.username) != username),
         ("name", text(there.name) != name),
-        ("email", fold(&text(there.primary_email)) != fold(&primary_email)),
+        ("email", Email::key_of(&text(there.primary_email)) != Email::key_of(&primary_email)),
         ("phone", text(there.primary_phone) != primary_phone),
         ("customData", there.custom_data.as_object() != Some(&custom_data)),
     ]

@@ -11,7 +11,10 @@ use crate::{
     auth::GuessTarget,
     passwords::{self, Origin},
 };
-use bailiwick_domain::{AuditAction, Result, UserId, fold::fold, validate};
+use bailiwick_domain::{
+    AuditAction, Result, UserId,
+    validate::{self, Email},
+};
 use bailiwick_events::mail;
 use bailiwick_platform::{
     RequestContext, audit,
@@ -111,12 +114,12 @@ pub async fn reset(
     let mut tx = service.db.begin().await?;
     let (person, addresses) = hold(&mut tx, link.user_id).await?;
     // The link was sent to the address that links still go to: it is neither confirmed nor changed since.
-    let is_there = fold(addresses.for_recovery()) == fold(&link.address);
+    let is_there = Email::key_of(addresses.for_recovery()) == Email::key_of(&link.address);
     if !is_there || !recovery::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);
     }
     passwords::set_password(&mut tx, now, person.id, Some(&hash), Origin::Chosen, None).await?;
-    if fold(&addresses.email) == fold(&link.address) {
+    if Email::key_of(&addresses.email) == Email::key_of(&link.address) {
         recovery::verify(&mut tx, person.id).await?;
     }
     audit::record_own(
@@ -182,7 +185,7 @@ pub async fn confirm(
         return Err(Denied::WrongCredentials);
     }
     // The address was changed again since: this link is for another one.
-    let is_present = fold(&addresses.email) == fold(&link.address);
+    let is_present = Email::key_of(&addresses.email) == Email::key_of(&link.address);
     if !is_present || !recovery::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);
     }

@@ -17,7 +17,8 @@ use crate::{
     passwords::{self, Origin},
 };
 use bailiwick_domain::{
-    AuditAction, Error, LoginId, Result, SignInMethod, SignInMethods, Ts, UserId, fold::fold, validate,
+    AuditAction, Error, LoginId, Result, SignInMethod, SignInMethods, Ts, UserId,
+    validate::{self, Email},
 };
 use bailiwick_platform::{
     RequestContext, audit,
@@ -279,7 +280,7 @@ pub async fn replace_password(
     take(&mut tx, &interaction).await?;
     // A user with a password that was mailed there can read that mailbox (spec: account#change-info).
     let mailed_to = recovery::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
-    if mailed_to.is_some_and(|address| address == fold(&person.email)) {
+    if mailed_to.is_some_and(|address| address == Email::key_of(&person.email)) {
         recovery::verify(&mut tx, user).await?;
     }
     passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
@@ -361,7 +362,7 @@ pub(super) async fn check(
     password: &str,
 ) -> Result<Known, Denied> {
     let found = lookup(service, who).await?.filter(|(user, _)| !user.standing.is_gone());
-    let name = fold(who.text());
+    let name = Email::key_of(who.text());
     let guessed = GuessTarget::Name(&name, found.as_ref().map(|(user, _)| user.id));
     let hash = found.as_ref().and_then(|(_, record)| record.hash.as_deref());
     let is_right = passwords::matches_user(service, guessed, context.client_ip, password, hash).await?;

@@ -7,7 +7,7 @@ use crate::{
     auth::{Reason, revoke_user, suspended, unreadable},
     logto_sync, upstream,
 };
-use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, Ts, UserId};
+use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, Ts, UserId, host::ascii_domain};
 use bailiwick_store::{
     Tx,
     audit::{self, Entry},
@@ -110,12 +110,11 @@ async fn link(
     Ok(Some(user.id))
 }
 
-/// Whether they are the same except for upper and lower case. The folded lookup finds more: an address that only looks
+/// Whether they are the same except for upper and lower case and the form of the domain. The folded lookup finds more: an address that only looks
 /// alike is another mailbox, even where lower-casing makes a plain letter of it (the Kelvin sign).
 fn is_same_address(one: &str, other: &str) -> bool {
     let lower = |text: &str| -> String {
-        text.trim()
-            .chars()
+        text.chars()
             .flat_map(|c| {
                 let is_kept = !c.is_ascii() && c.to_lowercase().any(|lower| lower.is_ascii());
                 let lower = (!is_kept).then(|| c.to_lowercase());
@@ -123,7 +122,11 @@ fn is_same_address(one: &str, other: &str) -> bool {
             })
             .collect()
     };
-    lower(one) == lower(other)
+    let canonical = |text: &str| match text.trim().rsplit_once('@') {
+        Some((local, domain)) => (lower(local), ascii_domain(domain).unwrap_or_else(|| lower(domain))),
+        None => (lower(text), String::new()),
+    };
+    canonical(one) == canonical(other)
 }
 
 async fn record(

@@ -1,7 +1,8 @@
-//! Types of alerting settings: the addresses webhooks may have, the time zone of messages.
+//! Types of settings of messages: the addresses webhooks may have, language and time zone.
 
-use super::value::{Kind, Value};
+use super::value::{Choice, Kind, Value};
 use bailiwick_alerts::zone_named;
+use bailiwick_domain::{Language, host::canonical_host};
 use bailiwick_settings::{Network, Zone};
 
 /// A host name, address or range of addresses that webhooks may use.
@@ -19,6 +20,7 @@ impl Value for AllowedHost {
         if let Ok(range) = Network::parse(text) {
             return Ok(AllowedHost::Range(range));
         }
+        let text = canonical_host(text);
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric());
         let is_name = starts && text.chars().all(plain) && text.contains(|c: char| c.is_ascii_alphabetic());
@@ -31,6 +33,12 @@ impl Value for AllowedHost {
             AllowedHost::Range(range) => range.show(),
         }
     }
+}
+
+impl Choice for Language {
+    const NAME: &'static str = "language";
+    const WORDS: &'static [&'static str] = &["en", "it"];
+    const VALUES: &'static [Self] = &Language::ALL;
 }
 
 /// A time zone by its name in the database of the system.
@@ -66,6 +74,8 @@ mod tests {
     #[test]
     fn hosts_are_names_addresses_or_ranges() {
         assert_eq!(AllowedHost::parse("Chat.Internal"), Ok(AllowedHost::Name("chat.internal".into())));
+        let name = AllowedHost::Name("chat.xn--mnchen-3ya.example".into());
+        assert_eq!(AllowedHost::parse("chat.münchen.example"), Ok(name));
         for text in ["10.0.0.0/8", "::1/128"] {
             assert_eq!(AllowedHost::parse(text).unwrap().show().unwrap(), text);
         }

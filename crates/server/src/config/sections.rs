@@ -12,7 +12,7 @@ use super::{
 };
 use bailiwick_domain::rebranding::Product;
 use bailiwick_settings::{
-    CatalogueEntry, ImageHome, ImpersonationScope, Network, Router, RouterKind, Security, Settings,
+    CatalogueEntry, ImageHome, ImpersonationScope, Language, Network, Router, RouterKind, Security, Settings,
 };
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -35,6 +35,8 @@ section! {
     /// Whether variables with the names of older deployments (below) win over the configuration file. Otherwise the file
     /// wins, and a warning names each of them that counts for nothing.
     older_names: bool = "false";
+    /// Language of mails and alerts for organizations and recipients that name none, and of imported rows: `en` or `it`.
+    language: Language => language;
 }
 
 section! {
@@ -407,6 +409,11 @@ section! {
     forgotten_mails: NonZeroU32 => limits.forgotten_mails;
     /// Requests for such mails per client address in an hour; those beyond are answered alike and sent nothing.
     forgotten_mails_per_address: NonZeroU32 => limits.forgotten_mails_per_address;
+    /// Mails that the people of an organization cause in an hour: new users, imported ones, changed addresses, tests of
+    /// recipients.
+    mails_per_organization: NonZeroU32 => limits.mails_per_organization;
+    /// Such mails to one address in an hour.
+    mails_per_recipient: NonZeroU32 => limits.mails_per_recipient;
     /// Failed system sign-ins and registrations per address and key in a minute.
     system_auth_failures: NonZeroU32 => limits.system_failures;
 }

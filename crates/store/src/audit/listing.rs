@@ -18,6 +18,8 @@ pub struct Filter {
     pub until: Option<Ts>,
     /// The user who acted, in person or as somebody else.
     pub actor: Option<Uuid>,
+    /// Only what the actor did without impersonating.
+    pub in_person: bool,
     /// The object.
     pub object: Option<Uuid>,
     /// The action, whole: `customer.create`.
@@ -133,6 +135,9 @@ pub fn page_query(scope: &Scope, filter: &Filter, after: Option<Cursor>, rows: u
     }
     if let Some(actor) = filter.actor {
         q.push(&format!(" AND {}actor_user_id = ?", unless_found(filter.object.is_some()))).arg(actor);
+    }
+    if filter.in_person {
+        q.push(" AND a.acting_for_user_id IS NULL");
     }
     if let Some(action) = &filter.action {
         q.push(&format!(" AND {}action = ?", unless_found(is_found))).arg(action);

@@ -17,6 +17,8 @@ use uuid::Uuid;
 /// The data of an organization that an export needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
+    /// Id.
+    pub id: OrgId,
     /// What people write of it.
     pub details: Details,
     /// As sent.
@@ -63,6 +65,7 @@ impl TryFrom<Row> for Line {
 
     fn try_from(row: Row) -> Result<Line, StoreError> {
         Ok(Line {
+            id: OrgId(row.id),
             details: row.details.into(),
             vat: row.vat,
             custom_data: row.custom_data,

@@ -14,7 +14,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Row, SqliteConnection};
 use text::{Digest, Fields, Lines};
 
 /// Tables with rows in every new database; the source's rows replace these.
-const SEEDED: [&str; 8] = [
+const SEEDED: [&str; 9] = [
     "active_alerts_epoch",
     "alert_config_epoch",
     "auth_epoch",
@@ -23,6 +23,7 @@ const SEEDED: [&str; 8] = [
     "retention",
     "schema_compatibility",
     "system_figures",
+    "text_folding",
 ];
 /// Bytes collected before they are sent.
 const CHUNK: usize = 256 * 1024;

@@ -40,7 +40,7 @@ fn only_the_owner_refuses() {
         {"system_key": "SYS-1", "enabled": {"email": false}}]});
     let check = |above: Option<&Channels>| {
         let posted = Posted::read(body.to_string().as_bytes()).unwrap();
-        posted.check(None, above, &AllowedHosts::default()).unwrap().layer
+        posted.check(None, above, &AllowedHosts::default(), Language::English).unwrap().layer
     };
     assert_eq!(check(None).channels.enabled.email, Some(false));
     let other = check(Some(&Channels::default()));
@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn no_body_makes_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(posted) = Posted::read(&bytes) {
-            let _ = posted.check(None, Some(&Channels::default()), &AllowedHosts::default());
+            let _ = posted.check(None, Some(&Channels::default()), &AllowedHosts::default(), Language::English);
         }
     }
 

@@ -14,7 +14,12 @@ use serde_json::{Value, json};
 use std::{fmt, time::Duration};
 
 fn checked(body: &Value, stored: Option<&Layer>) -> Result<Checked, Error> {
-    Posted::read(body.to_string().as_bytes())?.check(stored, None, &AllowedHosts::default())
+    Posted::read(body.to_string().as_bytes())?.check(
+        stored,
+        None,
+        &AllowedHosts::default(),
+        Language::English,
+    )
 }
 
 #[track_caller]
