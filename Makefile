@@ -96,7 +96,7 @@ test-issuers: need-build ## signs people in at a real Keycloak: links, claims, r
 
 # tests/charts/run.sh names the variable. Helm is compiled once, which takes two minutes of two cores, and no container is started.
 test-charts: need-build ## the Helm chart and the compose files: rendered, validated, their settings in the real program
-	scripts/need.sh golang-go postgresql python3
+	scripts/need.sh golang-go openssl postgresql python3
 	$(CARGO) build $(LOCKED) --bin bailiwick
 	tests/charts/run.sh
 

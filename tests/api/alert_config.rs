@@ -6,7 +6,7 @@ mod routing;
 use bailiwick_alerting::{
     config::{Layer, Posted, Publishing, Smtp, Timing, Upload, merge},
     receivers::Kind,
-    texts::{Pages, Surroundings, Zone},
+    texts::{Language, Pages, Surroundings, Zone},
     webhook_target::AllowedHosts,
 };
 use bailiwick_testkit::parts::{alertmanager, scratch::Scratch};
@@ -21,7 +21,15 @@ const TENANT: &str = "0195fada-0000-7000-8000-000000000001";
 
 fn layer(body: &Value) -> Layer {
     let posted = Posted::read(body.to_string().as_bytes()).expect("a body");
-    merge([], Some(&posted.check(None, None, &AllowedHosts::default()).expect("a configuration").layer))
+    merge(
+        [],
+        Some(
+            &posted
+                .check(None, None, &AllowedHosts::default(), Language::English)
+                .expect("a configuration")
+                .layer,
+        ),
+    )
 }
 
 fn publishing() -> Publishing {

@@ -97,7 +97,12 @@ api_test!(checks_of_a_creation_come_in_order, |t| async move {
     let broken = t.post("/api/users").bearer(&support.token).body("{").send().await;
     broken.expect_message(403, "insufficient permissions");
     t.post("/api/users").bearer(&d.token).body("{").send().await.expect_message(400, "validation failed");
-    let missing = [("user_role_ids", "at least one role is required"), ("organization_id", "required")];
+    let missing = [
+        ("user_role_ids", "at least one role is required"),
+        ("organization_id", "required"),
+        ("name", "cannot_be_empty"),
+        ("email", "required"),
+    ];
     post(&t, &d, json!({})).await.expect_fields(&missing);
     post(&t, &d, json!({"user_role_ids": [], "organization_id": ""})).await.expect_fields(&missing);
     post(&t, &d, json!({"user_role_ids": "admin"})).await.expect_fields(&[("user_role_ids", "wrong_type")]);

@@ -44,6 +44,14 @@ def write_secrets(directory, names):
         (directory / name).write_text(f"{text}\n")
 
 
+def write_certificate(directory):
+    """A certificate and its key, as a secret of Kubernetes holds them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=fleet"
+    files = ["-keyout", directory / "tls.key", "-out", directory / "tls.crt"]
+    subprocess.run([*command.split(), *files], capture_output=True, timeout=60, check=True)
+
+
 @contextlib.contextmanager
 def serving(environment, log):
     """Runs the service until the block ends; yields the address of its metrics once /ready answers 200."""

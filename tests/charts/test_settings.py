@@ -10,6 +10,9 @@ import yaml
 import program
 from chart import CASES, CHART, SECRETS, case, render, values_of
 
+# Where the pods of the example find their certificate.
+TLS = "/etc/bailiwick/tls"
+
 # What the image sets; the pod's own variables stand over it.
 IMAGE = {
     "BAILIWICK_DATA_DIR": "/image",
@@ -36,7 +39,9 @@ class Settings(unittest.TestCase):
         self.assertEqual((config, command), ("--config", "serve"))
         path = self.root / file.removeprefix("/")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(rendered.configuration())
+        tls = self.root / TLS.removeprefix("/")
+        program.write_certificate(tls)
+        path.write_text(rendered.configuration().replace(TLS, str(tls)))
         return program.check("--config", str(path), environment={**IMAGE, **environment})
 
     def test_the_program_takes_them(self):

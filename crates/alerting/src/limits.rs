@@ -21,7 +21,7 @@ pub struct Limits {
     pub alert_bytes: usize,
     /// Bytes of all texts of one silence.
     pub silence_bytes: usize,
-    /// Longest time between start, or now, and end of a silence.
+    /// Longest time between now and the end of a silence.
     pub silence_length: Duration,
     /// Matchers of one silence.
     pub matchers: usize,

@@ -230,7 +230,7 @@ fn judge(place: &str, untaken: &Untaken) -> MailError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test that cannot go on fails")]
     use super::*;
     use tokio::{
         io::{AsyncBufReadExt, AsyncWriteExt, BufReader},

@@ -39,7 +39,7 @@ pub async fn check(platform: &Platform) -> Result<(), Arc<str>> {
     // Whoever waits here finds the result of the check before.
     let mut last = platform.write_check.0.lock().await;
     let seen = match &*last {
-        Some(seen) if seen.at.elapsed() < FOR => seen.clone(),
+        Some(seen) if seen.at.elapsed() < FOR && !is_refuted(platform, seen) => seen.clone(),
         _ => {
             let touched = processes::touch(&platform.db, platform.instance(), platform.now());
             let written = match timeout(WRITE, touched).await {
@@ -50,6 +50,11 @@ pub async fn check(platform: &Platform) -> Result<(), Arc<str>> {
         }
     };
     seen.problem.map_or(Ok(()), Err)
+}
+
+/// Whether a transaction could not be written since a check that could.
+fn is_refuted(platform: &Platform, seen: &Seen) -> bool {
+    seen.problem.is_none() && platform.db.write_fault_within(seen.at.elapsed()).is_some()
 }
 
 /// Notes the result of a sign of life as that of a check.

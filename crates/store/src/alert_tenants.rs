@@ -150,12 +150,12 @@ pub async fn idle(db: &Db, before: Ts) -> Result<Vec<(OrgId, String)>, StoreErro
 
 /// Has the router forget a tenant, unless something is to be pushed to it.
 pub async fn drop_idle(tx: &mut Tx, tenant: OrgId, at: Ts) -> Result<u64, StoreError> {
-    Q::new(DROP).bind(at).bind(at).bind(tenant).run(tx).await
+    Q::by_index(DROP).bind(at).bind(at).bind(tenant).run(tx).await
 }
 
 /// Queues a tenant that the router has lost, unless it is queued or was pushed after `since`.
 pub async fn queue_lost(tx: &mut Tx, tenant: OrgId, at: Ts, since: Ts) -> Result<(), StoreError> {
-    Q::new(LOST).bind(at).bind(at).bind(tenant).bind(since).run(tx).await?;
+    Q::by_index(LOST).bind(at).bind(at).bind(tenant).bind(since).run(tx).await?;
     Ok(())
 }
 

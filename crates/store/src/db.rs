@@ -74,7 +74,7 @@ impl Db {
         let state = TxState::begin(self);
         match &self.engine {
             Engine::Pg(pool) => {
-                let tx = self.pools.write(Box::pin(engine::begin(pool, postgres))).await?;
+                let tx = self.pools.write(Box::pin(pool.begin_with(postgres))).await?;
                 Ok(Tx::Pg(tx, self.epoch.clone(), state))
             }
             Engine::Lite { write, .. } => {

@@ -2,8 +2,7 @@
 
 use crate::{connection_waits::ConnectionWaits, error::StoreError};
 use sqlx::{
-    AssertSqlSafe, Connection as _, Executor as _, PgConnection, PgPool, Postgres, SqlSafeStr as _,
-    SqliteConnection, SqlitePool, Transaction,
+    AssertSqlSafe, Connection as _, Executor as _, PgConnection, PgPool, SqliteConnection, SqlitePool,
     pool::PoolConnectionMetadata,
     postgres::{PgConnectOptions, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -130,18 +129,6 @@ pub(crate) fn connection(url: &str) -> Result<PgConnectOptions, StoreError> {
 
 /// How long a database may take that starts together with the service.
 const START: Duration = Duration::from_secs(5);
-
-/// Begins a transaction in a task of its own, which outlives a caller who gives up. Of a BEGIN that nobody waits for the driver
-/// knows nothing: it would lend the connection to the next caller in the middle of that transaction.
-pub(crate) async fn begin(
-    pool: &PgPool,
-    statement: &'static str,
-) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-    let lent = pool.acquire().await?;
-    #[expect(clippy::disallowed_methods, reason = "as short as one message, and waited for")]
-    let begun = tokio::spawn(Transaction::begin(lent, Some(statement.into_sql_str())));
-    begun.await.map_err(|_| sqlx::Error::PoolClosed)?
-}
 
 /// Tries one connection for this time. A pool does not report why it has no connection.
 pub(crate) async fn reach(connect: &PgConnectOptions, time: Duration) -> Result<(), StoreError> {

@@ -305,7 +305,7 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
     assert_eq!(changes[0].json().unwrap()[0]["endsAt"], "2026-03-04T10:00:00Z");
 });
 
-/// A start uploads what differs from what the router has; so does every change.
+// A start uploads what differs from what the router has; so does every change.
 api_test!(a_start_uploads_only_what_differs, |t| async move {
     let router = Configurations::start().await.unwrap();
     let t = with_router(t.engine, &t.app.settings, &router).await;
@@ -384,6 +384,12 @@ api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
     };
     t.advance(29 * DAY);
     push_alert().await;
+    let known = async || -> i64 {
+        let text = "SELECT CAST(COUNT(*) AS BIGINT) FROM alert_history";
+        let (n,): (i64,) = Q::new(text).one(&t.app.db).await.unwrap();
+        n
+    };
+    eventually("the history has the alert", async || known().await == 1).await;
     t.advance(2 * DAY);
     let found = async |apply| config::prune(&t.app, 30 * DAY, apply).await.unwrap().unwrap();
     let listed = found(false).await;

@@ -233,7 +233,7 @@ api_test!(a_renamed_system_moves_in_the_order, |t| async move {
     assert_eq!(listed(&t, &owner, "search=zeta").await.len(), 3);
 });
 
-// Proves spec: authorization rule 14.
+// Proves spec: authorization#guarantees 14.
 api_test!(an_organization_outside_the_readers_hierarchy_is_not_shown, |t| async move {
     let tree = t.tree().await;
     let d = t.user(tree.distributor, &["admin"]).await;

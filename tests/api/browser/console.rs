@@ -13,8 +13,6 @@ mod clicks;
 mod events;
 #[path = "console/live.rs"]
 mod live;
-#[path = "console/mails.rs"]
-mod mails;
 #[path = "console/notifications.rs"]
 mod notifications;
 #[path = "console/organizations.rs"]

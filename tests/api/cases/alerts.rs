@@ -144,7 +144,10 @@ api_test!(a_fault_of_one_alert_loses_no_other, |s| generous(s), |t| async move {
             }
         }
         for name in [before, after] {
-            assert_eq!(c.alert_names(&format!("?filter=alertname%3D{name}")).await, [name.clone()]);
+            assert_eq!(
+                c.alert_names(&format!("?filter=alertname%3D{name}")).await,
+                std::slice::from_ref(&name)
+            );
         }
     }
     let value = async |name: &str, key: &str| {

@@ -25,6 +25,7 @@ pub fn server(port: u16) -> Mail {
         authority: None,
         from: "help@fleet.example.org".to_owned(),
         from_name: None,
+        hello: None,
     }
 }
 

@@ -10,7 +10,7 @@ api_test!(a_note_is_shown_once_and_only_on_its_page, |t| async move {
     let owner = t.owner().await;
     let browser = Browser::of(&t, &owner).await;
     let address = format!("/console/organizations/{}", tree.customer);
-    let shown = "The organization is suspended.";
+    let shown = "The organization is suspended, with everything below it.";
     let sent = browser.post(&format!("{address}/suspend"), &[]).await.expect(303);
     assert_eq!(sent.header("location"), Some(address.as_str()));
     let cookie =

@@ -105,7 +105,7 @@ api_test!(a_chain_is_made_edited_suspended_deleted_restored_and_destroyed, |t| a
     assert!(page.contains("Promoted from reseller") && !page.contains(distributor.as_str()), "{page}");
 
     let wrong = browser.post(&format!("{reseller}/destroy"), &[("name", "renamed")]).await.expect(422).text();
-    assert!(wrong.contains("This is not its name.") && wrong.contains("1 organizations below it"), "{wrong}");
+    assert!(wrong.contains("This is not its name.") && wrong.contains("1 organization below it"), "{wrong}");
     browser.post(&format!("{reseller}/destroy"), &[("name", "Renamed")]).await.expect(303);
     browser.get(customer).await.expect(404);
     browser.get(distributor).await.expect(200);

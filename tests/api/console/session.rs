@@ -228,7 +228,7 @@ async fn a_revoked_session_is_over_on_every_process() {
     let replica = t.replica().await;
     let owner = t.owner().await;
     let browser = Browser::of(&t, &owner).await;
-    let there = Browser { t: &replica, cookie: browser.cookie.clone() };
+    let there = Browser { t: &replica, cookie: browser.cookie.clone(), note: Default::default() };
     there.get("/console/").await.expect(200);
     browser.post("/console/sign-out", &[]).await.expect(303);
     let reply = there.get("/console/systems").await.expect(303);

@@ -25,12 +25,15 @@ async fn of_a_large_fleet(dir: &std::path::Path) -> Db {
     Db::open(&options).await.unwrap()
 }
 
+/// Statements that count all systems, and so read all of them.
+const OF_ALL: [&str; 1] = ["systems::status_counts::COUNTS_ANEW"];
+
 #[tokio::test]
 async fn no_fixed_statement_reads_a_whole_table_to_join_it() {
     let dir = tempfile::tempdir().unwrap();
     let db = of_a_large_fleet(dir.path()).await;
     let mut wrong = Vec::new();
-    for (name, text) in catalogue::statements() {
+    for (name, text) in catalogue::statements().filter(|(name, _)| !OF_ALL.contains(name)) {
         let plan = format!("EXPLAIN QUERY PLAN {}", Q::new(text).text_for(false));
         let lines: Vec<(i64, i64, i64, String)> = Q::new(&plan).all(&db).await.unwrap();
         let joins = lines.into_iter().map(|line| line.3);

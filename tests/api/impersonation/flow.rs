@@ -65,7 +65,7 @@ api_test!(a_session_gives_the_targets_rights_and_nothing_else, |t| async move {
     let reply = t.get("/api/user/permissions").bearer(&token).send().await.expect(200);
     assert_eq!(reply.data()["user_permissions"], his["user_permissions"]);
     // The target's organization counts, not the impersonator's.
-    let path = format!("/api/customers/{}", tree.customer);
+    let path = format!("/api/customers/{}", tree.other_customer);
     t.get(&path).bearer(&token).send().await.expect_message(403, "insufficient permissions");
     t.get("/api/resellers").bearer(&token).send().await.expect_message(403, "insufficient permissions");
     let users = t.get("/api/users").bearer(&token).send().await.expect(200).data();

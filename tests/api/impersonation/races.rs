@@ -2,6 +2,7 @@
 
 use super::{acting, agree, is_over, me, start, text, withdraw};
 use bailiwick_identity::auth;
+use bailiwick_settings::ImpersonationScope;
 use bailiwick_store::{Db, Options, Tx, sql::Q};
 use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test, eventually};
 use serde_json::json;
@@ -182,28 +183,32 @@ api_test!(two_who_act_as_each_other_may_be_suspended_at_the_same_moment, |t| asy
     }
 });
 
-api_test!(organizations_whose_people_act_as_each_other_may_be_suspended_at_the_same_moment, |t| async move {
-    let tree = t.tree().await;
-    let root = t.owner().await;
-    let mut tokens = Vec::new();
-    for (by, target) in
-        [(tree.distributor, tree.other_distributor), (tree.other_distributor, tree.distributor)]
-    {
-        let (by, target) = (t.user(by, &["super"]).await, t.user(target, &["admin"]).await);
-        agree(&t, &target, 1).await;
-        tokens.push(text(&start(&t, &by, &target).await["token"]));
+api_test!(
+    organizations_whose_people_act_as_each_other_may_be_suspended_at_the_same_moment,
+    |s| s.impersonation.scope = ImpersonationScope::Consent,
+    |t| async move {
+        let tree = t.tree().await;
+        let root = t.owner().await;
+        let mut tokens = Vec::new();
+        for (by, target) in
+            [(tree.distributor, tree.other_distributor), (tree.other_distributor, tree.distributor)]
+        {
+            let (by, target) = (t.user(by, &["super"]).await, t.user(target, &["admin"]).await);
+            agree(&t, &target, 1).await;
+            tokens.push(text(&start(&t, &by, &target).await["token"]));
+        }
+        let suspend = |id: bailiwick_domain::OrgId| {
+            t.patch(&format!("/api/distributors/{id}/suspend")).bearer(&root.token).send()
+        };
+        let both = async { tokio::join!(suspend(tree.distributor), suspend(tree.other_distributor)) };
+        let (first, second) = match t.engine {
+            Engine::Postgres => let_both_wait(&t, Q::new(LIVE), both).await,
+            Engine::Sqlite => both.await,
+        };
+        first.expect(200);
+        second.expect(200);
+        for token in tokens {
+            me(&t, &token).await.expect(401);
+        }
     }
-    let suspend = |id: bailiwick_domain::OrgId| {
-        t.patch(&format!("/api/distributors/{id}/suspend")).bearer(&root.token).send()
-    };
-    let both = async { tokio::join!(suspend(tree.distributor), suspend(tree.other_distributor)) };
-    let (first, second) = match t.engine {
-        Engine::Postgres => let_both_wait(&t, Q::new(LIVE), both).await,
-        Engine::Sqlite => both.await,
-    };
-    first.expect(200);
-    second.expect(200);
-    for token in tokens {
-        me(&t, &token).await.expect(401);
-    }
-});
+);

@@ -56,48 +56,56 @@ fn report(n: u64) -> String {
     document.to_string()
 }
 
-api_test!(an_unchanged_document_adds_next_to_nothing, |t| async move {
-    let tree = t.tree().await;
-    let s = t.system(tree.customer).await;
-    let one_more = async || {
-        send(&t, &s, NS8).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
-    };
-    for _ in 0..4 {
-        one_more().await;
+api_test!(
+    an_unchanged_document_adds_next_to_nothing,
+    |s| s.systems.inventories_per_hour = 1_000,
+    |t| async move {
+        let tree = t.tree().await;
+        let s = t.system(tree.customer).await;
+        let one_more = async || {
+            send(&t, &s, NS8).await.expect(202);
+            inventory::run_until_idle(&t.app).await.unwrap();
+        };
+        for _ in 0..4 {
+            one_more().await;
+        }
+        let before = stored_bytes(&t).await;
+        const MORE: i64 = 100;
+        for _ in 0..MORE {
+            one_more().await;
+        }
+        let each = (stored_bytes(&t).await - before) / MORE;
+        assert!(each <= 300, "{each} bytes each");
+        assert_eq!((count(&t, "inventory_records").await, count(&t, "inventory_bases").await), (1, 1));
     }
-    let before = stored_bytes(&t).await;
-    const MORE: i64 = 100;
-    for _ in 0..MORE {
-        one_more().await;
-    }
-    let each = (stored_bytes(&t).await - before) / MORE;
-    assert!(each <= 300, "{each} bytes each");
-    assert_eq!((count(&t, "inventory_records").await, count(&t, "inventory_bases").await), (1, 1));
-});
+);
 
-api_test!(a_changed_document_adds_a_fraction_of_itself, |t| async move {
-    let tree = t.tree().await;
-    let s = t.system(tree.customer).await;
-    let one_more = async |n| {
-        send(&t, &s, report(n)).await.expect(202);
-        inventory::run_until_idle(&t.app).await.unwrap();
-    };
-    one_more(0).await;
-    let before = stored_bytes(&t).await;
-    const MORE: i64 = 90;
-    for n in 1..=MORE {
-        one_more(n as u64).await;
+api_test!(
+    a_changed_document_adds_a_fraction_of_itself,
+    |s| s.systems.inventories_per_hour = 1_000,
+    |t| async move {
+        let tree = t.tree().await;
+        let s = t.system(tree.customer).await;
+        let one_more = async |n| {
+            send(&t, &s, report(n)).await.expect(202);
+            inventory::run_until_idle(&t.app).await.unwrap();
+        };
+        one_more(0).await;
+        let before = stored_bytes(&t).await;
+        const MORE: i64 = 90;
+        for n in 1..=MORE {
+            one_more(n as u64).await;
+        }
+        let each = (stored_bytes(&t).await - before) / MORE;
+        let (size,): (i64,) =
+            Q::new("SELECT MIN(data_size) FROM inventory_records").one(&t.app.db).await.unwrap();
+        assert_eq!(count(&t, "inventory_records").await, MORE + 1);
+        assert!(count(&t, "inventory_diffs").await >= MORE, "some change matters");
+        assert!(each * 100 <= size * 15, "{each} bytes each, of {size}");
+        // Every text is still as it was received.
+        let found: Vec<(i64, String)> =
+            Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id").all(&t.app.db).await.unwrap();
+        let hashes: std::collections::HashSet<&String> = found.iter().map(|record| &record.1).collect();
+        assert_eq!(hashes.len(), found.len());
     }
-    let each = (stored_bytes(&t).await - before) / MORE;
-    let (size,): (i64,) =
-        Q::new("SELECT MIN(data_size) FROM inventory_records").one(&t.app.db).await.unwrap();
-    assert_eq!(count(&t, "inventory_records").await, MORE + 1);
-    assert!(count(&t, "inventory_diffs").await >= MORE, "some change matters");
-    assert!(each * 100 <= size * 15, "{each} bytes each, of {size}");
-    // Every text is still as it was received.
-    let found: Vec<(i64, String)> =
-        Q::new("SELECT id, data_hash FROM inventory_records ORDER BY id").all(&t.app.db).await.unwrap();
-    let hashes: std::collections::HashSet<&String> = found.iter().map(|record| &record.1).collect();
-    assert_eq!(hashes.len(), found.len());
-});
+);

@@ -47,7 +47,7 @@ mail_test!(an_administrator_s_change_is_told_to_both_addresses, |t, sink| async 
     to.sort_unstable();
     assert_eq!(to, ["new@example.org", old.as_str()]);
     for mail in &messages {
-        assert_eq!(mail.subject(), "Il tuo indirizzo e-mail è stato cambiato");
+        assert_eq!(mail.subject(), "Your e-mail address was changed");
         assert!(mail.body().contains(&old) && mail.body().contains("new@example.org"));
         assert!(!mail.body().contains("/oidc/"), "no link");
     }

@@ -45,7 +45,7 @@ mail_test!(a_forgotten_password_is_replaced_by_a_link, |t, sink| async move {
     let (person, link) = asked(&t, &sink).await;
     doubt(&t, person.id).await;
     let mail = last(&sink.messages().unwrap(), 1);
-    assert_eq!(mail.subject(), "Scegli una nuova password");
+    assert_eq!(mail.subject(), "Choose a new password");
     assert!(link.starts_with("http://127.0.0.1:8080/oidc/new-password/"), "{link}");
     assert!(mail.html.unwrap().contains(&link.replace('/', "&#x2f;")));
     assert!(!is_verified(&t, person.id).await);

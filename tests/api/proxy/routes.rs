@@ -2,7 +2,7 @@
 //! alerts#neutral-answers).
 
 use super::*;
-use bailiwick_testkit::api_test;
+use bailiwick_testkit::{api_test, eventually};
 use serde_json::json;
 
 api_test!(every_answer_of_the_interface_carries_its_headers, |t| async move {
@@ -239,7 +239,10 @@ api_test!(probes_need_no_credential, |t| async move {
     }
     t.app.db.close().await;
     t.get(&format!("{P}/-/healthy")).send().await.expect(200);
-    assert_eq!(t.get(&format!("{P}/-/ready")).send().await.expect(503).text(), "Service Unavailable");
+    // What was seen of the database counts for two seconds.
+    let ready = async || t.get(&format!("{P}/-/ready")).send().await;
+    eventually("it is not ready", async || ready().await.status == 503).await;
+    assert_eq!(ready().await.text(), "Service Unavailable");
 });
 
 api_test!(a_lost_database_is_503, |t| async move {

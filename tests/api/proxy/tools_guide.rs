@@ -162,7 +162,7 @@ api_test!(grafana_and_karma_as_the_guide_says, |s| generous(s), |t| async move {
             ("/api/v2/status", true),
             ("/alertmanager/api/v2/status", false),
             ("/api/v1/status/buildinfo", false),
-            ("/metrics", false),
+            ("/metrics", true),
         ] {
             let reply = call("GET", path).send().await;
             assert_eq!(reply.status == 200, is_there, "{path}: {}", reply.status);

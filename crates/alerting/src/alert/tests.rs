@@ -143,7 +143,7 @@ fn good_alerts_of_a_bad_batch_are_kept() {
     let texts = [
         r#"invalid label set: invalid name \"\""#,
         "at least one label pair required",
-        r#"duplicate key \"a\" at line 1 column 140"#,
+        r#"duplicate key \"a\" at line 2 column 51"#,
     ];
     assert_eq!(answer(body), (400, format!("\"{}\"\n", texts.join(r"\n"))));
 }

@@ -127,11 +127,12 @@ fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader);
-    let value = value.map_err(|e| match json::fault(body).filter(|_| !e.inner().is_data()) {
-        Some(fault) => refused(&format!("malformed JSON: {fault}")),
-        None => refused(&format!("{} has the wrong type", place(e.path()))),
+    let malformed = || json::fault(body).map(|fault| refused(&format!("malformed JSON: {fault}")));
+    let value = value.map_err(|e| {
+        let malformed = if e.inner().is_data() { None } else { malformed() };
+        malformed.unwrap_or_else(|| refused(&format!("{} has the wrong type", place(e.path()))))
     })?;
-    reader.end().map_err(|_| refused("more than one JSON value"))?;
+    reader.end().map_err(|_| malformed().unwrap_or_else(|| refused("more than one JSON value")))?;
     Ok(value)
 }
 

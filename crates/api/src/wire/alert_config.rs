@@ -179,7 +179,8 @@ pub struct AlertPropagationOutput {
 
 impl From<Saved> for AlertPropagationOutput {
     fn from(done: Saved) -> AlertPropagationOutput {
-        let Saved { warnings, propagated_to, affected_tenants } = done;
+        // The warnings name the closed channels too.
+        let Saved { warnings, propagated_to, affected_tenants, closed: _ } = done;
         AlertPropagationOutput { warnings, propagated_to, affected_tenants }
     }
 }

@@ -47,6 +47,7 @@ mod tests {
         all.sort_by(|a, b| compare(a, b));
         let expected = [
             "",
+            "v2",
             "3.2.0",
             "3.9.5",
             "3.11",
@@ -55,7 +56,6 @@ mod tests {
             "3.19.2.1",
             "10",
             "20260301120000999999999",
-            "v2",
         ];
         assert_eq!(all, expected);
     }

@@ -254,8 +254,8 @@ fn problem(language: Language, error: &Error) -> (&'static str, String) {
         let said = text(said.strip_prefix(asset.as_str())?)?;
         Some((asset.as_str(), said.replace("{kinds}", &kinds(*asset))))
     });
-    let of_name = || Some(("name", text(&said.strip_prefix("product name")?)?.to_owned()));
-    let whole = || text(&said).map(|text| ("form", text.to_owned()));
+    let of_name = || Some(("name", text(said.strip_prefix("product name")?)?.to_owned()));
+    let whole = || text(said).map(|text| ("form", text.to_owned()));
     of_asset.or_else(of_name).or_else(whole).unwrap_or_else(|| ("form", said.to_string()))
 }
 

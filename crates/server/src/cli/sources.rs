@@ -37,6 +37,13 @@ pub(super) fn name_and_value(text: &str) -> Result<(String, String), String> {
     parts.filter(|(name, _)| !name.is_empty()).ok_or_else(|| "not NAME=VALUE".into())
 }
 
+/// How the file, the variables and the flags become a configuration.
+type Load = fn(
+    Option<&str>,
+    std::vec::IntoIter<(String, String)>,
+    &[(String, String)],
+) -> Result<Config, Vec<settings::Problem>>;
+
 impl Sources {
     /// The flags as settings; the named ones win over `--set`.
     pub(super) fn flags(&self) -> Vec<(String, String)> {
@@ -62,15 +69,7 @@ impl Sources {
         self.read(environment, settings::load_for_service)
     }
 
-    fn read(
-        &self,
-        environment: &[(String, String)],
-        load: fn(
-            Option<&str>,
-            std::vec::IntoIter<(String, String)>,
-            &[(String, String)],
-        ) -> Result<Config, Vec<settings::Problem>>,
-    ) -> Result<Config, String> {
+    fn read(&self, environment: &[(String, String)], load: Load) -> Result<Config, String> {
         let named =
             environment.iter().find(|(name, text)| name == settings::FILE_VARIABLE && !text.is_empty());
         let path = self.config.clone().or_else(|| named.map(|(_, path)| path.into()));
@@ -81,7 +80,8 @@ impl Sources {
             fs::read_to_string(path).map_err(|why| format!("cannot read {}: {why}", path.display()))
         };
         let text = path.as_ref().map(read).transpose()?;
-        let loaded = load(text.as_deref(), environment.to_vec().into_iter(), &self.flags());
+        let variables = environment.to_vec();
+        let loaded = load(text.as_deref(), variables.into_iter(), &self.flags());
         let named = |mut config: Config| {
             config.file = path;
             config

@@ -240,7 +240,7 @@ section! {
     silences_per_tenant: NonZeroU32 => alerting.limits.silences_per_tenant;
     /// Size of one silence.
     silence: Size => alerting.limits.content.silence_bytes;
-    /// Longest silence, from its start and from now.
+    /// Longest silence, counted from now.
     silence_duration: Duration => alerting.limits.content.silence_length;
     /// Matchers of one silence.
     matchers: NonZeroU32 => alerting.limits.content.matchers;

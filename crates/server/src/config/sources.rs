@@ -57,8 +57,8 @@ fn resolve(path: &str) -> Option<(&'static Setting, bool)> {
 
 /// Whether a setting of yes and no is on, by the last of these sources that gives it.
 pub(super) fn is_on(path: &str, sources: [&Vec<Entry>; 3]) -> bool {
-    let given = sources.into_iter().flatten().filter(|entry| entry.path == path);
-    given.last().is_some_and(|entry| entry.text == "true")
+    let mut given = sources.into_iter().flatten().filter(|entry| entry.path == path);
+    given.next_back().is_some_and(|entry| entry.text == "true")
 }
 
 /// What to say of each variable of older deployments whose setting the file gives too.

@@ -252,7 +252,7 @@ mod tests {
             ask(&mut second).await;
             // An unusable file changes nothing.
             fs::write(dir.path().join("cert.pem"), "no certificate").unwrap();
-            assert!(tls.reload().unwrap_err().contains("cert.pem"));
+            assert!(tls.reload().unwrap_err().why.contains("cert.pem"));
             ask(&mut connect(&server, &new).await.unwrap()).await;
             server.drain().await;
             assert_eq!(first.read(&mut [0; 8]).await.unwrap(), 0, "closed as TLS closes");

@@ -38,10 +38,16 @@ async fn who_changed_what_can_be_asked_for() {
     client.delete(format!("{url}/{customer}")).bearer_auth(&token).send().await.expect("an answer");
 
     let all = rows(dir, &[]);
-    let expected =
-        ["customer.delete", "customer.create", "customer.create", "user.create", "organization.create"];
+    let expected = [
+        "customer.delete",
+        "customer.create",
+        "customer.create",
+        "token.create",
+        "user.create",
+        "organization.create",
+    ];
     assert_eq!(actions(&all), expected);
-    assert_eq!(all[4]["actor_user_id"], Value::Null, "the service itself");
+    assert_eq!(all[5]["actor_user_id"], Value::Null, "the service itself");
     assert_eq!(
         (&all[2]["actor_user_id"], &all[2]["actor_email"]),
         (&owner, &json!("owner@bailiwick.example"))
@@ -61,9 +67,9 @@ async fn who_changed_what_can_be_asked_for() {
         (&["--action", "customer.create", "--request-id", "second"], 1),
         (&["--request-id", "no such"], 0),
         (&["--limit", "2"], 2),
-        (&["--since", "2026-01-01"], 5),
+        (&["--since", "2026-01-01"], 6),
         (&["--until", "2026-01-01"], 0),
-        (&["--since", "2026-01-01", "--until", "9999-01-01T00:00:00Z"], 5),
+        (&["--since", "2026-01-01", "--until", "9999-01-01T00:00:00Z"], 6),
     ] {
         assert_eq!(rows(dir, arguments).len(), found, "{arguments:?}");
     }

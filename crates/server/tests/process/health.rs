@@ -62,7 +62,7 @@ async fn a_service_that_waits_for_its_database_or_drains_is_alive_and_not_ready(
     cluster.signal("STOP").await.expect("a signal");
     for settings in [&settings[..], &front] {
         assert!(is_well(dir, settings, &[]));
-        assert!(!is_well(dir, settings, &["--ready"]));
+        wait_until("it is not ready", || !is_well(dir, settings, &["--ready"])).await;
     }
     cluster.signal("CONT").await.expect("a signal");
     wait_until("it is ready again", || is_well(dir, &settings, &["--ready"])).await;

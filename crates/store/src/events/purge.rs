@@ -11,15 +11,11 @@ use bailiwick_policy::Scope;
 use uuid::Uuid;
 
 const OLDEST: &str = "SELECT e.seq, e.at FROM events e ORDER BY e.seq LIMIT ?";
-const OLDEST_OF: &str =
-    "SELECT e.seq FROM events e WHERE e.organization_id = ? ORDER BY e.seq LIMIT 1 OFFSET ?";
+const OLDEST_OF: &str = "SELECT e.seq FROM events e WHERE e.organization_id = ? ORDER BY e.seq LIMIT ?";
 /// Taken before any event, as numbering does: two transactions that lock the same rows in one order cannot deadlock.
 const HOLD: &str = "SELECT p.last FROM event_position p WHERE p.id = 1 [[FOR UPDATE||]]";
 const DELIVERED: &str = "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id \
      FROM event_deliveries d WHERE d.event_seq <= ?) ORDER BY s.id FOR NO KEY UPDATE";
-const DELIVERED_OF: &str = "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id \
-     FROM event_deliveries d WHERE d.event_seq IN (SELECT e.seq FROM events e WHERE e.organization_id = ? AND e.seq <= ?)) \
-     ORDER BY s.id FOR NO KEY UPDATE";
 const COUNTS: &str =
     "SELECT e.organization_id, CAST(COUNT(*) AS BIGINT) FROM events e GROUP BY e.organization_id";
 /// It locks the organization before its events, as a destruction does.
@@ -56,27 +52,30 @@ pub async fn counts_beyond(db: &Db, most: i64) -> Result<Vec<(OrgId, i64)>, Stor
     if super::position(db).await?.saturating_sub(*oldest) < most {
         return Ok(Vec::new());
     }
-    let counts: Vec<(Uuid, i64)> = Q::new(COUNTS).all(db).await?;
+    let counts: Vec<(Uuid, i64)> = Q::by_index(COUNTS).all(db).await?;
     Ok(counts.into_iter().map(|(id, count)| (OrgId(id), count)).collect())
 }
 
 /// Removes the `count` oldest events of an organization. Returns how many it had.
 pub async fn purge_of(db: &Db, organization: OrgId, count: i64) -> Result<u64, StoreError> {
-    let last: Option<(i64,)> =
-        Q::by_index(OLDEST_OF).bind(organization).bind(count.saturating_sub(1)).optional(db).await?;
-    let Some((up_to,)) = last else { return Ok(0) };
+    let oldest: Vec<(i64,)> = Q::by_index(OLDEST_OF).bind(organization).bind(count).all(db).await?;
+    let oldest: Vec<i64> = oldest.into_iter().map(|(seq,)| seq).collect();
+    let Some(up_to) = oldest.last().copied() else { return Ok(0) };
     let mut tx = hold(db).await?;
     if Q::new(NOTE).bind(up_to).bind(organization).run(&mut tx).await? == 0 {
         return Ok(0);
     }
     if tx.is_postgres() {
-        let _: Vec<(Uuid,)> = Q::by_index(DELIVERED_OF).bind(organization).bind(up_to).all(&mut tx).await?;
+        let mut q = Q::by_index(
+            "SELECT s.id FROM event_subscriptions s WHERE s.id IN (SELECT d.subscription_id \
+             FROM event_deliveries d WHERE d.event_seq IN (",
+        );
+        q.list(oldest.iter().copied()).push(")) ORDER BY s.id FOR NO KEY UPDATE");
+        let _: Vec<(Uuid,)> = q.all(&mut tx).await?;
     }
-    let gone = Q::by_index("DELETE FROM events WHERE organization_id = ? AND seq <= ?")
-        .bind(organization)
-        .bind(up_to)
-        .run(&mut tx)
-        .await?;
+    let mut q = Q::by_index("DELETE FROM events WHERE seq IN (");
+    q.list(oldest).push(")");
+    let gone = q.run(&mut tx).await?;
     tx.commit().await?;
     Ok(gone)
 }

@@ -174,10 +174,10 @@ pub async fn first_since(db: &Db, since: Ts) -> Result<Option<i64>, StoreError> 
     Ok(seq)
 }
 
-const NEXT: &str = "SELECT MIN(e.seq) FROM events e WHERE e.seq > ?";
+const NEXT: &str = "SELECT e.seq FROM events e WHERE e.seq > ? ORDER BY e.seq LIMIT 1";
 
 /// The smallest number behind `after` that an event still has; none when there is none.
 pub async fn next_after(on: impl Into<On<'_>>, after: i64) -> Result<Option<i64>, StoreError> {
-    let (next,): (Option<i64>,) = Q::new(NEXT).bind(after).one(on).await?;
-    Ok(next)
+    let next: Option<(i64,)> = Q::by_index(NEXT).bind(after).optional(on).await?;
+    Ok(next.map(|(seq,)| seq))
 }

@@ -188,6 +188,9 @@ async fn create_user(stage: &Stage, who: &str) {
     let reader =
         stage.browser.find(Locator::Css("input[name='user_role_ids'][value='reader']")).await.unwrap();
     reader.click().await.unwrap();
+    // Nothing is chosen where there are several organizations.
+    let first = "select[name='organization_id'] option:not([disabled])";
+    stage.browser.find(Locator::Css(first)).await.unwrap().click().await.unwrap();
     stage.press_on("main form.form .main").await;
     assert_eq!(stage.text_of("main h1").await, name);
 }

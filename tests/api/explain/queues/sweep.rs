@@ -21,6 +21,8 @@ pub async fn all(room: &mut Room<'_>) {
     let (db, now) = (room.db, room.now);
     room.repeat("figures", Cost::Waiting, async || {
         stats::work(db, now).await.unwrap();
+        events::counts_beyond(db, 0).await.unwrap();
+        events::next_after(db, 0).await.unwrap();
         inventory::state(db).await.unwrap();
         logto::outbox::waiting(db, "here").await.unwrap();
         0
@@ -49,6 +51,9 @@ async fn sweep(room: &mut Room<'_>) {
         0
     })
     .await;
+    let (organization,): (Uuid,) =
+        Q::new("SELECT o.id FROM organizations o ORDER BY o.id LIMIT 1").one(db).await.unwrap();
+    let organization = OrgId(organization);
     room.repeat("sweep: some of much", Cost::Claim, async || {
         write(db, async |tx| {
             inventory::retention::remove_quarantined(tx, now, LIMIT).await?;
@@ -63,7 +68,7 @@ async fn sweep(room: &mut Room<'_>) {
         history::expiry::sweep(db, now, None, LIMIT).await.unwrap();
         history::expiry::purge(db, now, LIMIT).await.unwrap();
         events::purge(db, now, LIMIT).await.unwrap();
-        events::counts_beyond(db, 1_000_000_000).await.unwrap();
+        events::purge_of(db, organization, LIMIT).await.unwrap();
         shared_limits::refused(db, LIMIT).await.unwrap();
         0
     })

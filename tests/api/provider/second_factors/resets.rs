@@ -14,7 +14,7 @@ mail_test!(an_administrator_in_scope_and_rank_resets_them, |t, sink| async move 
     let person = t.user(tree.customer, &["admin"]).await;
     set_password(&t, person.id, PASSWORD, None).await;
     add_totp(&t, &person).await;
-    assert_eq!(subjects(&deliver(&t, &sink).await), ["È stato aggiunto un secondo fattore al tuo account"]);
+    assert_eq!(subjects(&deliver(&t, &sink).await), ["A second factor was added to your account"]);
     let path = format!("/api/users/{}/second-factors", person.id);
     let reset = |by: &Persona| t.delete(&path).bearer(&by.token).send();
     // Out of scope, out of rank, without the permission, oneself.
@@ -25,7 +25,7 @@ mail_test!(an_administrator_in_scope_and_rank_resets_them, |t, sink| async move 
     let by = t.user(tree.distributor, &["super"]).await;
     reset(&by).await.expect(200);
     let messages = deliver(&t, &sink).await;
-    assert_eq!(subjects(&messages[1..]), ["I tuoi secondi fattori sono stati rimossi"]);
+    assert_eq!(subjects(&messages[1..]), ["Your second factors were removed"]);
     // The sessions are over, and the password is enough.
     t.get("/api/me").bearer(&person.token).send().await.expect(401);
     let email = email_of(&t, person.id).await;
@@ -44,5 +44,5 @@ mail_test!(a_recovery_code_is_told_to_its_owner, |t, sink| async move {
     let (page, shown) = after_password(&browser).await;
     send_code(&browser, &page, &shown, &owner.recovery_codes[0]).await.expect(303);
     let messages = deliver(&t, &sink).await;
-    assert_eq!(subjects(&messages[1..]), ["È stato usato un codice di recupero per accedere"]);
+    assert_eq!(subjects(&messages[1..]), ["A recovery code was used to sign in"]);
 });

@@ -15,7 +15,7 @@ pub(super) const ANY: &[Attack] = &[
         d.is_broken = true;
     },
     |d, dice, _| {
-        let fronts: [&[u8]; 6] = [b"\xef\xbb\xbf", b"x", b"[", b",", b"\0", b"\xff\xfe"];
+        let fronts: [&[u8]; 5] = [b"x", b"[", b",", b"\0", b"\xff\xfe"];
         d.body = [dice.pick(&fronts), &d.body].concat();
         d.is_broken = true;
     },
@@ -133,7 +133,8 @@ pub(super) const ANY: &[Attack] = &[
     // The same key again, plain or escaped.
     |d, dice, who| {
         let key_of = &who.identity.system_key;
-        let pair = if d.body.first() == Some(&b'[') {
+        let is_list = d.body.first() == Some(&b'[');
+        let pair = if is_list {
             let spelled = dice.pick(&["labels", "label\\u0073", "\\u006cabels"]);
             format!("\"{spelled}\":{{\"alertname\":\"A\",\"system_key\":\"{key_of}\"}}")
         } else {
@@ -141,7 +142,8 @@ pub(super) const ANY: &[Attack] = &[
             format!("\"{spelled}\":[{{\"name\":\"system_key\",\"value\":\"{key_of}\",\"isRegex\":false}}]")
         };
         key(d, &pair);
-        d.is_broken = true;
+        // Of alerts, the others may come to the router.
+        d.is_broken |= !is_list;
     },
     |d, dice, _| {
         let text = String::from_utf8_lossy(&d.body).into_owned();

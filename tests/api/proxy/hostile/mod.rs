@@ -348,9 +348,10 @@ fn whole(answer: &[u8], is_head: bool) -> Option<(usize, bool)> {
     (answer.len() >= length).then(|| (length, value("connection:") == Some("close")))
 }
 
-/// Whether no reader finds one JSON value in it.
+/// Whether no reader finds one JSON value in it. A byte order mark is skipped, and bytes that are no UTF-8 are characters.
 fn is_malformed(body: &[u8]) -> bool {
-    std::str::from_utf8(body).is_err() || serde_json::from_slice::<serde::de::IgnoredAny>(body).is_err()
+    let text = String::from_utf8_lossy(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body));
+    serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err()
 }
 
 /// A request that has been thought of for a while.

@@ -16,7 +16,7 @@ fn a_layer_is_read_with_its_defaults() {
     assert_eq!(
         serde_json::to_value(&read).unwrap(),
         whole(json!({
-            "enabled": {"email": true, "webhook": false, "telegram": null},
+            "enabled": {"email": true, "webhook": false, "telegram": true},
             "email_recipients": [
                 {"address": "noc@example.org", "severities": [], "language": "en", "format": "html"},
                 {"address": "it@example.org", "severities": ["warning", "critical"], "language": "it",
@@ -57,7 +57,7 @@ fn bodies_that_are_none() {
         ("[]", "must be a JSON object"),
         ("null", "must be a JSON object"),
         ("{\"enabled\": nope}", "malformed JSON: unexpected character 'o' at line 1 column 14"),
-        ("{} {}", "more than one JSON value"),
+        ("{} {}", "malformed JSON: data after the value at line 1 column 4"),
         ("{\"enabled\": true}", "enabled has the wrong type"),
         ("{\"enabled\": {\"email\": \"yes\"}}", "enabled.email has the wrong type"),
         ("{\"email_recipients\": {}}", "email_recipients has the wrong type"),
@@ -246,7 +246,9 @@ proptest! {
         let shown = serde_json::to_value(&layer).unwrap();
         // The stock of the strategies has addresses that only a generator has to bear.
         let shown: Value = serde_json::from_str(&shown.to_string().replace("?a=\\\"&b='#: x\\\\", "")).unwrap();
-        let again = checked(&shown, None).unwrap().layer;
-        prop_assert_eq!(serde_json::to_value(again).unwrap(), shown);
+        // Recipients open their channels when they are saved; what is saved then stays as it is.
+        let saved = serde_json::to_value(checked(&shown, None).unwrap().layer).unwrap();
+        let again = checked(&saved, None).unwrap().layer;
+        prop_assert_eq!(serde_json::to_value(again).unwrap(), saved);
     }
 }

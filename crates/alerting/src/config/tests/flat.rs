@@ -187,7 +187,7 @@ fn kinds_that_the_flat_form_does_not_have_are_kept() {
 #[test]
 fn the_flat_view() {
     let shown = layer(&json!({
-        "enabled": {"email": true, "webhook": null, "telegram": false},
+        "enabled": {"email": true, "webhook": false, "telegram": false},
         "email_recipients": [{"address": "all@example.org", "language": "it"}, {"address": "c@example.org", "severities": ["critical"]}],
         "webhook_recipients": [{"name": "off", "url": "https://example.org/h"}],
         "systems": [{"system_key": "SYS-1", "enabled": {"email": false}, "email_recipients": [{"address": "s@example.org"}]}],

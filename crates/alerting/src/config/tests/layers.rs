@@ -32,7 +32,7 @@ fn layers_add_up() {
             "webhook_recipients": [{"name": "first", "url": "https://example.org/h", "severities": []}],
             "telegram_recipients": [],
             "systems": [
-                {"system_key": "SYS-1", "enabled": {"email": null, "webhook": null, "telegram": null},
+                {"system_key": "SYS-1", "enabled": {"email": true, "webhook": null, "telegram": null},
                  "email_recipients": [
                     {"address": "one@example.org", "severities": [], "language": "en", "format": "html"}],
                  "webhook_recipients": [], "telegram_recipients": []},
@@ -49,7 +49,7 @@ fn layers_add_up() {
 #[test]
 fn an_override_takes_the_place_of_what_it_names() {
     let merged = layer(
-        &json!({"enabled": {"email": true, "webhook": true}, "email_recipients": [{"address": "a@example.org"}],
+        &json!({"enabled": {"email": true, "webhook": true, "telegram": false}, "email_recipients": [{"address": "a@example.org"}],
         "webhook_recipients": [{"name": "a", "url": "https://example.org/h"}],
         "telegram_recipients": [{"bot_token": "1:a", "chat_id": 1}],
         "systems": [

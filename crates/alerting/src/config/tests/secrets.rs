@@ -124,7 +124,7 @@ fn whose_organization_is_not_reached_is_hidden_whole_and_tells_nothing_of_ones_o
     assert_eq!(
         serde_json::to_value(&shown.channels).unwrap(),
         whole(json!({
-            "enabled": {"email": true, "webhook": null, "telegram": true},
+            "enabled": {"email": true, "webhook": true, "telegram": true},
             "email_recipients": [
                 {"address": "[REDACTED]", "severities": [], "language": "en", "format": "html"},
                 {"address": "own@example.org", "severities": ["critical"], "language": "it", "format": "html"}],

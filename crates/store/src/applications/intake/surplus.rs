@@ -12,22 +12,29 @@ const AT_ONCE: usize = 500;
 pub(super) type Surplus = BTreeMap<SystemId, Vec<String>>;
 
 /// Takes missing applications out of those of a system until there are `most`. Returns the module ids of those that are
-/// stored. One that is told of as missing now stays until the next document.
+/// stored. One that is told of as missing now stays until the next document, and takes no place of one with notes or an
+/// assignment.
 pub(super) fn take_out(rows: &mut BTreeMap<String, Row>, most: usize) -> Vec<String> {
     let beyond = rows.len().saturating_sub(most);
     if beyond == 0 {
         return Vec::new();
     }
-    let is_missing = |row: &Row| row.deleted_at.is_some() && !(row.is_stored && row.told.is_some());
-    let mut missing: Vec<_> = rows
-        .iter()
-        .filter(|(_, row)| is_missing(row))
-        .map(|(id, row)| (row.organization.is_some() || row.has_notes, row.deleted_at, id.clone()))
-        .collect();
-    missing.sort_unstable();
-    missing.truncate(beyond);
-    let removed =
-        missing.into_iter().filter_map(|(_, _, id)| rows.remove(&id).map(|row| (id, row.is_stored)));
+    let (mut plain, mut noted, mut told) = (Vec::new(), Vec::new(), 0);
+    for (id, row) in rows.iter().filter(|(_, row)| row.deleted_at.is_some()) {
+        if row.is_stored && row.told.is_some() {
+            told += 1;
+        } else if row.organization.is_some() || row.has_notes {
+            noted.push((row.deleted_at, id.clone()));
+        } else {
+            plain.push((row.deleted_at, id.clone()));
+        }
+    }
+    plain.sort_unstable();
+    plain.truncate(beyond);
+    noted.sort_unstable();
+    noted.truncate(beyond.saturating_sub(told + plain.len()));
+    let missing = plain.into_iter().chain(noted);
+    let removed = missing.filter_map(|(_, id)| rows.remove(&id).map(|row| (id, row.is_stored)));
     removed.filter(|(_, is_stored)| *is_stored).map(|(id, _)| id).collect()
 }
 
