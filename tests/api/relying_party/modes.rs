@@ -74,7 +74,7 @@ async fn told(engine: Engine) {
     let home = t.tree().await.customer;
     let user = mail::create(&t, &owner, "m.rossi@example.org", home).await;
     let welcome = mail::last(&mail::deliver(&t, &sink).await, 1);
-    assert!(welcome.subject().starts_with("Benvenuto su "), "{}", welcome.subject());
+    assert!(welcome.subject().starts_with("Welcome to "), "{}", welcome.subject());
     assert!(!welcome.body().contains("Password") && welcome.body().contains("https://ui.example.org"));
     insta::assert_snapshot!("welcome_elsewhere", welcome.body());
     assert_eq!(identities::password(&t.app.db, user).await.unwrap().unwrap().hash, None);
