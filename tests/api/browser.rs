@@ -32,6 +32,8 @@ mod console;
 mod factors;
 #[path = "browser/library.rs"]
 mod library;
+#[path = "browser/mails.rs"]
+mod mails;
 #[path = "browser/pictures.rs"]
 mod pictures;
 #[path = "browser/reference.rs"]
