@@ -45,7 +45,9 @@ make_machine() {
     here <"$repository/packaging/bailiwick.toml" >"$root/etc/bailiwick/bailiwick.toml"
     ln -s "$program" "$commands/bailiwick"
     printf '%s\n' '#!/bin/sh' '[ "$1" != -u ] || shift 2' 'exec "$@"' >"$commands/sudo"
-    printf '%s\n' '#!/bin/sh' "cat '$root/run/log'" >"$commands/journalctl"
+    # Before each line the journal shows time, machine and unit, unless it is asked for the text alone.
+    printf '%s\n' '#!/bin/sh' "case \"\$*\" in *'-o cat'*) start= ;; *) start='Mar 04 09:00:00 noc bailiwick[1]: ' ;; esac" \
+        "sed \"s/^/\$start/\" '$root/run/log'" >"$commands/journalctl"
     printf '%s\n' '#!/usr/bin/env bash' 'given=()' \
         'while (($#)); do case $1 in -o | -g) shift 2 ;; *) given+=("$1"); shift ;; esac; done' \
         'exec /usr/bin/install "${given[@]}"' >"$commands/install"
@@ -106,7 +108,7 @@ begin_installed() {
 # An API key, as the console's account page makes one: TOUR_API_KEY.
 make_api_key() {
     local password access session
-    password=$(sed -n 's/^ *password *\([^ ]*\) .*/\1/p' "$root/run/log")
+    password=$(jq -rR 'fromjson? | .password // empty' "$root/run/log")
     access=$(cd "$home" && TOUR_BASE=http://127.0.0.1:$address TOUR_PASSWORD=$password TOUR_EMAIL=admin@example.org bash <<<"
         $(python3 "$repository/scripts/blocks.py" sign-in "$repository/README.md" | sed '/^TOKEN=.*bailiwick token/d; /^api .*\/me"/d')
         echo \"token \$TOKEN\"" 2>&1 | sed -n 's/^token //p')

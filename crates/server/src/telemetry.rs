@@ -5,6 +5,8 @@ use crate::{
     ports::{SystemClock, SystemEntropy},
 };
 use bailiwick_app::traces::{TraceConfig, Traces};
+use bailiwick_domain::Clock;
+use serde_json::{Value, json};
 use std::{
     fmt,
     io::{self, IsTerminal},
@@ -68,6 +70,20 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String>
         tracing::error!(place, "panic: {text}");
     }));
     Ok(traces)
+}
+
+/// A line like those of `log.format = "json"`, for what is said at every `log.level`. Fields that are null are left out.
+pub fn json_line(level: tracing::Level, message: &str, fields: Value) -> String {
+    let mut line = json!({
+        "timestamp": SystemClock.now(),
+        "level": level.as_str(),
+        "message": message,
+        "target": env!("CARGO_CRATE_NAME"),
+    });
+    if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
+        line.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
+    }
+    format!("{line}\n")
 }
 
 /// The fields of a span as JSON. Those that are recorded later are appended; the library's own way reads and writes all of

@@ -1,6 +1,7 @@
 //! `bailiwick demo`
 
 use super::{DemoArgs, first_start, messages, print};
+use crate::config::LogFormat;
 use bailiwick_app::{App, bootstrap};
 use bailiwick_demo as demo;
 use bailiwick_domain::Error;
@@ -17,7 +18,7 @@ use std::{
 pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
     let mut credentials = args.credentials.map(Credentials::create).transpose()?;
     let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
-    first_start::tell(app, first);
+    first_start::tell(app, first, LogFormat::Text);
     if !args.into_existing && !bootstrap::is_untouched(app).await.map_err(|e| e.to_string())? {
         credentials.map_or(Ok(()), Credentials::remove)?;
         return Err("this database has more than its first owner, and nothing takes the made-up data out again: use a database of \

@@ -1,51 +1,56 @@
 //! The message of the first start of an installation, the same for all commands.
 
 use super::print;
+use crate::{config::LogFormat, telemetry};
 use bailiwick_app::{App, bootstrap::FirstStart};
+use serde_json::json;
 
-/// Prints where to sign in, and the credentials, once the service answers. A generated password is shown only here.
-pub fn greet(app: &App, first: FirstStart) {
+/// Prints where to sign in, and the credentials, once the service answers.
+pub fn greet(app: &App, first: FirstStart, format: LogFormat) {
+    say(app, first, format, Some(address_of_sign_in(app)));
+}
+
+/// Prints the credentials after a command that has created them; no service answers yet.
+pub fn tell(app: &App, first: FirstStart, format: LogFormat) {
+    say(app, first, format, None);
+}
+
+/// Where people sign in.
+fn address_of_sign_in(app: &App) -> String {
+    let settings = &app.settings;
+    let has_console = settings.console.enabled;
+    match settings.identity.issuer() {
+        None if !has_console => format!("{}/oidc/login", settings.public_url),
+        Some(_) if !has_console || !bailiwick_identity::console::is_available(app) => {
+            settings.app_url().to_owned()
+        }
+        _ => format!("{}/console/", settings.public_url),
+    }
+}
+
+/// Prints the first user on the standard output, at every level of the log: a generated password is shown only here. Where
+/// the log is JSON, the message is a line like those of the log, because collectors read both streams.
+fn say(app: &App, first: FirstStart, format: LogFormat, sign_in_at: Option<String>) {
     let FirstStart::Created { email, generated_password } = first else { return };
-    if let Some(issuer) = app.settings.identity.issuer() {
-        print(&format!(
-            "\nBailiwick is ready.\n\n  sign in at  {}\n  as          whoever has the verified e-mail address {email} at {}\n\n",
-            signs_in_at(app),
-            issuer.url,
-        ));
+    let message = match sign_in_at {
+        Some(_) => "Bailiwick is ready",
+        None => "The owner organization and its first user are made; `bailiwick serve` starts the service",
+    };
+    let issuer = app.settings.identity.issuer().map(|issuer| issuer.url.as_str());
+    let password = generated_password.as_ref().map(|password| password.reveal().as_str());
+    if format == LogFormat::Json {
+        let fields =
+            json!({"sign_in_at": sign_in_at, "email": email, "issuer": issuer, "password": password});
+        print(&telemetry::json_line(tracing::Level::INFO, message, fields));
         return;
     }
-    let password = shown(generated_password);
-    print(&format!(
-        "\nBailiwick is ready.\n\n  sign in at  {url}{page}\n  e-mail      {email}\n  password    {password}\n\n",
-        url = app.settings.public_url,
-        page = if app.settings.console.enabled { "/console/" } else { "/oidc/login" },
-    ));
-}
-
-/// Where people sign in when they do so at an issuer: the console, if it can be used there.
-fn signs_in_at(app: &App) -> String {
-    match bailiwick_identity::console::is_available(app) && app.settings.console.enabled {
-        true => format!("{}/console/", app.settings.public_url),
-        false => app.settings.app_url().to_owned(),
-    }
-}
-
-/// Prints them after a command that has created them; no service answers yet.
-pub fn tell(app: &App, first: FirstStart) {
-    let FirstStart::Created { email, generated_password } = first else { return };
-    let who = if app.settings.identity.issuer().is_some() {
-        format!("  signs in as whoever has the verified e-mail address {email} at the identity provider")
-    } else {
-        format!("  e-mail      {email}\n  password    {}", shown(generated_password))
+    let place = sign_in_at.map(|address| format!("  sign in at  {address}\n")).unwrap_or_default();
+    let proof = match (issuer, password) {
+        (Some(issuer), _) => format!("  verified    at {issuer}"),
+        (None, Some(password)) => {
+            format!("  password    {password}   (shown only now; change it, as a log keeps it)")
+        }
+        (None, None) => "  password    the one you have configured".to_owned(),
     };
-    print(&format!(
-        "\nThe owner organization and its first user are made; `bailiwick serve` starts the service.\n\n{who}\n\n"
-    ));
-}
-
-fn shown(generated: Option<bailiwick_platform::Secret<String>>) -> String {
-    generated.map_or_else(
-        || "the one you have configured".to_owned(),
-        |password| format!("{}   (shown only now; change it, as a log keeps it)", password.reveal()),
-    )
+    print(&format!("\n{message}.\n\n{place}  e-mail      {email}\n{proof}\n\n"));
 }

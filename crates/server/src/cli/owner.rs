@@ -3,6 +3,7 @@
 use super::{
     CreateOwnerArgs, ResetSecondFactorArgs, SetPasswordArgs, UnlinkArgs, first_start, messages, note, print,
 };
+use crate::config::LogFormat;
 use bailiwick_app::{App, bootstrap};
 use bailiwick_domain::validate;
 use bailiwick_identity::{factors, relying_party};
@@ -16,7 +17,7 @@ use std::{
 /// Adds a Super Admin to the owner organization; a generated password is printed once.
 pub async fn run(app: &App, args: CreateOwnerArgs) -> Result<(), String> {
     let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
-    first_start::tell(app, first);
+    first_start::tell(app, first, LogFormat::Text);
     let has_password = app.settings.identity.makes_accounts();
     if args.password_file.is_some() && !has_password {
         return Err("--password-file is of no use: people sign in at the identity provider".to_owned());

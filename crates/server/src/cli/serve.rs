@@ -3,7 +3,7 @@
 use super::{MISCONFIGURED, compose, fail, first_start, keys, messages, note};
 use crate::{
     STACK,
-    config::{self, Config},
+    config::{self, Config, LogFormat},
     listen, process, reload, shutdown, supervisor, telemetry,
 };
 use bailiwick_app::{
@@ -17,7 +17,14 @@ use bailiwick_domain::Error;
 use bailiwick_identity::oidc;
 use bailiwick_platform::{processes, secrets::Purpose};
 use bailiwick_settings::Build;
-use std::{io, num::NonZeroUsize, process::ExitCode, sync::Arc, time::Duration};
+use serde_json::Value;
+use std::{
+    io::{self, Write},
+    num::NonZeroUsize,
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::runtime;
 
 /// Serves until the process receives a signal to stop.
@@ -49,8 +56,20 @@ pub fn run(config: &Config) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(Stop { why, status }) => {
-            note(&why);
+            explain(config, &why);
             status
+        }
+    }
+}
+
+/// Says why the service does not start: at the end of the log, in its format and at every level.
+fn explain(config: &Config, why: &str) {
+    match config.log.format {
+        LogFormat::Text => note(why),
+        LogFormat::Json => {
+            let line = telemetry::json_line(tracing::Level::ERROR, why, Value::Null);
+            // If the standard error is closed, there is no place left to report to.
+            let _ = io::stderr().lock().write_all(line.as_bytes());
         }
     }
 }
@@ -105,12 +124,12 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
         Ok(listeners) => listeners,
         Err(problem) => {
             // The first password has not been printed yet.
-            first_start::tell(&app, first);
+            first_start::tell(&app, first, config.log.format);
             return Err(problem.into());
         }
     };
     supervisor::say("READY=1");
-    first_start::greet(&app, first);
+    first_start::greet(&app, first, config.log.format);
     reload::on_hangup(&app, hangups, tls, static_files);
     asked.cancelled().await;
     supervisor::say("STOPPING=1");

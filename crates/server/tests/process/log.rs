@@ -1,6 +1,7 @@
 //! What the log says of requests, and of configurations that are probably not meant so.
 
 use crate::program::{Serving, command, repository, run, text, wait_until};
+use bailiwick_testkit::parts::postgres;
 use reqwest::Client;
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
@@ -163,4 +164,58 @@ async fn a_supervisor_learns_of_start_and_end() {
     assert_eq!(said(), "READY=1");
     assert!(serving.stop());
     assert_eq!(said(), "STOPPING=1");
+}
+
+/// The greeting of the first start, and the end of a start that fails, are lines like all others.
+#[tokio::test]
+async fn a_log_of_json_has_no_other_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    // The password is made up, and no level of the log hides the greeting.
+    let settings = [JSON, ("BAILIWICK_LOG__LEVEL", "error"), ("BAILIWICK_OWNER_PASSWORD", "")];
+    let mut serving = Serving::start(dir.path(), &settings).await;
+    wait_until("it greets", || !lines(&serving, "Bailiwick is ready").is_empty()).await;
+    let greeting = &lines(&serving, "Bailiwick is ready")[0];
+    assert_eq!(greeting["sign_in_at"], format!("{}/console/", serving.url));
+    assert_eq!((&greeting["level"], &greeting["email"]), (&"INFO".into(), &"owner@bailiwick.example".into()));
+    assert!(greeting["password"].as_str().is_some_and(|password| password.len() >= 12), "{greeting}");
+    assert!(greeting["timestamp"].is_string() && greeting.get("issuer").is_none(), "{greeting}");
+    assert!(serving.stop());
+    let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = other.local_addr().expect("its address").to_string();
+    let (code, said) = exits(dir.path(), &[JSON, ("BAILIWICK_HTTP__LISTEN", &taken)], &["serve"]);
+    let why = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let why = why.unwrap_or_else(|| panic!("not JSON: {said}"));
+    assert!(
+        code == Some(1)
+            && why["level"] == "ERROR"
+            && why["message"].as_str().is_some_and(|text| text.contains("in use")),
+        "{said}"
+    );
+    for line in serving.log().lines().chain(said.lines()) {
+        assert!(serde_json::from_str::<Value>(line).is_ok(), "not JSON: {line}");
+    }
+}
+
+/// People are sent to the address of the process that they reach.
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_of_one_database_with_different_addresses_are_told() {
+    let cluster = postgres::cluster().await.expect("PostgreSQL");
+    cluster.create_database_from(None, "addresses").await.expect("a database");
+    let database = cluster.url("addresses");
+    let dirs = [0; 3].map(|_| tempfile::tempdir().expect("a directory"));
+    let secret = ("BAILIWICK_SECRET", "0123456789abcdef0123456789abcdef");
+    let settings = |url| {
+        [JSON, secret, ("BAILIWICK_DATABASE__URL", database.as_str()), ("BAILIWICK_HTTP__PUBLIC_URL", url)]
+    };
+    let _first = Serving::start(dirs[0].path(), &settings("https://one.example")).await;
+    let same = Serving::start(dirs[1].path(), &settings("https://one.example")).await;
+    let other = Serving::start(dirs[2].path(), &settings("https://other.example")).await;
+    let wanted = "another http.public_url";
+    wait_until("it is told", || lines(&other, wanted).len() == 2).await;
+    for told in lines(&other, wanted) {
+        let addresses = (&told["public_url"], &told["other"]);
+        assert_eq!(addresses, (&"https://other.example".into(), &"https://one.example".into()));
+        assert!(told["level"] == "WARN" && told["host"].is_string(), "{told}");
+    }
+    assert!(lines(&same, "listening").len() == 1 && lines(&same, wanted).is_empty(), "{}", same.log());
 }
