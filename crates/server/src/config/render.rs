@@ -135,13 +135,43 @@ fn tidy(about: &str) -> String {
     about.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The settings that most installations need, and when to set each.
+const FIRST: [(&str, &str); 10] = [
+    ("data_dir", "the data is to be elsewhere than in the working directory"),
+    ("owner.email", "before the first start: the first user signs in with it"),
+    ("http.listen", "others than this machine are to reach the service, or another program has the port"),
+    (
+        "http.public_url",
+        "people type another address than the one of `http.listen`: a host name, https, a proxy",
+    ),
+    ("http.tls_certificate", "the service itself is to speak TLS, with `http.tls_key`"),
+    ("http.trusted_proxies", "there is a reverse proxy in front: otherwise all clients share its limits"),
+    ("smtp.host", "mails are to be sent, with `smtp.from`: forgotten passwords, welcomes, alerts"),
+    ("language", "mails and alerts are to be Italian where nobody has chosen a language"),
+    ("database.url", "PostgreSQL is to keep the data, which several processes need"),
+    ("metrics.listen", "Prometheus, a load balancer or Kubernetes is to watch the service"),
+];
+
+/// The table of [`FIRST`], each with a link to its section.
+fn first_settings() -> String {
+    let mut out = "\n## Start with these ten settings\n\n| Setting | Set it when |\n|---|---|\n".to_owned();
+    for (path, when) in FIRST {
+        let section = path.rsplit_once('.').map_or("top-level", |(section, _)| section).replace('.', "");
+        let _ = writeln!(out, "| [`{path}`](#{section}) | {when} |");
+    }
+    out
+}
+
 /// The reference page, `docs/configuration.md`.
 pub fn reference() -> String {
+    let first = first_settings();
     let mut out = format!(
         "# Configuration\n\n\
         <!-- Written by `bailiwick config docs`. Edit the settings table in the code, not this page. -->\n\n\
         The service starts without any configuration: SQLite, embedded identity, embedded alert router, everything in \
-        `./data`, reachable from this machine only.\n\n\
+        `./data`, reachable from this machine only.\n\
+        {first}\n\
+        ## How to set them\n\n\
         Settings come from a TOML file (`--config <file>`, the variable `BAILIWICK_CONFIG`, or `{DEFAULT_FILE}` in the \
         working directory when it is there), over it from the environment, over that from flags (`--set http.workers=2`, \
         and the ones `bailiwick --help` lists). The setting `alerting.remote.url` is the key `url` of the table \
@@ -192,4 +222,20 @@ fn reference_row(setting: &Setting) -> String {
     let kind = if words.is_empty() { format!("{list}{name}{secret}") } else { words.join(", ") };
     let default = setting.default().map_or_else(|| "–".into(), |default| format!("`{default}`"));
     format!("| `{}` | {kind} | {default} | {} |\n", setting.path, tidy(setting.about))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_settings_exist_and_lead_to_their_sections() {
+        let page = reference();
+        for (path, _) in FIRST {
+            assert!(page.contains(&format!("\n| `{path}` | ")), "{path} is not a setting");
+        }
+        for heading in ["Top level", "`[http]`", "`[owner]`", "`[smtp]`", "`[database]`", "`[metrics]`"] {
+            assert!(page.contains(&format!("\n## {heading}\n")), "{heading}");
+        }
+    }
 }
