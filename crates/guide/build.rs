@@ -11,6 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// The page of `docs/` that only people who change the program need.
+const LEFT_OUT: &str = "docs/dependencies.md";
+
 /// Documents outside of `docs/`.
 const MORE: [&str; 2] = ["CHANGELOG.md", "benches/RESULTS.md"];
 
@@ -24,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut files = Vec::new();
     walk(&root.join("docs"), &mut files)?;
+    files.retain(|file| !file.ends_with(LEFT_OUT));
     files.extend(MORE.iter().map(|name| root.join(name)));
     files.sort();
     let (mut texts, mut list, mut pictures) = (String::new(), String::new(), String::new());
