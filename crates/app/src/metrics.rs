@@ -10,8 +10,9 @@ use bailiwick_domain::{
     Ts,
     metrics::{Kind, Page},
 };
+use bailiwick_events::mail;
 use bailiwick_platform::{http_metrics::RouteMetrics, metrics::work, write_check};
-use bailiwick_store::stats::{Connections, Subscriptions, Waiting, Work};
+use bailiwick_store::stats::{Connections, Jobs, Subscriptions, Waiting, Work};
 
 /// Everything. `build` are the labels of the build.
 pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
@@ -204,23 +205,28 @@ fn others(work: &Work, page: &mut Page) {
 
 fn waiting(app: &App, work: &Work, page: &mut Page) {
     let now = app.now();
+    let mut jobs = work.jobs.clone();
+    // Panels and rules about mails have a series before the first mail.
+    if !jobs.iter().any(|jobs| jobs.kind == mail::KIND) {
+        jobs.push(Jobs { kind: mail::KIND.to_owned(), ..Jobs::default() });
+    }
     let help = "Jobs to be done, by kind; also those not due yet.";
     let mut family = page.family("bailiwick_jobs_waiting", Kind::Gauge, help);
-    for jobs in &work.jobs {
+    for jobs in &jobs {
         family.value(&[("kind", &jobs.kind)], jobs.all);
     }
     let mut family = page.family("bailiwick_jobs_due", Kind::Gauge, "Jobs that are due, by kind.");
-    for jobs in &work.jobs {
+    for jobs in &jobs {
         family.value(&[("kind", &jobs.kind)], jobs.due.count);
     }
     let help = "How long the longest overdue job has been due, by kind.";
     let mut family = page.family("bailiwick_jobs_overdue_seconds", Kind::Gauge, help);
-    for jobs in &work.jobs {
+    for jobs in &jobs {
         family.value(&[("kind", &jobs.kind)], age(jobs.due, now));
     }
     let help = "Jobs that were given up and are kept to be seen, by kind.";
     let mut family = page.family("bailiwick_jobs_given_up", Kind::Gauge, help);
-    for jobs in &work.jobs {
+    for jobs in &jobs {
         family.value(&[("kind", &jobs.kind)], jobs.ended);
     }
     let queues = [

@@ -75,7 +75,7 @@ pub struct Waiting {
 }
 
 /// Jobs of one kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jobs {
     /// The kind.
     pub kind: String,

@@ -187,6 +187,7 @@ fn each_queue_has_a_rule_and_a_panel(page: &str) {
     assert_eq!(queues.iter().filter(ruled).collect::<Vec<_>>(), Vec::<&String>::new(), "without a rule");
     assert!(rules.contains("bailiwick_queue_oldest_seconds{queue=\"inventory\"} > 60\n"), "a minute");
     assert!(rules.contains("bailiwick_jobs_overdue_seconds >"));
+    assert!(value(page, "bailiwick_jobs_overdue_seconds{kind=\"mail\"}").is_some(), "before the first mail");
     let dashboard = read("packaging/grafana/bailiwick.json");
     for expression in [
         "max by (queue) (bailiwick_queue_oldest_seconds{instance=~\\\"$instance\\\"})",
