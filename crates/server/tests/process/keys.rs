@@ -2,7 +2,6 @@
 
 use crate::program::{Serving, command, execute, refused, run, text};
 use bailiwick_testkit::parts::postgres;
-use reqwest::Client;
 use std::path::Path;
 
 const OLD: &str = "the first secret, 32 bytes or more";
@@ -11,11 +10,6 @@ const THIRD: &str = "a secret that nobody has ever heard of";
 /// One address for all, as behind a load balancer: it is in their tokens.
 const PUBLIC: (&str, &str) = ("BAILIWICK_HTTP__PUBLIC_URL", "http://fleet.example.org");
 const OWNER: &str = "owner@bailiwick.example";
-
-async fn status(serving: &Serving, token: &str) -> u16 {
-    let me = Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(token);
-    me.send().await.expect("an answer").status().as_u16()
-}
 
 /// `bailiwick …` with settings; it ends well.
 fn ok(dir: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> String {
@@ -73,7 +67,7 @@ async fn another_secret_is_refused(database: String) {
     let both = [new.clone(), vec![("BAILIWICK_PREVIOUS_SECRET", THIRD)]].concat();
     assert!(no(dir, &both, &["serve"]).contains("not the secret of this database"));
     let serving = Serving::start(dir, &old).await;
-    assert_eq!(status(&serving, &token).await, 200);
+    assert_eq!(serving.status_of(&token).await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,7 +97,7 @@ async fn a_third_process_with_another_secret_does_not_start() {
     let first = Serving::start(&one, &[database, PUBLIC, ("BAILIWICK_SECRET", OLD)]).await;
     let second = Serving::start(&two, &[database, PUBLIC, ("BAILIWICK_SECRET", OLD)]).await;
     let token = first.owner_token();
-    assert_eq!(status(&second, &token).await, 200);
+    assert_eq!(second.status_of(&token).await, 200);
     for other in [&[database, ("BAILIWICK_SECRET", NEW)][..], &[database]] {
         let said = no(&three, other, &["serve"]);
         assert!(said.contains("secret"), "{said}");
@@ -129,7 +123,7 @@ async fn a_database_from_before_takes_the_first_secret(database: Option<String>)
     // A command that only reads does not record its secret as the database's.
     ok(dir, &[database, ("BAILIWICK_SECRET", THIRD)], &["audit"]);
     let mut serving = Serving::start(dir, &[database, PUBLIC]).await;
-    assert_eq!(status(&serving, &token).await, 200);
+    assert_eq!(serving.status_of(&token).await, 200);
     assert!(serving.stop(), "{}", serving.log());
     no(dir, &[database, ("BAILIWICK_SECRET", THIRD)], &["serve"]);
 }
@@ -177,7 +171,7 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
             tokens.push(all[n].owner_token());
             for serving in &all {
                 for token in &tokens {
-                    assert_eq!(status(serving, token).await, 200, "{}", serving.log());
+                    assert_eq!(serving.status_of(token).await, 200, "{}", serving.log());
                 }
             }
             if n == 0 && secret == NEW {
@@ -200,7 +194,7 @@ async fn processes_that_roll_one_after_another_keep_every_session() {
     for (n, place) in places.iter().enumerate() {
         assert!(all[n].stop(), "{}", all[n].log());
         all[n] = Serving::start(place, &with(NEW, None)).await;
-        assert_eq!(status(&all[n], tokens.last().expect("a token")).await, 200);
+        assert_eq!(all[n].status_of(tokens.last().expect("a token")).await, 200);
     }
     let back = no(dir.path(), &with(OLD, None), &["serve"]);
     assert!(back.contains("was replaced"), "{back}");
@@ -221,8 +215,8 @@ async fn a_secret_that_is_lost_for_good_is_given_up_on_purpose() {
     let said = ok(dir, &[], &["keys", "adopt"]);
     assert!(said.contains("data/secret"), "{said}");
     let serving = Serving::start(dir, &[PUBLIC]).await;
-    assert_eq!(status(&serving, &token).await, 401, "it was signed with the one that is lost");
-    assert_eq!(status(&serving, &serving.owner_token()).await, 200);
+    assert_eq!(serving.status_of(&token).await, 401, "it was signed with the one that is lost");
+    assert_eq!(serving.status_of(&serving.owner_token()).await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

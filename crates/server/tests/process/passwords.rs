@@ -14,11 +14,6 @@ fn set(dir: &Path, password: &str) -> (bool, String) {
     (output.status.success(), text(&output) + &String::from_utf8_lossy(&output.stderr))
 }
 
-async fn status(serving: &Serving, token: &str) -> u16 {
-    let me = reqwest::Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(token);
-    me.send().await.expect("an answer").status().as_u16()
-}
-
 #[tokio::test]
 async fn a_lost_password_is_set_by_the_operator() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -27,10 +22,10 @@ async fn a_lost_password_is_set_by_the_operator() {
     let token = serving.owner_token();
     let (done, said) = set(dir, "short");
     assert!(!done && said.contains("at least 12") && !said.contains("short"), "{said}");
-    assert_eq!(status(&serving, &token).await, 200, "nothing was changed");
+    assert_eq!(serving.status_of(&token).await, 200, "nothing was changed");
     let (done, said) = set(dir, "Another-Horse-8-Battery");
     assert!(done && said.contains(OWNER) && !said.contains("Another"), "{said}");
-    assert_eq!(status(&serving, &token).await, 401, "the sessions have ended");
+    assert_eq!(serving.status_of(&token).await, 401, "the sessions have ended");
     let drawn = run(dir, &["user", "set-password", OWNER, "--generate"]);
     assert!(text(&drawn).contains("password (shown only now): "), "{drawn:?}");
     let recorded = run(dir, &["audit", "--action", "user.password", "--json"]);

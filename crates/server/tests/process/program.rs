@@ -144,6 +144,12 @@ impl Serving {
         text(&output).trim().to_owned()
     }
 
+    /// The status with which the service answers a person with this token.
+    pub async fn status_of(&self, token: &str) -> u16 {
+        let me = reqwest::Client::new().get(format!("{}/api/me", self.url)).bearer_auth(token);
+        me.send().await.expect("an answer").status().as_u16()
+    }
+
     /// Kills it with no chance to say goodbye and starts it again at the same address.
     pub async fn kill_and_start_again(mut self) -> Serving {
         self.child.kill().expect("a kill");

@@ -13,11 +13,6 @@ fn listed(directory: &Path) -> Vec<Value> {
     text(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-async fn status_of(serving: &Serving, token: &str) -> u16 {
-    let me = Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(token);
-    me.send().await.expect("an answer").status().as_u16()
-}
-
 #[tokio::test]
 async fn an_operator_sees_sessions_and_ends_them_at_once() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -37,16 +32,16 @@ async fn an_operator_sees_sessions_and_ends_them_at_once() {
     assert!(text(&shown).contains(newest) && text(&shown).starts_with("KIND "), "{shown:?}");
 
     assert!(run(dir, &["sessions", "end", OWNER, "--id", newest]).status.success());
-    assert_eq!(status_of(&serving, &third).await, 401);
-    assert_eq!((status_of(&serving, &first).await, status_of(&serving, &second).await), (200, 200));
+    assert_eq!(serving.status_of(&third).await, 401);
+    assert_eq!((serving.status_of(&first).await, serving.status_of(&second).await), (200, 200));
     let again = run(dir, &["sessions", "end", OWNER, "--id", newest]);
     assert!(!again.status.success() && text(&again).is_empty(), "{again:?}");
     assert!(!run(dir, &["sessions", "list", "nobody@example.org"]).status.success());
 
     assert!(run(dir, &["sessions", "end", OWNER]).status.success());
-    assert_eq!((status_of(&serving, &first).await, status_of(&serving, &second).await), (401, 401));
+    assert_eq!((serving.status_of(&first).await, serving.status_of(&second).await), (401, 401));
     assert!(listed(dir).is_empty());
-    assert_eq!(status_of(&serving, &serving.owner_token()).await, 200, "who signs in afterwards is in");
+    assert_eq!(serving.status_of(&serving.owner_token()).await, 200, "who signs in afterwards is in");
 }
 
 #[tokio::test]

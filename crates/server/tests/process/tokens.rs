@@ -2,7 +2,6 @@
 
 use crate::program::{Serving, command};
 use bailiwick_testkit::parts::postgres;
-use reqwest::Client;
 use std::path::Path;
 
 /// Standard output and error of `bailiwick token`.
@@ -15,11 +14,6 @@ fn token(dir: &Path, settings: &[(&str, &str)]) -> (String, String) {
     (String::from_utf8_lossy(&output.stdout).trim().to_owned(), said)
 }
 
-async fn status(serving: &Serving, token: &str) -> u16 {
-    let me = Client::new().get(format!("{}/api/me", serving.url)).bearer_auth(token);
-    me.send().await.expect("an answer").status().as_u16()
-}
-
 async fn a_token_that_nobody_takes_is_told(database: Option<String>) {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
@@ -28,7 +22,7 @@ async fn a_token_that_nobody_takes_is_told(database: Option<String>) {
     let mut serving = Serving::start(dir, &[database]).await;
     let listen = serving.url.strip_prefix("http://").unwrap().to_owned();
     let (good, said) = token(dir, &[database, ("BAILIWICK_HTTP__LISTEN", &listen)]);
-    assert_eq!(status(&serving, &good).await, 200);
+    assert_eq!(serving.status_of(&good).await, 200);
     assert!(
         said.contains("issuer 127.0.0.1") && said.contains(&format!("audience {}/api", serving.url)),
         "{said}"
@@ -37,7 +31,7 @@ async fn a_token_that_nobody_takes_is_told(database: Option<String>) {
 
     // Without the address that the service has: the token is for another one.
     let (other, said) = token(dir, &[database]);
-    assert_eq!(status(&serving, &other).await, 401);
+    assert_eq!(serving.status_of(&other).await, 401);
     assert!(
         said.contains("issuer 127.0.0.1") && said.contains("audience http://127.0.0.1:8080/api"),
         "{said}"
