@@ -38,7 +38,7 @@ pid=$!
 # The greeting comes when it answers.
 for _ in {1..600}; do
     kill -0 "$pid" 2>/dev/null || { cat "$work/log" >&2; exit 1; }
-    ! grep -q 'password ' "$work/log" || break
+    ! grep -qs 'password ' "$work/log" || break
     sleep 0.1
 done
 export TOUR_BASE=http://127.0.0.1:$port
