@@ -1,10 +1,16 @@
-//! PostgreSQL goes away in the middle of a request: every answer is 503 with `Retry-After`, never 500.
+//! PostgreSQL goes away in the middle of a request: every answer is 503 with `Retry-After`, never 500. And callers go away
+//! in the middle of a transaction.
 
+use bailiwick_store::{Db, Options, sql::Q, stats};
 use bailiwick_testkit::{Call, Engine, Test, api_test};
 use serde_json::json;
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    task::{Context, Waker},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -126,3 +132,48 @@ api_test!(
         }
     }
 );
+
+/// The caller of `work` goes away when it has waited this many times.
+async fn abandon(work: impl Future, waits: usize) {
+    let mut work = pin!(work);
+    for _ in 0..waits {
+        if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+// Whoever uses the connection next must not run in the transaction of a caller that went away before it had begun, nor with its
+// settings.
+api_test!(a_transaction_that_nobody_waits_for_ends, |t| async move {
+    let db = match t.engine {
+        Engine::Sqlite => t.app.db.clone(),
+        Engine::Postgres => {
+            let mut url = url::Url::parse(&t.database_url).unwrap();
+            url.query_pairs_mut().append_pair("options", "-c synchronous_commit=on");
+            let url = url.as_str().replace('+', "%20");
+            Db::open(&Options { connections: 1, ..Options::new(url) }).await.unwrap()
+        }
+    };
+    const TRANSACTION: &str = "SELECT [[CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)||random()]]";
+    const SETTINGS: &str = "SELECT [[CAST(CASE WHEN current_setting('synchronous_commit') = 'on' AND \
+         current_setting('enable_seqscan') = 'on' THEN 0 ELSE 1 END AS BIGINT)||0]]";
+    for waits in 1..8 {
+        for what in ["begin", "begin_relaxed", "by_index"] {
+            match what {
+                "begin" => abandon(db.begin(), waits).await,
+                "begin_relaxed" => abandon(db.begin_relaxed(), waits).await,
+                _ => abandon(stats::work(&db, t.app.now()), waits).await,
+            }
+            let (one, other): ((i64,), (i64,)) =
+                (Q::new(TRANSACTION).one(&db).await.unwrap(), Q::new(TRANSACTION).one(&db).await.unwrap());
+            assert_ne!(one, other, "{what} after {waits} waits: both reads are in one transaction");
+            assert_eq!(Q::new(SETTINGS).count(&db).await.unwrap(), 0, "{what} after {waits} waits");
+            // And the next transaction keeps what it writes.
+            let mut tx = db.begin().await.unwrap();
+            assert_eq!(Q::new(SETTINGS).count(&mut tx).await.unwrap(), 0, "{what} after {waits} waits");
+            tx.commit().await.unwrap();
+        }
+    }
+});

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use bailiwick_domain::SystemId;
-use sqlx::{Postgres, Sqlite, Transaction};
+use sqlx::{PgPool, Postgres, SqlSafeStr as _, Sqlite, Transaction};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -74,7 +74,7 @@ impl Db {
         let state = TxState::begin(self);
         match &self.engine {
             Engine::Pg(pool) => {
-                let tx = self.pools.write(Box::pin(pool.begin_with(postgres))).await?;
+                let tx = self.pools.write(Box::pin(begin_to_the_end(pool, postgres))).await?;
                 Ok(Tx::Pg(tx, self.epoch.clone(), state))
             }
             Engine::Lite { write, .. } => {
@@ -181,6 +181,19 @@ impl Db {
             }
         }
     }
+}
+
+/// Begins a transaction in a task of its own, once a connection is free. A caller that goes away meanwhile would leave a
+/// transaction that PostgreSQL has begun and the driver does not know of, and whoever uses the connection next would run in it.
+/// The task waits until the driver knows, so that dropping rolls back.
+async fn begin_to_the_end(
+    pool: &PgPool,
+    statement: &'static str,
+) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+    let lent = pool.acquire().await?;
+    #[expect(clippy::disallowed_methods, reason = "as short as the statement, and waited for")]
+    let begun = tokio::spawn(Transaction::begin(lent, Some(statement.into_sql_str())));
+    begun.await.map_err(|_| sqlx::Error::WorkerCrashed)?
 }
 
 /// A write transaction.

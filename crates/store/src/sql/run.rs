@@ -7,7 +7,8 @@ use super::{
 use crate::{Db, Tx, engine::Engine, error::StoreError};
 use futures_util::TryStreamExt;
 use sqlx::{
-    AssertSqlSafe, Connection as _, PgConnection,
+    AssertSqlSafe, Connection as _, PgConnection, Postgres,
+    pool::PoolConnection,
     postgres::{PgArguments, PgRow},
     sqlite::{SqliteArguments, SqliteRow},
 };
@@ -116,13 +117,20 @@ impl Q {
     }
 
     /// Reads all rows outside of a transaction.
-    async fn pg_each_alone(self, lent: &mut PgConnection, take: Take<'_>) -> Result<(), StoreError> {
+    async fn pg_each_alone(
+        self,
+        lent: &mut PoolConnection<Postgres>,
+        take: Take<'_>,
+    ) -> Result<(), StoreError> {
         if !self.by_index {
             return pg_each(self, lent, take).await;
         }
-        let mut tx = lent.begin_with(by_index::BEGIN).await?;
+        let mut unfinished = Unfinished { lent, is_over: false };
+        let mut tx = unfinished.lent.begin_with(by_index::BEGIN).await?;
         pg_each(self, &mut tx, take).await?;
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        unfinished.is_over = true;
+        Ok(())
     }
 
     /// Reads the first row; compiled once, as [`Q::each`] is.
@@ -197,6 +205,21 @@ impl Q {
     }
 }
 
+/// A connection with a transaction, which is closed unless the transaction is over. PostgreSQL may have begun one that the driver
+/// does not know of, if the caller goes away meanwhile; whoever uses the connection next would run in it.
+struct Unfinished<'c> {
+    lent: &'c mut PoolConnection<Postgres>,
+    is_over: bool,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.lent.close_on_drop();
+        }
+    }
+}
+
 /// A row as read.
 pub(super) enum Fetched {
     Pg(PgRow),
@@ -220,7 +243,7 @@ async fn pg_each(q: Q, connection: &mut PgConnection, take: Take<'_>) -> Result<
     Ok(())
 }
 
-fn pg(q: Q) -> Result<sqlx::query::Query<'static, sqlx::Postgres, PgArguments>, StoreError> {
+fn pg(q: Q) -> Result<sqlx::query::Query<'static, Postgres, PgArguments>, StoreError> {
     let (sql, args) = render_pg(q)?;
     Ok(sqlx::query_with(AssertSqlSafe(sql), args))
 }
