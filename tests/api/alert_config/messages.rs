@@ -8,6 +8,7 @@ use bailiwick_alerting::{
     notify::{Message, Reason, Snapshot, Taken},
     texts::{Language, Pages},
 };
+use bailiwick_domain::visible::is_steering;
 use bailiwick_testkit::{
     parts::{alertmanager::Alertmanager, smtp::SmtpSink},
     patience,
@@ -172,12 +173,56 @@ fn the_embedded_router_says_the_same() {
     says_the_same(&Pages::Console("https://fleet.example.org/\"x&y".to_owned()));
 }
 
+/// Characters that lead to other places or directions in a text.
+const STEERING: &str = "a\u{1b}[2Jb\u{7}\u{8}c\rd\r\ne\tf\u{7f}g\u{9b}h\u{61c}i\u{200e}j\u{200f}k\u{2028}l\u{202e}m\u{2066}n\u{2069}o\u{200d}p";
+
+#[test]
+fn nothing_that_steers_is_sent() {
+    let mut alert = alert("firing", "2026-11-20T22:19:20Z");
+    for of in ["labels", "annotations"] {
+        for value in alert[of].as_object_mut().unwrap().values_mut() {
+            *value = json!(STEERING);
+        }
+    }
+    for (name, kind) in [
+        ("alert_it.subject", "text"),
+        ("alert_it.txt", "text"),
+        ("alert_it.html", "html"),
+        ("telegram_it.message", "html"),
+        ("slack_it.title", "text"),
+        ("slack_it.text", "text"),
+    ] {
+        // Only the service itself writes the labels of the link.
+        alert["labels"]["system_id"] = json!("id-1");
+        alert["labels"]["organization_id"] = json!("org-1");
+        let text = rendered(name, kind, "firing", std::slice::from_ref(&alert));
+        let steering = text.chars().filter(|c| !matches!(c, '\n' | '\t') && is_steering(*c));
+        assert_eq!(steering.collect::<String>(), "", "{name}: {text:?}");
+        let is_one_line = name.ends_with("subject") || name.ends_with("title");
+        let shown = if is_one_line {
+            "a [2Jb c d e f g h i j k l m n o\u{200d}p"
+        } else {
+            "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\ne\tf\u{fffd}g\u{fffd}h\u{fffd}i\u{fffd}j\u{fffd}k\u{fffd}l\u{fffd}m\u{fffd}n\u{fffd}o\u{200d}p"
+        };
+        assert!(text.contains(shown), "{name}: {text:?}");
+        assert_eq!(is_one_line, !text.trim().contains('\n'), "{name}: {text:?}");
+    }
+}
+
 fn says_the_same(pages: &Pages) {
     let around = Surroundings { pages: pages.clone(), zone: rome() };
     let mut bare = alert("firing", "2026-07-20T22:19:20Z");
     bare["labels"] = json!({"alertname": "DiskFull", "system_key": "SYS-1", "z": "second"});
     bare["annotations"] = json!({"summary": "only 'this' \"one\"", "system_name": "Milan <cluster>"});
-    let firing = [alert("firing", "2026-11-20T22:19:20Z"), bare];
+    // A mail program, a terminal or a chat may obey these.
+    let mut steering = bare.clone();
+    for name in ["alertname", "severity", "z"] {
+        steering["labels"][name] = json!(STEERING);
+    }
+    for name in ["summary", "description", "system_name", "organization_name"] {
+        steering["annotations"][name] = json!(STEERING);
+    }
+    let firing = [alert("firing", "2026-11-20T22:19:20Z"), bare, steering];
     let resolved = [alert("resolved", "2026-03-29T00:59:59Z")];
     for (status, alerts) in [("firing", &firing[..]), ("resolved", &resolved[..])] {
         let snapshot = snapshot(alerts);
@@ -220,11 +265,29 @@ fn says_the_same(pages: &Pages) {
             );
             let chat = theirs("telegram", "html");
             let channel = theirs("slack", "text");
+            let subject = format!("alert_{code}.subject");
+            assert_eq!(
+                message.subject(),
+                rendered_for(pages.clone(), &subject, "text", status, &common(&alerts)).trim(),
+                "{status} {code}"
+            );
             assert_eq!(lines(&message.slack(language, &around)), lines(&channel), "{status} {code}");
             // A chat needs no more than what Telegram asks for.
             assert_eq!(lines(&message.telegram(language, &around)), lines(&chat), "{status} {code}");
         }
     }
+}
+
+/// The same alerts, the first with what all have in common only: a group's subject is written from that.
+fn common(alerts: &[Value]) -> Vec<Value> {
+    let mut alerts = alerts.to_vec();
+    let others = alerts.clone();
+    for of in ["labels", "annotations"] {
+        let is_common =
+            |name: &String, value: &mut Value| others.iter().all(|other| other[of][name] == *value);
+        alerts[0][of].as_object_mut().unwrap().retain(is_common);
+    }
+    alerts
 }
 
 fn part(name: &str, kind: &str) -> &'static str {

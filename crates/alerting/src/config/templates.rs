@@ -21,6 +21,11 @@ const DISPATCHER: &str = include_str!("../../templates/dispatcher.tmpl");
 const ALERT_TXT: &str = include_str!("../../templates/alert.txt");
 const ALERT_HTML: &str = include_str!("../../templates/alert.html");
 
+/// What replaces `@visible@`: the text without characters that steer, as [`visible`](crate::notify::text::visible) does it.
+const VISIBLE: &str = r#"reReplaceAll "\r\n" "\n" | reReplaceAll "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{9f}\\x{61c}\\x{200e}\\x{200f}\\x{2028}-\\x{202e}\\x{2066}-\\x{2069}]" "\ufffd""#;
+/// What replaces `@line@`: the text on [one line](bailiwick_domain::fold::one_line).
+const LINE: &str = r#"reReplaceAll "[\\s\\pZ\\x00-\\x1f\\x7f-\\x{9f}\\x{61c}\\x{200e}\\x{200f}\\x{202a}-\\x{202e}\\x{2066}-\\x{2069}]+" " " | reReplaceAll "^ | $" """#;
+
 /// The template files for these languages; none for none.
 pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
@@ -48,6 +53,8 @@ pub(super) fn files(languages: &BTreeSet<Language>, around: &Surroundings) -> BT
 fn filled(template: &str, language: Language, state: &str, around: &Surroundings) -> String {
     let word = |key: &str| word(language, key);
     let mut out = repeated(template, word)
+        .replace("@visible@", VISIBLE)
+        .replace("@line@", LINE)
         .replace("@lang@", language.code())
         .replace("@state@", state)
         .replace("@heading@", word(state))

@@ -5,6 +5,7 @@ use crate::{
     router::Outage,
     texts::{Language, Offset, Pages, Surroundings, Zone},
 };
+use bailiwick_domain::visible::is_steering;
 use proptest::prelude::*;
 
 const NOW: Nanos = Nanos::from_parts(1_795_300_000, 169_860_167);
@@ -307,17 +308,17 @@ fn the_link_leads_to_the_alert_in_the_console() {
     assert!(!message(&taken(&[alert]), |m| m.text(Language::English, &around)).contains("https://"));
 }
 
-/// A mail program, a terminal or a chat may obey a control character.
+/// A mail program, a terminal or a chat may obey a control character or one of direction.
 #[test]
-fn control_characters_are_shown_and_never_sent() {
+fn characters_that_steer_are_never_sent() {
     for (sent, shown) in [
-        ("a\u{1b}[2Jb", "a␛[2Jb"),
-        ("bell\u{7}", "bell␇"),
-        ("nul\u{0}del\u{7f}", "nul␀del␡"),
+        ("a\u{1b}[2Jb", "a\u{fffd}[2Jb"),
+        ("nul\u{0}del\u{7f}", "nul\u{fffd}del\u{fffd}"),
         ("c1\u{9b}31m", "c1\u{fffd}31m"),
-        ("back\u{8}\u{8}", "back␈␈"),
-        ("lone\rreturn", "lone␍return"),
+        ("back\u{8}\u{8}", "back\u{fffd}\u{fffd}"),
+        ("lone\rreturn", "lone\u{fffd}return"),
         ("two\r\nlines\tand a tab", "two\nlines\tand a tab"),
+        ("gnp\u{202e}exe.\u{2066}", "gnp\u{fffd}exe.\u{fffd}"),
     ] {
         let mut alert = firing("a");
         for name in ["alertname", "severity"] {
@@ -335,7 +336,7 @@ fn control_characters_are_shown_and_never_sent() {
             ("slack", message(&snapshot, |m| m.slack(Language::English, &around()))),
         ] {
             assert!(
-                !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')),
+                !text.contains(|c: char| is_steering(c) && !matches!(c, '\n' | '\t')),
                 "{kind}: {text:?}"
             );
             assert!(kind == "subject" || text.contains(shown), "{kind}: {text:?}");

@@ -7,7 +7,7 @@ use crate::{
     Labels, Nanos,
     texts::{Language, SHOWN, Surroundings, word},
 };
-use bailiwick_domain::fold::one_line;
+use bailiwick_domain::{fold::one_line, visible::is_steering};
 use std::borrow::Cow;
 
 /// Longest subject, in characters: a mail's header must not grow with a label.
@@ -184,20 +184,15 @@ impl<'a> ShownAlert<'a> {
     }
 }
 
-/// The text with a picture of each control character (`␛` for ESC) but line breaks and tabs: a mail program, a terminal or a
-/// chat may obey them.
+/// The text with U+FFFD for each character that leads to other places or directions, but line breaks and tabs: a mail program, a
+/// terminal or a chat may obey it.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
+    let is_hidden = |c: char| is_steering(c) && !matches!(c, '\n' | '\t');
+    if text.contains(is_hidden) {
+        Cow::Owned(text.replace("\r\n", "\n").replace(is_hidden, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
     }
-    let picture = |c: char| match c {
-        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
-        '\u{7f}' => '\u{2421}',
-        _ => char::REPLACEMENT_CHARACTER,
-    };
-    let lines = text.replace("\r\n", "\n");
-    Cow::Owned(lines.chars().map(|c| if is_hidden(c) { picture(c) } else { c }).collect())
 }
 
 /// `summary_it`, else `summary`, else `summary_en`.
