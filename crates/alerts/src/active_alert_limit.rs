@@ -3,15 +3,16 @@
 //!
 //! Almost every push repeats alerts that are already active. This process remembers them, so such a push needs no
 //! query. For new alerts the process uses counts it read a while ago; it queries the database only when these are old
-//! or little room is left. Silences are stored only at the router, so the router is asked for their number.
+//! or little room is left. Silences are stored only at the router, so the router is asked for them.
 
-use super::{Fault, Sender, history::deferred};
+use super::{Fault, Sender, expression_budget::too_complex, history::deferred, judging};
 use crate::Alerts;
 use bailiwick_alerting::{
-    Fingerprint, ListedSilence, Nanos, PostedAlert, SilenceState, answer::decode_silences,
+    Fingerprint, Nanos, PostedAlert, SilenceState, active_silence::Expressions, answer::decode_silences,
 };
 use bailiwick_domain::{OrgId, Ts};
 use bailiwick_outbound::RouterClient;
+use bailiwick_settings::AlertLimits;
 use bailiwick_store::{history::active_counts, sql::On};
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -30,8 +31,16 @@ const REMEMBERED: usize = 250_000;
 #[derive(Debug, Default)]
 pub(super) struct ActiveAlertLimit {
     alerts: Mutex<TenantCounts>,
-    /// How many silences tenants have in force.
-    silences: Mutex<HashMap<OrgId, Count>>,
+    /// What tenants have of silences in force.
+    silences: Mutex<HashMap<OrgId, Silences>>,
+}
+
+/// Of the silences of a tenant in force.
+#[derive(Debug, Default)]
+struct Silences {
+    number: Count,
+    /// Bytes of their compiled expressions.
+    compiled: Count,
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +82,12 @@ impl Count {
         let counts_for = if active <= limit / 4 { WIDE } else { NARROW };
         self.is_read_within(counts_for, now) && active <= limit
     }
+
+    /// Whether there is room, as far as what was read is recent enough to tell.
+    fn fits(&self, more: u64, limit: u64, now: Ts) -> Option<bool> {
+        let has_room = more == 0 || self.has_room(more, limit, now);
+        (has_room || self.is_read_within(NARROW, now)).then_some(has_room)
+    }
 }
 
 impl ActiveAlertLimit {
@@ -80,7 +95,7 @@ impl ActiveAlertLimit {
         self.alerts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn silences(&self) -> MutexGuard<'_, HashMap<OrgId, Count>> {
+    fn silences(&self) -> MutexGuard<'_, HashMap<OrgId, Silences>> {
         self.silences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -321,37 +336,69 @@ pub(super) fn learn(service: &Alerts, who: &Sender<'_>, now: Nanos, alerts: &[Po
 /// Number of tenants whose silence count is remembered.
 const TENANTS: usize = 10_000;
 
-/// Whether a tenant may have one more silence. If the router does not answer, the silence is admitted: the next request
-/// asks the same router to store it, and each system has its own limit.
-pub(super) async fn admit_silence(service: &Alerts, client: &RouterClient, who: &Sender<'_>) -> bool {
-    let (limit, now) = (service.settings.alerting.limits.silences_per_tenant, service.now());
-    let room = &service.alerting().room;
-    {
-        let mut counts = room.silences();
-        let count = counts.entry(who.tenant).or_default();
-        if count.has_room(1, limit, now) {
-            count.active += 1;
-            return true;
-        }
-        if count.active >= limit && count.is_read_within(NARROW, now) {
-            return false;
+/// What a silence adds to those that its tenant has in force.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Added {
+    /// One, unless it takes the place of another.
+    pub(super) number: u64,
+    /// Bytes of compiled expressions.
+    pub(super) compiled: u64,
+}
+
+impl Silences {
+    /// Admits a silence if there is room, and counts it. None: they must be read first.
+    fn admit(&mut self, added: Added, limits: &AlertLimits, now: Ts) -> Option<Result<(), Fault>> {
+        let number = self.number.fits(added.number, limits.silences_per_tenant, now);
+        let compiled = self.compiled.fits(added.compiled, limits.compiled_per_tenant as u64, now);
+        match (number, compiled) {
+            (Some(false), _) => Some(Err(Fault::SilenceLimit)),
+            (_, Some(false)) => Some(Err(too_complex("organization").into())),
+            (Some(true), Some(true)) => {
+                self.number.active += added.number;
+                self.compiled.active += added.compiled;
+                Some(Ok(()))
+            }
+            _ => None,
         }
     }
-    let Ok(body) = client.list_silences(who.caller(), "").await else { return true };
-    let in_force = move || {
-        let silences = decode_silences(&body).ok()?;
-        let counts = |s: &&ListedSilence| s.status.state != SilenceState::Expired;
-        Some(silences.iter().filter(counts).count() as u64)
+}
+
+/// Admits a silence if its tenant has room for it. If the router does not answer, the silence is admitted: the next request asks
+/// the same router to store it, and each system has its own limits.
+pub(super) async fn admit_silence(
+    service: &Alerts,
+    client: &RouterClient,
+    who: &Sender<'_>,
+    added: Added,
+) -> Result<(), Fault> {
+    let (limits, now) = (&service.settings.alerting.limits, service.now());
+    let room = &service.alerting().room;
+    let known = room.silences().entry(who.tenant).or_default().admit(added, limits, now);
+    if let Some(verdict) = known {
+        return verdict;
+    }
+    let Ok(body) = client.list_silences(who.caller(), "").await else { return Ok(()) };
+    // Expressions are compiled only for a silence that has some: there may be thousands.
+    let most = (added.compiled > 0).then_some(limits.compiled_per_tenant);
+    let in_force = move |expressions: &Expressions| {
+        let mut silences = decode_silences(&body).ok()?;
+        silences.retain(|s| s.status.state != SilenceState::Expired);
+        let compiled = most.map(|most| expressions.size(silences.iter().flat_map(|s| &s.matchers), most));
+        Some((silences.len() as u64, compiled))
     };
-    // There may be thousands.
-    let Ok(Some(in_force)) = service.tasks.spawn_blocking(in_force).await else { return true };
-    let fits = in_force < limit;
+    let Some((number, compiled)) = judging::by_system(service, who.tenant, in_force).await? else {
+        return Ok(());
+    };
     let mut counts = room.silences();
     if counts.len() > TENANTS {
         counts.clear();
     }
-    counts.insert(who.tenant, Count { active: in_force + u64::from(fits), read_at: Some(now) });
-    fits
+    let counts = counts.entry(who.tenant).or_default();
+    counts.number = Count { active: number, read_at: Some(now) };
+    if let Some(bytes) = compiled {
+        counts.compiled = Count { active: bytes as u64, read_at: Some(now) };
+    }
+    counts.admit(added, limits, now).unwrap_or(Ok(()))
 }
 
 /// One of a tenant's silences has ended.

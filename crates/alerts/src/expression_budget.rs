@@ -30,28 +30,37 @@ pub(super) fn check_stored(
     Ok(())
 }
 
-/// Checks a silence for a remote router beside the system's silences in force, `own`. One that keeps its matchers passes.
+/// Checks a silence for a remote router beside the system's silences in force, `own`. Returns how many bytes it adds to the
+/// expressions of the tenant. One whose expressions grow no larger passes.
 pub(super) async fn check_listed(
     service: &Alerts,
     who: &Sender<'_>,
     posted: &PostedSilence,
-    mut own: Vec<ListedSilence>,
-) -> Result<(), Fault> {
-    let is_kept = |s: &ListedSilence| Some(s.id) == posted.id && s.matchers == posted.matchers;
-    if posted.compiled_bytes == 0 || own.iter().any(is_kept) {
-        return Ok(());
+    own: Vec<ListedSilence>,
+) -> Result<u64, Fault> {
+    if posted.compiled_bytes == 0 {
+        return Ok(0);
     }
-    own.retain(|s| Some(s.id) != posted.id);
+    let (id, new) = (posted.id, posted.compiled_bytes);
     let most = service.settings.alerting.limits.compiled_per_system;
-    let left = most.checked_sub(posted.compiled_bytes).ok_or_else(|| too_complex("system"))?;
-    let size = move |expressions: &Expressions| expressions.size(own.iter().flat_map(|s| &s.matchers), left);
-    if judging::by_system(service, who.tenant, size).await? > left {
+    let sizes = move |expressions: &Expressions| {
+        let size = |is_replaced: bool, most: usize| {
+            let silences = own.iter().filter(|s| (Some(s.id) == id) == is_replaced);
+            expressions.size(silences.flat_map(|s| &s.matchers), most)
+        };
+        (size(true, new), size(false, most))
+    };
+    let (before, others) = judging::by_system(service, who.tenant, sizes).await?;
+    if new <= before {
+        return Ok(0);
+    }
+    if others.saturating_add(new) > most {
         return Err(too_complex("system").into());
     }
-    Ok(())
+    Ok((new - before) as u64)
 }
 
-fn too_complex(whose: &str) -> Reject {
+pub(super) fn too_complex(whose: &str) -> Reject {
     Reject::bad(format!(
         "the regular expressions of all silences of this {whose} are too complex: end some silences, or use matchers with ="
     ))

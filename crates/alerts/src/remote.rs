@@ -174,17 +174,17 @@ pub(super) async fn set_silence(
         }
         None => false,
     };
+    let mut compiled = 0;
     if !replaces || posted.compiled_bytes > 0 {
         let mut own = silences(client, who, &SilencesQuery::default().upstream(who.key())).await?;
         own.retain(|s| s.status.state != SilenceState::Expired && who.viewer().sees_silence(&s.matchers));
         if !replaces && own.len() as u64 >= service.settings.alerting.limits.silences_per_system {
             return Err(Fault::SilenceLimit);
         }
-        expression_budget::check_listed(service, who, posted, own).await?;
+        compiled = expression_budget::check_listed(service, who, posted, own).await?;
     }
-    if !replaces && !active_alert_limit::admit_silence(service, client, who).await {
-        return Err(Fault::SilenceLimit);
-    }
+    let added = active_alert_limit::Added { number: u64::from(!replaces), compiled };
+    active_alert_limit::admit_silence(service, client, who, added).await?;
     let body = client.set_silence(who.caller(), write_silence(posted).into()).await?;
     Ok(decode_created(&body)?)
 }

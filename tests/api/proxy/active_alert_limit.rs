@@ -6,10 +6,11 @@ use super::{
     *,
 };
 use crate::alerts::written;
+use bailiwick_alerting::re2;
 use bailiwick_store::sql::Q;
 use bailiwick_testkit::{
     api_test,
-    parts::recorder::{Answer, Recorder},
+    parts::recorder::{Answer, Recorded, Recorder},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -181,7 +182,7 @@ api_test!(silences_of_a_tenant_of_a_remote_router_are_bounded, |t| async move {
         vec![stored(1, "active", "SYS-1"), stored(2, "pending", "SYS-1"), stored(3, "expired", "SYS-2")];
     all.push(stored(4, "active", "SYS-2"));
     let answer = move |all: Vec<Value>, own: Value| {
-        move |request: &bailiwick_testkit::parts::recorder::Recorded| {
+        move |request: &Recorded| {
             let is_filtered = request.query.as_ref().is_some_and(|query| query.contains("filter"));
             match request.method.as_str() {
                 "GET" if request.path.contains("/silence/") => Answer::json(200, &own),
@@ -203,4 +204,82 @@ api_test!(silences_of_a_tenant_of_a_remote_router_are_bounded, |t| async move {
     upstream.answer_by(answer(all, own));
     p.advance(Duration::from_secs(60));
     system.silence(&silence("1")).await.expect(200);
+});
+
+api_test!(expressions_of_a_tenant_of_a_remote_router_have_a_budget, |t| async move {
+    let upstream = obliging().await;
+    let expression = |n: usize| format!(r"\PL{{4}}|x{n}|.+");
+    let larger = r"\PL{12}|x7|.+";
+    let size = |text: &str| re2::anchored(text).unwrap().bytes();
+    let one = size(&expression(1));
+    assert!(size(larger) > one + one / 2 && size(larger) < 4 * one);
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        s.alerting.limits.content.compiled_bytes = usize::MAX;
+        s.alerting.limits.compiled_per_system = usize::MAX;
+        s.alerting.limits.compiled_per_tenant = 4 * one + one / 2;
+    })
+    .await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let stored = |n: usize, state: &str, key: &str| {
+        json!({"id": format!("00000000-0000-4000-8000-{n:012}"), "status": {"state": state},
+            "updatedAt": "2026-03-04T09:00:00.000Z", "comment": "c", "createdBy": "t",
+            "startsAt": "2026-03-04T09:00:00.000Z", "endsAt": "2026-03-04T12:00:00.000Z", "matchers": [
+                {"name": "a", "value": expression(n), "isRegex": true, "isEqual": true},
+                {"name": "system_key", "value": key, "isRegex": false, "isEqual": true}]})
+    };
+    let answer = |all: Vec<Value>| {
+        let own: Vec<Value> =
+            all.iter().filter(|s| s["matchers"][1]["value"] == system.system.key.as_str()).cloned().collect();
+        upstream.answer_by(move |request: &Recorded| {
+            let is_filtered = request.query.as_ref().is_some_and(|query| query.contains("filter"));
+            match request.method.as_str() {
+                "GET" if request.path.contains("/silence/") => Answer::json(200, &own[0]),
+                "GET" if is_filtered => Answer::json(200, &json!(own)),
+                "GET" => Answer::json(200, &json!(all)),
+                _ => Answer::json(200, &json!({"silenceID": "00000000-0000-4000-8000-000000000099"})),
+            }
+        });
+    };
+    let by_expression = |value: &str| {
+        let value = value.replace('\\', "\\\\");
+        silence("x")
+            .replace(r#""value":"x","isRegex":false"#, &format!(r#""value":"{value}","isRegex":true"#))
+    };
+    let changed = |body: String, n: usize| {
+        body.replacen('{', &format!("{{\"id\":\"00000000-0000-4000-8000-{n:012}\","), 1)
+    };
+    // The requests since the last call: lists of the whole tenant, and silences.
+    let asked = || {
+        let requests = upstream.take();
+        let is_list = |r: &&Recorded| r.method == "GET" && r.query.is_none() && r.path.ends_with("/silences");
+        let whole = requests.iter().filter(is_list).count();
+        (whole, requests.iter().filter(|r| r.method == "POST").count())
+    };
+    let own = stored(7, "active", &system.system.key);
+    let others: Vec<Value> = (1..=3).map(|n| stored(n, "active", "SYS-1")).collect();
+    answer([others.clone(), vec![own.clone()]].concat());
+    asked();
+    let beyond = "\"the regular expressions of all silences of this organization are too complex: end some silences, or use matchers with =\"\n";
+    let refused = system.silence(&by_expression(&expression(8))).await.expect(400);
+    assert_eq!(refused.text(), beyond);
+    // What was read a moment ago is not read again.
+    assert_eq!(system.silence(&by_expression(&expression(9))).await.expect(400).text(), beyond);
+    assert_eq!(asked(), (1, 0));
+    // Literal ones are welcome, and changes that grow no larger.
+    system.silence(&silence("1")).await.expect(200);
+    system.silence(&changed(by_expression(&expression(7)), 7)).await.expect(200);
+    system.silence(&changed(by_expression("[a-f]{9}"), 7)).await.expect(200);
+    assert_eq!(asked().1, 3);
+    let larger = changed(by_expression(larger), 7);
+    p.advance(Duration::from_secs(60));
+    assert_eq!(system.silence(&larger).await.expect(400).text(), beyond);
+    // Those of the others are over.
+    let over = (1..=3).map(|n| stored(n, "expired", "SYS-1"));
+    answer(over.chain([own]).collect());
+    p.advance(Duration::from_secs(60));
+    asked();
+    system.silence(&larger).await.expect(200);
+    system.silence(&by_expression("[a-f]{9}")).await.expect(200);
+    assert_eq!(asked(), (1, 2), "one list serves both");
 });
