@@ -239,7 +239,7 @@ async fn root(service: &Fleet) -> Result<Root> {
         email,
         organization_id: Some(id),
         organization_name: owner.details.name.clone(),
-        on_behalf_of: false,
+        ..Creator::default()
     };
     Ok(Root { id, name: owner.details.name, admin: Admin::new(admin)? })
 }

@@ -92,6 +92,6 @@ fn as_creator(user: &User, node: &Node) -> Creator {
         email: user.email.clone(),
         organization_id: Some(node.path.id),
         organization_name: node.name.clone(),
-        on_behalf_of: false,
+        ..Creator::default()
     }
 }

@@ -354,7 +354,7 @@ mod tests {
             email: "root@owner.example".into(),
             organization_id: Some(id),
             organization_name: "Owner".into(),
-            on_behalf_of: false,
+            ..Creator::default()
         };
         let root = Root { id, name: "Owner".into(), admin: Admin::new(admin).unwrap() };
         plant(&Dice::new(seed), seed, n, &root, Ts::from_secs(1_772_355_600))

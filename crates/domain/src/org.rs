@@ -72,9 +72,27 @@ impl OrgType {
     }
 }
 
+/// Where the creator's organization is, as seen from what they created: who is shown the creator depends on it (spec:
+/// authorization#creators).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The organization of what they created or one above it; or none is known.
+    #[default]
+    Above,
+    /// Elsewhere, below these organizations of level 2 and 3.
+    Elsewhere {
+        /// At level 2.
+        p2: OrgId,
+        /// At level 3.
+        p3: OrgId,
+    },
+    /// Elsewhere, and it no longer exists.
+    Gone,
+}
+
 /// The creator of an entity, as known at that moment (spec: organizations#creator). `organization_name` follows renames
 /// when it is read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Creator {
     /// Absent when a background job created it.
     pub user_id: Option<UserId>,
@@ -91,6 +109,9 @@ pub struct Creator {
     /// True when the organization was attributed by `created_by_organization_id`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_behalf_of: bool,
+    /// Where that organization is now; known of a creator that was read.
+    #[serde(skip)]
+    pub origin: Origin,
 }
 
 /// A mark as the wire shows it: own, or inherited from the nearest marked ancestor (spec: organizations#hierarchy).

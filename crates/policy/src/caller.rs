@@ -207,7 +207,7 @@ impl Caller {
             email: i.email.clone(),
             organization_id: Some(i.organization.id),
             organization_name: i.organization.name.clone(),
-            on_behalf_of: false,
+            ..Creator::default()
         })
     }
 }

@@ -2,7 +2,10 @@
 //! objects.
 
 use crate::{Caller, Permission, Refusal, Resource, Verb};
-use bailiwick_domain::{OrgId, OrgType, UserId};
+use bailiwick_domain::{
+    OrgId, OrgType, UserId,
+    org::{Creator, Origin},
+};
 
 /// The place of an organization in the tree: its ancestor-or-self at levels 2 and 3, or, where there is none at that
 /// level, the nearest one above. So every scope is one equality, here and in SQL.
@@ -63,6 +66,16 @@ impl Scope {
             Scope::Subtree { root, .. } => path.p3 == root,
             Scope::Organization(id) => path.id == id,
             Scope::SelfOnly(_) | Scope::Nothing => false,
+        }
+    }
+
+    /// Whether a reader of this scope is shown the creator of something that they read (spec: authorization#creators).
+    pub fn shows(&self, creator: &Creator) -> bool {
+        match (creator.origin, creator.organization_id) {
+            _ if *self == Scope::Everything => true,
+            (Origin::Above, _) => true,
+            (Origin::Elsewhere { p2, p3 }, Some(id)) => self.contains(&Path { id, p2, p3 }),
+            (Origin::Elsewhere { .. } | Origin::Gone, _) => false,
         }
     }
 

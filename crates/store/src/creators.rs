@@ -1,7 +1,11 @@
 //! The creators of the entities in a scope: the choices of the `created_by` filters (spec: organizations#filters).
 
 use crate::{
-    Db, StoreError, organizations::creator, scope::push_scope, sql::Q, systems::stats::push_newest_by_creator,
+    Db, StoreError,
+    creator_row::{push_near, push_shown, snapshot},
+    scope::push_scope,
+    sql::Q,
+    systems::stats::push_newest_by_creator,
 };
 use bailiwick_domain::{OrgId, OrgType, UserId};
 use bailiwick_policy::Scope;
@@ -70,7 +74,7 @@ struct Row {
 
 impl Row {
     fn into_choice(self) -> Result<Option<CreatorChoice>, StoreError> {
-        Ok(creator(self.created_by, None)?.map(|snapshot| CreatorChoice {
+        Ok(snapshot(self.created_by)?.map(|snapshot| CreatorChoice {
             user_id: UserId(self.creator),
             name: snapshot.name,
             email: snapshot.email,
@@ -79,22 +83,12 @@ impl Row {
     }
 }
 
-/// Appends ` AND …` or ` OR …`: the organization is in the scope, or is that of the entity `s` or above it.
-fn push_near(q: &mut Q, word: &str, organization: &str, own: &str, scope: &Scope) {
-    q.push(&format!(
-        " {word} ({organization} IN ({own}, s.p3, s.p2) OR EXISTS (SELECT 1 FROM organizations n \
-         WHERE n.id = {organization} AND (n.type = 'owner' OR (1 = 1"
-    ));
-    push_scope(q, "n", "id", scope);
-    q.push("))))");
-}
-
 /// One entry for each user who created a row of the scope that is not deleted, with the snapshot of their latest
 /// creation; in no order. Creators of a branch that a reader of the scope does not see, who created what has moved since, are
 /// left out.
 pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoice>, StoreError> {
     let mut q = Q::new("SELECT k.creator, s.created_by, ho.id AS home, ho.name AS home_name FROM (");
-    let own = if matches!(of, Of::Family(_)) { "s.id" } else { "s.organization_id" };
+    let row = ("s", if matches!(of, Of::Family(_)) { "id" } else { "organization_id" });
     if of == Of::Systems {
         // There are far more systems than creators.
         push_newest_by_creator(&mut q, scope);
@@ -114,11 +108,11 @@ pub async fn creators(db: &Db, of: Of, scope: &Scope) -> Result<Vec<CreatorChoic
         of.table()
     ));
     if *scope != Scope::Everything {
-        push_near(&mut q, "AND", "ho.id", own, scope);
-        q.push(" WHERE (s.creator_org_id IS NULL");
-        push_near(&mut q, "OR", "s.creator_org_id", own, scope);
-        q.push(")");
+        q.push(" AND ");
+        push_near(&mut q, "ho.id", row, scope);
+        q.push(" WHERE 1 = 1");
     }
+    push_shown(&mut q, row, scope);
     let rows: Vec<Row> = q.all(db).await?;
     rows.into_iter().filter_map(|row| row.into_choice().transpose()).collect()
 }

@@ -22,6 +22,7 @@ mod changes_by_day;
 pub mod clock_skew;
 mod connection_waits;
 pub mod console_sessions;
+mod creator_row;
 pub mod creators;
 pub mod credentials;
 pub mod db;

@@ -18,6 +18,7 @@ pub use list::{Filter, Order, Sort, Within, list};
 
 use crate::{
     StoreError, Tx,
+    creator_row::CreatorRow,
     sql::{On, Q, assignments, names, placeholders, values},
     time::TsCodec,
     tree::parse_type,
@@ -25,7 +26,7 @@ use crate::{
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Ts, exact,
     fold::{fold, fold_start},
-    org::{Creator, Details, Mark, SyncState},
+    org::{Creator, Details, Mark, Origin, PromotedFrom, SyncState},
     validate::Vat,
 };
 use bailiwick_policy::{Granted, OrgNode, Path, Standing};
@@ -61,8 +62,9 @@ macro_rules! columns {
         concat!(
             "o.id, o.type, o.parent_id, ",
             details!(),
-            ", o.vat, o.custom_data, o.created_by, \
-             c.name AS creator_organization_name, o.created_at, o.updated_at, o.updated_by_org_id, \
+            ", o.p2, o.p3, o.vat, o.custom_data, ",
+            $crate::creator_row::creator_columns!("o"),
+            ", o.created_at, o.updated_at, o.updated_by_org_id, \
              o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, o.promoted_from, ",
             $crate::rebranding::nearest!("o.id", "o.p3", "o.p2"),
             " AS rebranding_org_id"
@@ -137,12 +139,14 @@ pub(crate) struct Row {
     id: Uuid,
     r#type: String,
     parent_id: Option<Uuid>,
+    p2: Uuid,
+    p3: Uuid,
     #[sqlx(flatten)]
     details: DetailsRow,
     vat: Option<String>,
     custom_data: Value,
-    created_by: Option<Value>,
-    creator_organization_name: Option<String>,
+    #[sqlx(flatten)]
+    creator: CreatorRow,
     created_at: TsCodec,
     updated_at: TsCodec,
     updated_by_org_id: Option<Uuid>,
@@ -170,14 +174,10 @@ impl Row {
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             updated_by_org_id: self.updated_by_org_id.map(OrgId),
-            created_by: creator(self.created_by, self.creator_organization_name)?,
+            created_by: self.creator.creator([self.id, self.p3, self.p2])?,
             suspended: mark(self.eff_suspended_at, self.eff_suspended_by),
             deleted: mark(self.eff_deleted_at, self.eff_deleted_by),
-            promoted_from: self
-                .promoted_from
-                .map(serde_json::from_value)
-                .transpose()
-                .map_err(|e| StoreError::Corrupt(format!("promotion snapshot: {e}")))?,
+            promoted_from: self.promoted_from.map(promoted_from).transpose()?,
             rebranding: self.rebranding_org_id.map(OrgId),
             mirrored: SyncState::default(),
         })
@@ -216,19 +216,15 @@ pub(crate) fn object(value: Value) -> Result<Map<String, Value>, StoreError> {
     }
 }
 
-/// A creation snapshot with the present name of its organization; the snapshot's own once the organization no longer
-/// exists.
-pub(crate) fn creator(
-    snapshot: Option<Value>,
-    present: Option<String>,
-) -> Result<Option<Creator>, StoreError> {
-    let Some(snapshot) = snapshot else { return Ok(None) };
-    let mut creator: Creator = serde_json::from_value(snapshot)
-        .map_err(|e| StoreError::Corrupt(format!("creation snapshot: {e}")))?;
-    if let Some(name) = present {
-        creator.organization_name = name;
+/// The former place of a distributor. Who promoted it belonged to the organization that it left, or to the owner.
+fn promoted_from(stored: Value) -> Result<PromotedFrom, StoreError> {
+    let mut from: PromotedFrom = serde_json::from_value(stored)
+        .map_err(|e| StoreError::Corrupt(format!("promotion snapshot: {e}")))?;
+    let left = from.detached_from_organization_id;
+    if let Some(by) = from.by.as_mut().filter(|by| by.organization_id == Some(left)) {
+        by.origin = Origin::Elsewhere { p2: left, p3: left };
     }
-    Ok(Some(creator))
+    Ok(from)
 }
 
 /// A snapshot as it is stored.

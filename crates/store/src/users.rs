@@ -12,7 +12,8 @@ pub use list::{Filter, Order, Sort, list};
 
 use crate::{
     StoreError, Tx,
-    organizations::{add_users, creator, hold, mark, object, snapshot},
+    creator_row::CreatorRow,
+    organizations::{add_users, hold, mark, object, snapshot},
     sql::{On, Q, assignments, names, placeholders, values},
     time::TsCodec,
     tree::parse_type,
@@ -41,10 +42,11 @@ macro_rules! columns {
         concat!(
             "u.id, ",
             $crate::users::profile!(),
-            ", u.custom_data, u.created_by, u.created_at, u.updated_at, u.latest_login_at, u.suspended_at, \
+            ", ",
+            $crate::creator_row::creator_columns!("u"),
+            ", u.custom_data, u.created_at, u.updated_at, u.latest_login_at, u.suspended_at, \
              u.deleted_at, o.id AS organization_id, o.type AS organization_type, o.name AS organization_name, o.p2, \
-             o.p3, o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, \
-             c.name AS creator_organization_name"
+             o.p3, o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by"
         )
     };
 }
@@ -141,8 +143,9 @@ pub(crate) struct Row {
     id: Uuid,
     #[sqlx(flatten)]
     profile: ProfileRow,
+    #[sqlx(flatten)]
+    creator: CreatorRow,
     custom_data: Option<Value>,
-    created_by: Option<Value>,
     created_at: TsCodec,
     updated_at: TsCodec,
     latest_login_at: Option<TsCodec>,
@@ -157,7 +160,6 @@ pub(crate) struct Row {
     eff_suspended_by: Option<Uuid>,
     eff_deleted_at: Option<TsCodec>,
     eff_deleted_by: Option<Uuid>,
-    creator_organization_name: Option<String>,
 }
 
 /// A user together with the place that decisions need.
@@ -194,7 +196,7 @@ impl Row {
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
             latest_login_at: self.latest_login_at.map(|t| t.0),
-            created_by: creator(self.created_by, self.creator_organization_name)?,
+            created_by: self.creator.creator([self.organization_id, self.p3, self.p2])?,
             suspended: Mark::effective(self.suspended_at.map(|t| t.0), suspended_above),
             deleted: Mark::effective(self.deleted_at.map(|t| t.0), deleted_above),
             mirrored: SyncState::default(),

@@ -55,7 +55,7 @@ fn organization(id: OrgId, org_type: OrgType, name: &str, vat: &str) -> NewOrgan
             email: "root@example.org".to_owned(),
             organization_id: Some(OWNER),
             organization_name: "old name".to_owned(),
-            on_behalf_of: false,
+            ..Creator::default()
         }),
         at: Ts(i64::try_from(id.0.as_u128()).unwrap()),
     }

@@ -3,6 +3,7 @@
 
 use super::{get, names, post, put};
 use bailiwick_domain::OrgType;
+use bailiwick_store::sql::Q;
 use bailiwick_testkit::{Persona, Test, api_test, seed::Tree};
 use serde_json::{Value, json};
 
@@ -263,4 +264,60 @@ api_test!(a_long_description_is_kept_sorted_and_found, |t| async move {
     let sorted = sorted.expect(200).data();
     let names: Vec<_> = sorted["customers"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
     assert!(!names.is_empty());
+});
+
+api_test!(a_creator_of_another_branch_is_not_shown, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let creator = t.user(tree.other_distributor, &["admin"]).await;
+    let me = get(&t, &creator, "/api/me").await.expect(200).data();
+    let snapshot = json!({"user_id": creator.id, "username": me["username"], "name": me["name"], "email": me["email"],
+        "organization_id": creator.org, "organization_name": me["organization_name"]});
+    // As if the customer had been created there.
+    let mut tx = t.app.db.begin().await.unwrap();
+    let text =
+        "UPDATE organizations SET creator_user_id = ?, creator_org_id = ?, created_by = ? WHERE id = ?";
+    let q = Q::new(text).bind(creator.id).bind(creator.org).bind(snapshot.clone()).bind(tree.customer);
+    assert_eq!(q.run(&mut tx).await.unwrap(), 1);
+    tx.commit().await.unwrap();
+    let path = format!("/api/customers/{}", tree.customer);
+    let traces = [
+        creator.id.to_string(),
+        creator.org.to_string(),
+        me["email"].as_str().unwrap().to_owned(),
+        me["organization_name"].as_str().unwrap().to_owned(),
+    ];
+    for organization in [tree.distributor, tree.reseller] {
+        let who = t.user(organization, &["admin"]).await;
+        for path in [
+            path.as_str(),
+            "/api/customers",
+            "/api/customers?sort_by=suspended_at",
+            "/api/customers?cursor=",
+            "/api/customers/export?format=csv",
+            "/api/filters/customers",
+            "/api/organizations",
+            "/api/search?q=Alfa",
+        ] {
+            let reply = get(&t, &who, path).await.expect(200);
+            let found: Vec<_> = traces.iter().filter(|trace| reply.text().contains(*trace)).collect();
+            assert!(found.is_empty(), "{path} shows {found:?}: {}", reply.text());
+        }
+        let listed = get(&t, &who, &format!("/api/customers?created_by={}", creator.org)).await;
+        assert_eq!(names(listed, "customers"), Vec::<String>::new());
+        let changed = put(&t, &who, &path, json!({"description": "ours"})).await.expect(200).data();
+        assert!(changed.get("created_by").is_none(), "{changed}");
+    }
+    let shown = get(&t, &owner, &path).await.expect(200).data();
+    assert_eq!(shown["created_by"], snapshot);
+    // A promoted reseller has left the branch of those who promoted it.
+    let d = t.user(tree.distributor, &["super"]).await;
+    let promote = t.patch(&format!("/api/resellers/{}/promote", tree.reseller)).bearer(&d.token).send();
+    let by = promote.await.expect(200).data()["distributor"]["promoted_from"]["by"].clone();
+    assert_eq!(by["user_id"], json!(d.id));
+    let own = format!("/api/distributors/{}", tree.reseller);
+    let r = t.user(tree.reseller, &["admin"]).await;
+    let read = get(&t, &r, &own).await.expect(200);
+    assert_eq!(read.data()["promoted_from"]["level"], "reseller");
+    assert!(!read.text().contains(&d.id.to_string()), "{}", read.text());
+    assert_eq!(get(&t, &owner, &own).await.expect(200).data()["promoted_from"]["by"], by);
 });

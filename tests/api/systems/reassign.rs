@@ -174,6 +174,19 @@ api_test!(people_and_names_of_the_former_branch_are_not_shown, |t| async move {
         }
         let changed = put(&t, &who, id, json!({"notes": "ours"})).await.expect(200);
         assert_eq!(changed.data()["created_by"]["name"], "");
+        // No filter and no search says whether a guess is right.
+        for guess in [&near["created_by"]["email"], &near["created_by"]["name"]] {
+            let path = format!("/api/systems?search={}", guess.as_str().unwrap().replace(' ', "%20"));
+            let listed = t.get(&path).bearer(&who.token).send().await.expect(200).data();
+            assert_eq!(listed["systems"], json!([]), "{path}");
+        }
+        for guess in [former.id.to_string(), tree.reseller.to_string()] {
+            for end in ["", "&cursor=", "&sort_by=status"] {
+                let path = format!("/api/systems?created_by={guess}{end}");
+                let listed = t.get(&path).bearer(&who.token).send().await.expect(200).data();
+                assert_eq!(listed["systems"], json!([]), "{path}");
+            }
+        }
     }
     assert_eq!(get(&t, &owner, &format!("/{id}")).await.data()["created_by"], near["created_by"]);
 });

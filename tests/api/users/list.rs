@@ -1,6 +1,6 @@
 //! Lists of users: scope, filters, orders, pages (spec: users#operations).
 
-use super::{body, emails, get, post, users_row};
+use super::{body, emails, get, post, put, users_row};
 use bailiwick_domain::UserId;
 use bailiwick_store::identities;
 use bailiwick_testkit::api_test;
@@ -113,4 +113,52 @@ api_test!(lists_of_users, |t| async move {
         (&row["deleted_by_org_id"], &row["suspended_by_org_id"]),
         (&json!(tree.reseller), &Value::Null)
     );
+});
+
+// Who has left a user to another branch is nothing to the ones who have got them.
+api_test!(a_creator_of_another_branch_is_not_shown, |t| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let former = t.user(tree.reseller, &["admin"]).await;
+    let new = body("mover@example.org", &["reader"], tree.customer);
+    let made = post(&t, &former, new).await.expect(201).data();
+    let (id, creator) = (made["id"].as_str().unwrap(), &made["created_by"]);
+    assert_eq!(creator["user_id"], json!(former.id));
+    let moved = put(&t, &owner, id, json!({"organization_id": tree.other_customer})).await.expect(200);
+    assert_eq!(moved.data()["created_by"], *creator);
+    let traces = [
+        former.id.to_string(),
+        tree.reseller.to_string(),
+        "Alfa Reseller".to_owned(),
+        creator["name"].as_str().unwrap().to_owned(),
+        creator["email"].as_str().unwrap().to_owned(),
+    ];
+    for organization in [tree.other_distributor, tree.other_customer] {
+        let who = t.user(organization, &["admin"]).await;
+        for path in [
+            format!("/users/{id}"),
+            "/users".to_owned(),
+            "/users?sort_by=status".to_owned(),
+            "/users?cursor=".to_owned(),
+            "/users?search=mover".to_owned(),
+            "/users/export?format=csv".to_owned(),
+            "/search?q=mover".to_owned(),
+            "/filters/users".to_owned(),
+        ] {
+            let reply = get(&t, &who, &format!("/api{path}")).await.expect(200);
+            let found: Vec<_> = traces.iter().filter(|trace| reply.text().contains(*trace)).collect();
+            assert!(found.is_empty(), "{path} shows {found:?}: {}", reply.text());
+        }
+        let shown = get(&t, &who, &format!("/api/users/{id}")).await.expect(200).data();
+        assert_eq!(shown["created_by"], Value::Null);
+        let changed = put(&t, &who, id, json!({"name": "Ours"})).await.expect(200);
+        assert_eq!(changed.data()["created_by"], Value::Null);
+        // No filter says whether a guess is right.
+        for guess in [former.id.to_string(), tree.reseller.to_string()] {
+            let found = emails(get(&t, &who, &format!("/api/users?created_by={guess}")).await);
+            assert_eq!(found, Vec::<String>::new(), "{guess}");
+        }
+    }
+    let found = emails(get(&t, &owner, &format!("/api/users?created_by={}", former.id)).await);
+    assert_eq!(found, ["mover@example.org"]);
+    assert_eq!(get(&t, &owner, &format!("/api/users/{id}")).await.data()["created_by"], *creator);
 });

@@ -1,7 +1,7 @@
 //! Suspend, reactivate, delete, restore (spec: organizations#life-cycle): sets the organization's own mark, which
 //! applies to everything below it, and in the same transaction ends every credential that loses its right.
 
-use super::{VAT, alert_tenants, authorize_change};
+use super::{VAT, alert_tenants, authorize_change, shown};
 use crate::Directory;
 use bailiwick_domain::{AuditAction, Error, Happening, OrgId, OrgType, Organization, Result, Ts};
 use bailiwick_events::EventDraft;
@@ -147,7 +147,7 @@ pub async fn change_state(
     record(&mut tx, now, caller, ctx, to, [&before, &after]).await?;
     tx.commit().await?;
     logto_sync::wake(service);
-    Ok(Moved { organization: logto_sync::marked(service, after).await?, affected })
+    Ok(Moved { organization: shown(service, caller, after).await?, affected })
 }
 
 async fn record(

@@ -1,5 +1,6 @@
 //! Lists of a family (spec: organizations#list) with their inline counts.
 
+use super::seen_from;
 use crate::Directory;
 use bailiwick_domain::{
     Keywords, OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Walked,
@@ -91,7 +92,7 @@ pub async fn list(
         let selected = Selected { family, scope: &scope, filter: &filter };
         let page = organizations::list::page_of(&service.db, selected, order, query.page, total).await?;
         let Page { rows, total, request } = page;
-        write(Page { rows: listed(service, family, rows).await?, total, request })
+        write(Page { rows: listed(service, family, &scope, rows).await?, total, request })
     };
     answer_cache::answer(service, DependsOn::Figures, "list of organizations", scope, other, make).await
 }
@@ -116,19 +117,24 @@ pub async fn walk(
     };
     let selected = Selected { family, scope: &scope, filter: &filter };
     let found = organizations::list::walk(&service.db, selected, order, &walk.step(page_size)).await?;
-    let rows = listed(service, family, found.rows).await?;
+    let rows = listed(service, family, &scope, found.rows).await?;
     walk.page(Found { rows, next: found.next }, total, page_size)
 }
 
 /// The rows with the counts of everything below them.
-async fn listed(service: &Directory, family: OrgType, rows: Vec<Organization>) -> Result<Vec<Listed>> {
+async fn listed(
+    service: &Directory,
+    family: OrgType,
+    scope: &Scope,
+    rows: Vec<Organization>,
+) -> Result<Vec<Listed>> {
     let mut stats = organizations::stats_of(&service.db, family, rows.iter().map(|o| o.id)).await?;
     let mut marks = logto_sync::marks_of_organizations(service, rows.iter().map(|o| o.id)).await?;
     let row = |organization: Organization| Listed {
         counts: stats.remove(&organization.id).unwrap_or_default().into(),
         organization: Organization {
             mirrored: marks.remove(&organization.id.0).unwrap_or_default(),
-            ..organization
+            ..seen_from(scope, organization)
         },
     };
     Ok(rows.into_iter().map(row).collect())

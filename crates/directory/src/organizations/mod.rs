@@ -45,7 +45,7 @@ use bailiwick_domain::{
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{
-    Action, Caller, Granted, OrgTarget, decide, gate, organization_in_reach, resource_of,
+    Action, Caller, Granted, OrgTarget, Scope, decide, gate, hierarchy, organization_in_reach, resource_of,
 };
 use bailiwick_store::{
     organizations::{self, Editable},
@@ -104,7 +104,22 @@ pub async fn get(
 ) -> Result<Organization> {
     let granted = authorize(&service.db, caller, Action::Read, family, id).await?;
     let found = organizations::get(&service.db, granted.id()).await?;
-    logto_sync::marked(service, found.ok_or(Error::NotFound(family.into()))?).await
+    shown(service, caller, found.ok_or(Error::NotFound(family.into()))?).await
+}
+
+/// An organization as this caller sees it.
+async fn shown(service: &Directory, caller: &Caller, organization: Organization) -> Result<Organization> {
+    let organization = seen_from(&hierarchy(caller), organization);
+    logto_sync::marked(service, organization).await
+}
+
+/// An organization as readers of the scope see it: who created or promoted it may belong to another branch.
+fn seen_from(scope: &Scope, mut organization: Organization) -> Organization {
+    organization.created_by = organization.created_by.filter(|creator| scope.shows(creator));
+    if let Some(from) = &mut organization.promoted_from {
+        from.by = from.by.take().filter(|by| scope.shows(by));
+    }
+    organization
 }
 
 /// Loads the place of an organization and checks permission, then the conditions of the request on its state.

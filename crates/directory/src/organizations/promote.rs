@@ -1,6 +1,6 @@
 //! Promotion of a reseller to distributor (spec: organizations#promotion).
 
-use super::{VAT, alert_tenants, authorize_change};
+use super::{VAT, alert_tenants, authorize_change, shown};
 use crate::Directory;
 use bailiwick_domain::{
     AuditAction, Error, Happening, OrgId, OrgType, Organization, Result, Ts, org::PromotedFrom,
@@ -49,7 +49,7 @@ pub async fn promote(
 ) -> Result<Promotion> {
     let seen = authorize_change(&service.db, service, caller, ctx, Action::Promote, (FAMILY, id)).await?.id();
     let done = retry_on_conflict("a promotion", || attempt(service, caller, ctx, seen)).await?;
-    Ok(Promotion { organization: logto_sync::marked(service, done.organization).await?, ..done })
+    Ok(Promotion { organization: shown(service, caller, done.organization).await?, ..done })
 }
 
 async fn attempt(

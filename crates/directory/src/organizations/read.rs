@@ -1,10 +1,12 @@
 //! Organizations of any family, as pages show them: one with its place and the organizations above it, lists with their
 //! counts, the extent of a destruction.
 
-use super::list::{ListQuery, Listed, prepare, total};
+use super::{
+    list::{ListQuery, Listed, prepare, total},
+    seen_from, shown,
+};
 use crate::Directory;
 use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Organization, Page, Result, org::OrgRef};
-use bailiwick_identity::logto_sync;
 use bailiwick_platform::answer_cache::{self, DependsOn};
 use bailiwick_policy::{
     Action, Caller, OrgNode, OrgTarget, Scope, decide, hierarchy, in_hierarchy, resource_of,
@@ -49,7 +51,7 @@ pub async fn find(service: &Directory, caller: &Caller, action: Action, id: Opti
     }
     decide(caller, action, &OrgTarget { family: place.org_type, place }).granted()?;
     let organization = organizations::get(&service.db, id).await?.ok_or_else(missing)?;
-    Ok(Found { organization: logto_sync::marked(service, organization).await?, place })
+    Ok(Found { organization: shown(service, caller, organization).await?, place })
 }
 
 /// The organizations above this one that the caller may see, from the top; the owner organization is left out.
@@ -87,7 +89,7 @@ pub async fn page(
     let mut stats = numbers(service, family, ids).await?;
     Ok(page.map(|organization| Listed {
         counts: Counts::from(stats.remove(&organization.id).unwrap_or_default()),
-        organization,
+        organization: seen_from(&scope, organization),
     }))
 }
 

@@ -1,6 +1,6 @@
 //! PUT (spec: organizations#update): absent fields stay, and `custom_data` is merged over the stored keys.
 
-use super::{OrganizationBody, VAT, audited, authorize_change, details};
+use super::{OrganizationBody, VAT, audited, authorize_change, details, shown};
 use crate::Directory;
 use bailiwick_domain::{
     AuditAction, Error, Happening, OrgId, OrgType, Organization, Result,
@@ -58,7 +58,7 @@ pub async fn update(
     logto_sync::organization_changed(service, &mut tx, target.id()).await?;
     tx.commit().await?;
     logto_sync::wake(service);
-    logto_sync::marked(service, updated.ok_or(Error::NotFound(family.into()))?).await
+    shown(service, caller, updated.ok_or(Error::NotFound(family.into()))?).await
 }
 
 fn changed(

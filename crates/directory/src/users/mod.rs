@@ -31,6 +31,7 @@ use bailiwick_identity::{auth::judged_user, impersonation, logto_sync};
 use bailiwick_platform::RequestContext;
 use bailiwick_policy::{
     Action, Caller, Consent, Granted, OrgNode, Permission, Resource, UserHome, UserTarget, decide, gate,
+    hierarchy,
 };
 use bailiwick_store::{
     impersonation::consents as stored_consents,
@@ -185,7 +186,9 @@ fn view(service: &Directory, caller: &Caller, agreed: Option<&HashSet<UserId>>, 
     let known = placed.user.role_ids.iter().filter_map(|id| service.catalogue.user_role(id));
     let roles = known.map(|role| (role.key.clone(), role.name.clone())).collect();
     let sync_error = service.logto.as_ref().map(|_| placed.user.mirrored.error.clone());
-    UserView { roles, can_be_impersonated, sync_error, user: placed.user }
+    let mut user = placed.user;
+    user.created_by = user.created_by.filter(|creator| hierarchy(caller).shows(creator));
+    UserView { roles, can_be_impersonated, sync_error, user }
 }
 
 /// The organization that a body names, if the caller may put users there (spec: users#scope).

@@ -190,14 +190,15 @@ impl Work {
         if !backups.iter().all(|backup| self.copies.contains_key(&backup.object_key)) {
             return Ok(Written::MoreBackups);
         }
-        let before = audited(&found.system);
-        let mut system = found.system;
+        let (before, from) = (audited(&found.system), found.system.organization.id);
+        let history_rows = move_system(&mut tx, &found.system.system_key, from, self.to, now).await?;
+        let apps_unassigned = reassignments::place(&mut tx, &target, &granted, &place.path, now).await?;
+        // As it is there: a search must not find it by a creator whom its new readers are not shown.
+        let moved = systems::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
+        let mut system = moved.system;
         apply(&mut system, self.change.clone())?;
         system.updated_at = now;
         systems::update(&mut tx, &target, &system).await?;
-        let from = system.organization.id;
-        let history_rows = move_system(&mut tx, &system.system_key, from, self.to, now).await?;
-        let apps_unassigned = reassignments::place(&mut tx, &target, &granted, &place.path, now).await?;
         for backup in &backups {
             if let Some(copy) = self.copies.get(&backup.object_key) {
                 backups::relocate(&mut tx, &backup.id, self.to, copy).await?;

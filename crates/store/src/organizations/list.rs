@@ -3,13 +3,14 @@
 use super::{COLUMNS, Row, suspended::push_suspended};
 use crate::{
     Db, StoreError,
+    creator_row::push_created_by,
     filters::can_be_stored,
     scope::push_scope,
     sql::Q,
     walk::{self, By, Kind, Position, Run, Step, Walked, in_order},
 };
 use bailiwick_domain::{
-    OrgId, OrgType, Organization, Page, PageRequest, SortDirection, UserId, fold::contains_pattern,
+    OrgId, OrgType, Organization, Page, PageRequest, SortDirection, fold::contains_pattern,
 };
 use bailiwick_policy::Scope;
 use uuid::Uuid;
@@ -173,14 +174,6 @@ pub(crate) fn push_states(q: &mut Q, states: States, suspended: &str, deleted: &
     q.push(&text);
 }
 
-/// Appends ` AND …` for the creator: their id or that of their organization.
-pub(crate) fn push_creators(q: &mut Q, alias: &str, ids: Option<&Vec<Uuid>>) {
-    let Some(ids) = ids else { return };
-    q.push(&format!(" AND ({alias}.creator_user_id IN (")).list(ids.iter().map(|id| UserId(*id)));
-    q.push(&format!(") OR {alias}.creator_org_id IN (")).list(ids.iter().map(|id| OrgId(*id)));
-    q.push("))");
-}
-
 fn push_within(q: &mut Q, within: Option<&Vec<Within>>) {
     let Some(within) = within else { return };
     q.push(" AND (1 = 0");
@@ -219,7 +212,7 @@ pub(super) fn push_where(q: &mut Q, Selected { family, scope, filter }: Selected
         states => push_states(q, states, "o.eff_suspended_at", "o.eff_deleted_at"),
     }
     push_search(q, "o.search_key", &filter.search);
-    push_creators(q, "o", filter.created_by.as_ref());
+    push_created_by(q, ("o", "id"), scope, filter.created_by.as_ref());
     push_within(q, filter.within.as_ref());
 }
 

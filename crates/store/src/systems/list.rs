@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     Db, StoreError,
+    creator_row::push_created_by,
     filters::{VersionFilter, can_be_stored, expand, push_in, push_product_versions},
     matches::Matches,
     organizations::{suspended::push_suspended, totals},
@@ -441,11 +442,7 @@ impl Spec<'_> {
         if let Some(types) = &filter.types {
             push_in(q, "s.type", types);
         }
-        if let Some(ids) = &filter.created_by {
-            q.push(" AND (s.creator_user_id IN (");
-            q.list(ids.iter().copied()).push(") OR s.creator_org_id IN (");
-            q.list(ids.iter().copied()).push("))");
-        }
+        push_created_by(q, ("s", "organization_id"), self.scope, filter.created_by.as_ref());
         if let Some(versions) = &filter.versions {
             push_versions(q, versions);
         }

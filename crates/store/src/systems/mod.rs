@@ -27,7 +27,11 @@ use crate::{
     sql::{On, Q, assignments, names, placeholders, values},
     time::TsCodec,
 };
-use bailiwick_domain::{OrgId, OrgType, System, SystemId, Ts, fold::fold, org::Creator};
+use bailiwick_domain::{
+    OrgId, OrgType, System, SystemId, Ts,
+    fold::fold,
+    org::{Creator, Origin},
+};
 use bailiwick_policy::{Granted, OrgNode, Path, Standing};
 use row::{Row, row_columns};
 use serde_json::{Map, Value};
@@ -241,9 +245,11 @@ pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The texts that `search` compares, apart from the computed status (spec: systems#list).
+/// The texts that `search` compares, apart from the computed status (spec: systems#list). A creator of another branch is not found
+/// by.
 pub fn search_key(s: &System) -> String {
-    let creator = &s.created_by;
+    let unknown = Creator::default();
+    let creator = if s.created_by.origin == Origin::Above { &s.created_by } else { &unknown };
     search_text([
         &s.name,
         s.system_type.as_deref().unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! One row of a system with its organization, creator's organization and activity.
 
-use crate::{StoreError, time::TsCodec};
+use crate::{StoreError, creator_row::CreatorRow, time::TsCodec};
 use bailiwick_domain::{
     OrgId, OrgType, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
@@ -19,11 +19,12 @@ macro_rules! row_columns {
     ($custom_data:literal) => {
         concat!(
             "s.id, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, s.ipv6_address, s.version, ", $custom_data, ", \
-         s.system_key, s.notes, s.created_by, s.created_at, s.updated_at, s.registered_at, s.suspended_at, \
+         s.system_key, s.notes, s.created_at, s.updated_at, s.registered_at, s.suspended_at, \
          s.deleted_at, o.id AS org_id, o.name AS org_name, o.type AS org_type, o.p2 AS org_p2, o.p3 AS org_p3, \
-         o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, c.name AS creator_org_name, \
-         c.type AS creator_org_type, c.p2 AS creator_org_p2, c.p3 AS creator_org_p3, \
+         o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, \
          a.last_heartbeat, a.last_inventory, ",
+            $crate::creator_row::creator_columns!("s"),
+            ", ",
             $crate::rebranding::nearest!("o.id", "o.p3", "o.p2"),
             " AS rebranding_org_id"
         )
@@ -43,7 +44,8 @@ pub(super) struct Row {
     custom_data: Value,
     system_key: String,
     notes: String,
-    created_by: Value,
+    #[sqlx(flatten)]
+    creator: CreatorRow,
     created_at: TsCodec,
     updated_at: TsCodec,
     registered_at: Option<TsCodec>,
@@ -58,10 +60,6 @@ pub(super) struct Row {
     eff_suspended_by: Option<Uuid>,
     eff_deleted_at: Option<TsCodec>,
     eff_deleted_by: Option<Uuid>,
-    creator_org_name: Option<String>,
-    creator_org_type: Option<String>,
-    creator_org_p2: Option<Uuid>,
-    creator_org_p3: Option<Uuid>,
     last_heartbeat: Option<TsCodec>,
     last_inventory: Option<TsCodec>,
     rebranding_org_id: Option<Uuid>,
@@ -90,11 +88,6 @@ pub struct SystemRecord {
     pub organization_suspended: Mark,
     /// Own and inherited state.
     pub standing: Standing,
-    /// Whether the creator's organization is the system's or above it; otherwise the system has moved, or its creation was
-    /// attributed to another branch.
-    is_creator_above: bool,
-    /// Place of the creator's organization, if it still exists.
-    creator_path: Option<Path>,
 }
 
 impl SystemRecord {
@@ -111,19 +104,8 @@ impl SystemRecord {
     /// As a reader of this scope sees it: with an empty creator if they belong to a branch that the reader does not see.
     #[must_use]
     pub fn seen_from(mut self, scope: &Scope) -> SystemRecord {
-        let is_seen = self.is_creator_above
-            || *scope == Scope::Everything
-            || self.creator_path.is_some_and(|path| scope.contains(&path));
-        if !is_seen {
-            self.system.created_by = Creator {
-                user_id: None,
-                username: String::new(),
-                name: String::new(),
-                email: String::new(),
-                organization_id: None,
-                organization_name: String::new(),
-                on_behalf_of: false,
-            };
+        if !scope.shows(&self.system.created_by) {
+            self.system.created_by = Creator::default();
         }
         self
     }
@@ -146,19 +128,8 @@ impl TryFrom<Row> for SystemRecord {
     fn try_from(row: Row) -> Result<SystemRecord, StoreError> {
         let org_type = OrgType::parse(&row.org_type)
             .ok_or_else(|| StoreError::Corrupt(format!("organization type \"{}\"", row.org_type)))?;
-        let mut created_by: Creator = serde_json::from_value(row.created_by)
-            .map_err(|e| StoreError::Corrupt(format!("creator of system {}: {e}", row.id)))?;
-        if let Some(name) = row.creator_org_name {
-            created_by.organization_name = name;
-        }
+        let created_by = row.creator.creator([row.org_id, row.org_p3, row.org_p2])?.unwrap_or_default();
         let org_id = OrgId(row.org_id);
-        let creator_path = match (created_by.organization_id, row.creator_org_p2, row.creator_org_p3) {
-            (Some(id), Some(p2), Some(p3)) => Some(Path { id, p2: OrgId(p2), p3: OrgId(p3) }),
-            _ => None,
-        };
-        let above = [row.org_id, row.org_p3, row.org_p2].map(OrgId);
-        let is_creator_above = created_by.organization_id.is_none_or(|id| above.contains(&id))
-            || row.creator_org_type.as_deref() == Some(OrgType::Owner.as_str());
         let mark = |at: Option<TsCodec>, by: Option<Uuid>| Mark { at: ts(at), by: by.map(OrgId) };
         let org_suspended = mark(row.eff_suspended_at, row.eff_suspended_by);
         let org_deleted = mark(row.eff_deleted_at, row.eff_deleted_by);
@@ -172,8 +143,6 @@ impl TryFrom<Row> for SystemRecord {
                 org_deleted.is_set(),
             ),
             organization_suspended: org_suspended,
-            is_creator_above,
-            creator_path,
             system: System {
                 id: SystemId(row.id),
                 name: row.name,

@@ -3,8 +3,9 @@
 use super::{Placed, Row, columns, stats};
 use crate::{
     Db, StoreError,
+    creator_row::push_created_by,
     organizations::{
-        list::{States, push_creators, push_order, push_search, push_states},
+        list::{States, push_order, push_search, push_states},
         suspended::{SUSPENDED as SUSPENDED_ORGANIZATIONS, push_suspended},
         totals,
     },
@@ -192,7 +193,7 @@ fn push_where(q: &mut Q, scope: &Scope, filter: &Filter, has_organizations: bool
         }
         q.push(")");
     }
-    push_creators(q, "u", filter.created_by.as_ref());
+    push_created_by(q, ("u", "organization_id"), scope, filter.created_by.as_ref());
 }
 
 /// How many users inside the scope match.
