@@ -45,12 +45,13 @@ fn say(app: &App, first: FirstStart, format: LogFormat, sign_in_at: Option<Strin
         return;
     }
     let place = sign_in_at.map(|address| format!("  sign in at  {address}\n")).unwrap_or_default();
-    let proof = match (issuer, password) {
-        (Some(issuer), _) => format!("  verified    at {issuer}"),
-        (None, Some(password)) => {
-            format!("  password    {password}   (shown only now; change it, as a log keeps it)")
+    let verified = issuer.map(|issuer| format!("  verified    at {issuer}\n")).unwrap_or_default();
+    let password = match password {
+        Some(password) => {
+            format!("  password    {password}   (shown only now; change it, as a log keeps it)\n")
         }
-        (None, None) => "  password    the one you have configured".to_owned(),
+        None if issuer.is_some() => String::new(),
+        None => "  password    the one you have configured\n".to_owned(),
     };
-    print(&format!("\n{message}.\n\n{place}  e-mail      {email}\n{proof}\n\n"));
+    print(&format!("\n{message}.\n\n{place}  e-mail      {email}\n{verified}{password}\n"));
 }

@@ -54,6 +54,7 @@ async fn a_tenant_is_compared_and_told(database: Option<String>) {
         ("BAILIWICK_IDENTITY__LOGTO__APP_ID", APP.0),
         ("BAILIWICK_IDENTITY__LOGTO__APP_SECRET", APP.1),
         ("BAILIWICK_IDENTITY__LOGTO__CLIENT_IDS", CLIENT),
+        ("BAILIWICK_OWNER_PASSWORD", ""),
     ];
     settings.extend(database.as_deref().map(|url| ("BAILIWICK_DATABASE__URL", url)));
     let dir = tempfile::tempdir().expect("a directory");
@@ -64,7 +65,13 @@ async fn a_tenant_is_compared_and_told(database: Option<String>) {
         })
     })
     .await;
+    let made = logto.with(|tenant| tenant.passwords.values().next().cloned()).expect("a password");
     assert!(serving.stop());
+    assert!(
+        serving.log().contains(&format!("  password    {made} ")),
+        "it is printed once: {}",
+        serving.log()
+    );
     let dir = dir.path();
     assert_eq!(sync(dir, &settings, &["--dry-run"]), "2 looked at, 0 otherwise at Logto\n");
 
