@@ -34,7 +34,6 @@ mod events;
 mod impersonation;
 mod queues;
 mod silent_systems;
-mod statistics;
 mod suspension;
 
 /// Tables that no page and no total may read from end to end.

@@ -98,27 +98,37 @@ pub(crate) fn push_rows(q: &mut Q, is_postgres: bool, columns: Vec<(&str, Column
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{Db, Options};
+    //! SQLite has statistics of a large fleet here: for a join without an order it takes a list of values for a million rows,
+    //! and would read a whole table, or all of an index, for each statement.
 
-    /// How SQLite joins three given ids to a table, once it has statistics of 100,000 rows of each.
-    async fn plan(before: &str, after: &str) -> String {
-        let dir = tempfile::tempdir().unwrap();
-        let options = Options::new(format!("sqlite:{}", dir.path().join("t.db").display()));
+    use super::*;
+    use crate::{Db, Options, catalogue};
+
+    /// A database whose statistics name 100,000 rows of each table.
+    async fn of_a_large_fleet(dir: &std::path::Path) -> Db {
+        let options = Options::new(format!("sqlite:{}", dir.join("t.db").display()));
         let db = Db::open(&options).await.unwrap();
         db.migrate().await.unwrap();
         let mut tx = db.begin().await.unwrap();
         for statement in [
             "ANALYZE",
             "DELETE FROM sqlite_stat1",
-            "INSERT INTO sqlite_stat1 (tbl, idx, stat) SELECT tbl_name, name, '100000 1 1 1 1 1' FROM sqlite_schema \
-             WHERE type = 'index'",
+            "INSERT INTO sqlite_stat1 (tbl, idx, stat) SELECT t.name, i.name, \
+             CASE WHEN i.sql IS NULL THEN '100000 1 1 1 1 1' ELSE '100000 1000 100 10 1 1' END FROM sqlite_schema t \
+             JOIN sqlite_schema i ON i.tbl_name = t.name AND i.type = 'index' WHERE t.type = 'table'",
         ] {
             Q::new(statement).run(&mut tx).await.unwrap();
         }
         tx.commit().await.unwrap();
+        // SQLite reads its statistics when it opens the file.
         db.close().await;
-        let db = Db::open(&options).await.unwrap();
+        Db::open(&options).await.unwrap()
+    }
+
+    /// How SQLite joins three given ids to a table of a large fleet.
+    async fn plan(before: &str, after: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let db = of_a_large_fleet(dir.path()).await;
         let mut q = Q::new("EXPLAIN QUERY PLAN ");
         q.push(before);
         push_rows(&mut q, false, vec![("id", Column::Ids(vec![Uuid::nil(); 3]))]);
@@ -140,5 +150,24 @@ mod tests {
             assert!(!plan.contains("BLOOM FILTER ON") && !plan.contains("AUTOMATIC"), "{before}: {plan}");
             assert!(plan.contains("SEARCH "), "{before}: {plan}");
         }
+    }
+
+    /// Statements that count all systems, and so read all of them.
+    const OF_ALL: [&str; 1] = ["systems::status_counts::COUNTS_ANEW"];
+
+    #[tokio::test]
+    async fn no_fixed_statement_reads_a_whole_table_to_join_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let db = of_a_large_fleet(dir.path()).await;
+        let mut wrong = Vec::new();
+        for (name, text) in catalogue::statements().filter(|(name, _)| !OF_ALL.contains(name)) {
+            let plan = format!("EXPLAIN QUERY PLAN {}", Q::new(text).text_for(false));
+            let lines: Vec<(i64, i64, i64, String)> = Q::new(&plan).all(&db).await.unwrap();
+            let joins = lines.into_iter().map(|line| line.3);
+            let joins = joins.filter(|line| line.contains("BLOOM FILTER ON") || line.contains("AUTOMATIC"));
+            wrong.extend(joins.map(|line| format!("{name}: {line}")));
+        }
+        db.close().await;
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }
