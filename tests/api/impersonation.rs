@@ -1,6 +1,17 @@
 //! Impersonation with consent (spec: impersonation#requests-while-impersonating, authorization#impersonation). The
 //! numbers in the names are the rules of spec: guarantees#identity and spec: authorization#guarantees.
 
+/// An [`api_test!`](bailiwick_testkit::api_test) with `impersonation.scope = "consent"`, where the tree does not count.
+macro_rules! scope_of_consent_test {
+    ($name:ident, |$t:ident| $body:expr) => {
+        bailiwick_testkit::api_test!(
+            $name,
+            |settings| settings.impersonation.scope = bailiwick_settings::ImpersonationScope::Consent,
+            |$t| $body
+        );
+    };
+}
+
 mod consent;
 mod end;
 mod flow;

@@ -8,31 +8,22 @@ mod outbox;
 use crate::provider::client::{Browser, form_token, local};
 use bailiwick_domain::UserId;
 use bailiwick_events::mail;
-use bailiwick_settings::{Mail, Security, Settings};
+use bailiwick_settings::Settings;
 use bailiwick_store::{recovery, sql::Q};
 use bailiwick_testkit::{
     Engine, Persona, Reply, Test, engine,
-    parts::smtp::{Received, SmtpSink},
+    parts::smtp::{self, Received, SmtpSink},
 };
 use serde_json::{Value, json};
 
 /// The password that a person chooses.
 pub const CHOSEN: &str = "Chosen-Horse-4-Staple";
 
-/// The settings of every test with mail: a server on this port, without protection.
+/// The settings of every test with mail.
 pub fn settings(port: u16) -> Settings {
     let mut settings = engine::settings();
     settings.app_url = Some("https://ui.example.org".to_owned());
-    settings.mail = Some(Mail {
-        host: "127.0.0.1".to_owned(),
-        port,
-        security: Security::None,
-        credentials: None,
-        authority: None,
-        from: "help@fleet.example.org".to_owned(),
-        from_name: Some("Fleet".to_owned()),
-        hello: None,
-    });
+    settings.mail = Some(smtp::settings(port));
     settings
 }
 

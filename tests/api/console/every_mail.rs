@@ -3,7 +3,6 @@
 use bailiwick_alerts::notify;
 use bailiwick_domain::OrgId;
 use bailiwick_events::mail::{self, FactorChange};
-use bailiwick_settings::{Mail, Security};
 use bailiwick_testkit::{Persona, Test, parts::smtp::Received};
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
@@ -14,20 +13,6 @@ const NOC: &str = "noc@example.org";
 pub const NEW: &str = "new@example.org";
 /// How many mails that are.
 pub const KINDS: usize = 9;
-
-/// A mail server on this port, without protection.
-pub fn server(port: u16) -> Mail {
-    Mail {
-        host: "127.0.0.1".to_owned(),
-        port,
-        security: Security::None,
-        credentials: None,
-        authority: None,
-        from: "help@fleet.example.org".to_owned(),
-        from_name: None,
-        hello: None,
-    }
-}
 
 /// Has the service send each kind of mail about this person: a welcome, the link to a new password, both mails of a changed
 /// address, those of second factors, and those of an alert that fires and ends. `home`: where the new user and the alert

@@ -3,11 +3,11 @@
 
 use super::{
     Browser, ORIGIN,
-    every_mail::{KINDS, NEW, everything, links, server},
+    every_mail::{KINDS, NEW, everything, links},
 };
 use bailiwick_testkit::{
     Engine, Test, engine,
-    parts::smtp::{Received, SmtpSink},
+    parts::smtp::{self, Received, SmtpSink},
 };
 use std::collections::BTreeSet;
 use url::form_urlencoded;
@@ -15,7 +15,7 @@ use url::form_urlencoded;
 async fn start(engine: Engine) -> (Test, SmtpSink) {
     let sink = SmtpSink::start().await.unwrap();
     let mut settings = engine::settings();
-    settings.mail = Some(server(sink.port()));
+    settings.mail = Some(smtp::settings(sink.port()));
     (Test::with(engine, settings).await, sink)
 }
 

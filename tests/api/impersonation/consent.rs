@@ -1,7 +1,6 @@
 //! Giving, reading and withdrawing consent, and its place in lists.
 
 use super::{NO_CONSENT, acting, agree, is_over, is_withdrawn, me, start, starting, status, text, withdraw};
-use bailiwick_settings::ImpersonationScope;
 use bailiwick_testkit::{Engine, Persona, Test, api_test};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -54,26 +53,22 @@ api_test!(consent_is_given_for_some_hours, |t| async move {
 });
 
 // Proves spec: authorization#guarantees 23.
-api_test!(
-    owner_users_give_and_withdraw_consent_like_everybody,
-    |s| s.impersonation.scope = ImpersonationScope::Consent,
-    |t| async move {
-        let owner = t.owner().await;
-        let second = t.user(owner.org, &["super"]).await;
-        starting(&t, &second.token, &owner).send().await.expect_message(403, NO_CONSENT);
-        agree(&t, &owner, 1).await;
-        let started = start(&t, &second, &owner).await;
-        assert_eq!(me(&t, &text(&started["token"])).await.expect(200).data()["id"], json!(owner.id));
-        withdraw(&t, &owner).await;
-        is_withdrawn(me(&t, &text(&started["token"])).await);
-        // No user below the owner outranks the owner.
-        agree(&t, &owner, 1).await;
-        let below = t.user(t.tree().await.distributor, &["super"]).await;
-        let reply = starting(&t, &below.token, &owner).send().await;
-        let reply = reply.expect_message(403, "insufficient privileges to manage this user");
-        assert_eq!(reply.data()["role_id"], "super");
-    }
-);
+scope_of_consent_test!(owner_users_give_and_withdraw_consent_like_everybody, |t| async move {
+    let owner = t.owner().await;
+    let second = t.user(owner.org, &["super"]).await;
+    starting(&t, &second.token, &owner).send().await.expect_message(403, NO_CONSENT);
+    agree(&t, &owner, 1).await;
+    let started = start(&t, &second, &owner).await;
+    assert_eq!(me(&t, &text(&started["token"])).await.expect(200).data()["id"], json!(owner.id));
+    withdraw(&t, &owner).await;
+    is_withdrawn(me(&t, &text(&started["token"])).await);
+    // No user below the owner outranks the owner.
+    agree(&t, &owner, 1).await;
+    let below = t.user(t.tree().await.distributor, &["super"]).await;
+    let reply = starting(&t, &below.token, &owner).send().await;
+    let reply = reply.expect_message(403, "insufficient privileges to manage this user");
+    assert_eq!(reply.data()["role_id"], "super");
+});
 
 // Proves spec: acceptance#scenarios 20, guarantees#identity 22 23, authorization#guarantees 19.
 api_test!(a_withdrawal_ends_the_session, |t| async move {
@@ -151,18 +146,14 @@ api_test!(lists_say_at_once_who_can_be_impersonated, |t| async move {
     all_say(&below, &boss, json!(false)).await;
 });
 
-api_test!(
-    with_the_scope_consent_the_tree_does_not_count,
-    |settings| settings.impersonation.scope = ImpersonationScope::Consent,
-    |t| async move {
-        let tree = t.tree().await;
-        let by = t.user(tree.distributor, &["super"]).await;
-        let outside = t.user(tree.other_customer, &["admin"]).await;
-        agree(&t, &outside, 1).await;
-        let started = start(&t, &by, &outside).await;
-        me(&t, &text(&started["token"])).await.expect(200);
-    }
-);
+scope_of_consent_test!(with_the_scope_consent_the_tree_does_not_count, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.distributor, &["super"]).await;
+    let outside = t.user(tree.other_customer, &["admin"]).await;
+    agree(&t, &outside, 1).await;
+    let started = start(&t, &by, &outside).await;
+    me(&t, &text(&started["token"])).await.expect(200);
+});
 
 api_test!(the_tree_counts_beside_the_consent, |t| async move {
     let tree = t.tree().await;

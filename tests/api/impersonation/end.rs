@@ -5,7 +5,6 @@ use super::{
     withdraw,
 };
 use bailiwick_domain::OrgType;
-use bailiwick_settings::ImpersonationScope;
 use bailiwick_testkit::{Reply, Test, api_test};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -43,40 +42,36 @@ api_test!(either_token_ends_it_once, |t| async move {
 });
 
 // Proves spec: acceptance#scenarios 20, guarantees#identity 21, authorization#guarantees 20.
-api_test!(
-    the_way_back_is_built_from_live_data,
-    |s| s.impersonation.scope = ImpersonationScope::Consent,
-    |t| async move {
-        let a = acting(&t).await;
-        let owner = t.owner().await;
-        // After a move to a lower organization the impersonator comes back with the rights that are left.
-        let reseller = t.organization(a.by.org, OrgType::Reseller, "Alfa 2").await;
-        let path = format!("/api/users/{}", a.by.id);
-        let body = json!({"organization_id": reseller.to_string(), "name": "Renamed"});
-        t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
-        let found = status(&t, &a.token).await;
-        assert_eq!(found["impersonator"]["name"], "Renamed");
-        assert_eq!(found["impersonator"]["org_role"], "Reseller");
-        let back = leads_home(&t, exit(&t, &a.token).await, &a).await;
-        assert_eq!(back["user"]["org_permissions"], json!(["read:customers", "manage:customers"]));
-        // Without the permission the session is over, and the impersonator already has their own token, with lower rights.
-        let token = text(&start(&t, &a.by, &a.target).await["token"]);
-        t.put(&path).bearer(&owner.token).json(json!({"user_role_ids": ["admin"]})).send().await.expect(200);
-        is_over(exit(&t, &token).await);
-        is_over(t.get("/api/impersonate/status").bearer(&token).send().await);
-        exit(&t, &a.by.token).await.expect_message(400, "not currently impersonating a user");
-        assert_eq!(status(&t, &a.by.token).await, json!({"is_impersonating": false}));
-        // A suspended or deleted impersonator gets nothing.
-        t.put(&path).bearer(&owner.token).json(json!({"user_role_ids": ["super"]})).send().await.expect(200);
-        let token = text(&start(&t, &a.by, &a.target).await["token"]);
-        t.suspend_user(a.by.id).await;
-        let reply = exit(&t, &token).await.expect_message(401, "invalid token");
-        assert_eq!(reply.data(), Value::Null);
-        exit(&t, &a.by.token).await.expect_message(401, "user account has been suspended");
-        t.delete_user(a.by.id).await;
-        exit(&t, &token).await.expect_message(401, "invalid token");
-    }
-);
+scope_of_consent_test!(the_way_back_is_built_from_live_data, |t| async move {
+    let a = acting(&t).await;
+    let owner = t.owner().await;
+    // After a move to a lower organization the impersonator comes back with the rights that are left.
+    let reseller = t.organization(a.by.org, OrgType::Reseller, "Alfa 2").await;
+    let path = format!("/api/users/{}", a.by.id);
+    let body = json!({"organization_id": reseller.to_string(), "name": "Renamed"});
+    t.put(&path).bearer(&owner.token).json(body).send().await.expect(200);
+    let found = status(&t, &a.token).await;
+    assert_eq!(found["impersonator"]["name"], "Renamed");
+    assert_eq!(found["impersonator"]["org_role"], "Reseller");
+    let back = leads_home(&t, exit(&t, &a.token).await, &a).await;
+    assert_eq!(back["user"]["org_permissions"], json!(["read:customers", "manage:customers"]));
+    // Without the permission the session is over, and the impersonator already has their own token, with lower rights.
+    let token = text(&start(&t, &a.by, &a.target).await["token"]);
+    t.put(&path).bearer(&owner.token).json(json!({"user_role_ids": ["admin"]})).send().await.expect(200);
+    is_over(exit(&t, &token).await);
+    is_over(t.get("/api/impersonate/status").bearer(&token).send().await);
+    exit(&t, &a.by.token).await.expect_message(400, "not currently impersonating a user");
+    assert_eq!(status(&t, &a.by.token).await, json!({"is_impersonating": false}));
+    // A suspended or deleted impersonator gets nothing.
+    t.put(&path).bearer(&owner.token).json(json!({"user_role_ids": ["super"]})).send().await.expect(200);
+    let token = text(&start(&t, &a.by, &a.target).await["token"]);
+    t.suspend_user(a.by.id).await;
+    let reply = exit(&t, &token).await.expect_message(401, "invalid token");
+    assert_eq!(reply.data(), Value::Null);
+    exit(&t, &a.by.token).await.expect_message(401, "user account has been suspended");
+    t.delete_user(a.by.id).await;
+    exit(&t, &token).await.expect_message(401, "invalid token");
+});
 
 api_test!(from_a_session_that_the_other_side_has_ended_he_returns_once, |t| async move {
     let a = acting(&t).await;

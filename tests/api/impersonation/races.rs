@@ -2,7 +2,6 @@
 
 use super::{acting, agree, is_over, me, start, text, withdraw};
 use bailiwick_identity::auth;
-use bailiwick_settings::ImpersonationScope;
 use bailiwick_store::{Db, Options, Tx, sql::Q};
 use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test, eventually};
 use serde_json::json;
@@ -52,6 +51,19 @@ async fn let_both_wait(t: &Test, what: Q, calls: impl Future<Output = (Reply, Re
         tx.commit().await.unwrap();
     };
     tokio::join!(calls, holding).0
+}
+
+/// Both calls succeed, also when they meet, and the impersonations with these tokens are over.
+async fn both_end(t: &Test, calls: impl Future<Output = (Reply, Reply)>, tokens: &[String]) {
+    let (first, second) = match t.engine {
+        Engine::Postgres => let_both_wait(t, Q::new(LIVE), calls).await,
+        Engine::Sqlite => calls.await,
+    };
+    first.expect(200);
+    second.expect(200);
+    for token in tokens {
+        me(t, token).await.expect(401);
+    }
 }
 
 async fn exit(t: &Test, token: &str) -> Reply {
@@ -172,20 +184,11 @@ api_test!(two_who_act_as_each_other_may_be_suspended_at_the_same_moment, |t| asy
     let suspend =
         |who: &Persona| t.patch(&format!("/api/users/{}/suspend", who.id)).bearer(&root.token).send();
     let both = async { tokio::join!(suspend(&one), suspend(&two)) };
-    let (first, second) = match t.engine {
-        Engine::Postgres => let_both_wait(&t, Q::new(LIVE), both).await,
-        Engine::Sqlite => both.await,
-    };
-    first.expect(200);
-    second.expect(200);
-    for token in tokens {
-        me(&t, &token).await.expect(401);
-    }
+    both_end(&t, both, &tokens).await;
 });
 
-api_test!(
+scope_of_consent_test!(
     organizations_whose_people_act_as_each_other_may_be_suspended_at_the_same_moment,
-    |s| s.impersonation.scope = ImpersonationScope::Consent,
     |t| async move {
         let tree = t.tree().await;
         let root = t.owner().await;
@@ -201,14 +204,6 @@ api_test!(
             t.patch(&format!("/api/distributors/{id}/suspend")).bearer(&root.token).send()
         };
         let both = async { tokio::join!(suspend(tree.distributor), suspend(tree.other_distributor)) };
-        let (first, second) = match t.engine {
-            Engine::Postgres => let_both_wait(&t, Q::new(LIVE), both).await,
-            Engine::Sqlite => both.await,
-        };
-        first.expect(200);
-        second.expect(200);
-        for token in tokens {
-            me(&t, &token).await.expect(401);
-        }
+        both_end(&t, both, &tokens).await;
     }
 );

@@ -4,7 +4,6 @@ use super::{NO_CONSENT, acting, agree, me, start, starting, status, text, withdr
 use bailiwick_api::routes::{Credential, table};
 use bailiwick_domain::UserId;
 use bailiwick_policy::KeyMode;
-use bailiwick_settings::ImpersonationScope;
 use bailiwick_testkit::{Persona, api_test};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -60,58 +59,50 @@ api_test!(whoever_has_not_agreed_is_nobody, |t| async move {
 });
 
 // Proves spec: acceptance#scenarios 19.
-api_test!(
-    a_start_is_checked_in_its_order,
-    |s| s.impersonation.scope = ImpersonationScope::Consent,
-    |t| async move {
-        let tree = t.tree().await;
-        let by = t.user(tree.distributor, &["super"]).await;
-        let admin = t.user(tree.distributor, &["admin"]).await;
-        let target = t.user(tree.customer, &["reader"]).await;
-        let post = |who: &Persona| t.post("/api/impersonate").bearer(&who.token);
-        // The gate comes before the body.
-        post(&admin).body("{").send().await.expect_message(403, "insufficient permissions");
-        for body in ["", "{", "{}", r#"{"user_id":""}"#, r#"{"user_id":7}"#, r#"{"user_id":null}"#] {
-            let reply = post(&by).body(body).send().await.expect(400);
-            assert!(reply.message().starts_with("invalid request body: "), "{body}: {}", reply.text());
-            assert_eq!(reply.data()["type"], "validation_error");
-        }
-        agree(&t, &by, 1).await;
-        starting(&t, &by.token, &by).send().await.expect_message(400, "cannot impersonate yourself");
-        // The answer names the rank only of a user who has agreed.
-        let boss = t.user(tree.owner, &["super"]).await;
-        starting(&t, &by.token, &boss).send().await.expect_message(403, NO_CONSENT);
-        agree(&t, &boss, 1).await;
-        let reply = starting(&t, &by.token, &boss).send().await;
-        let reply = reply.expect_message(403, "insufficient privileges to manage this user");
-        assert_eq!(reply.data()["current_org_role"], "distributor");
-        agree(&t, &target, 1).await;
-        start(&t, &by, &target).await;
-        // A live session before the body, and before oneself.
-        for body in ["{", r#"{"user_id":""}"#] {
-            post(&by).body(body).send().await.expect(409);
-        }
-        starting(&t, &by.token, &by).send().await.expect(409);
+scope_of_consent_test!(a_start_is_checked_in_its_order, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.distributor, &["super"]).await;
+    let admin = t.user(tree.distributor, &["admin"]).await;
+    let target = t.user(tree.customer, &["reader"]).await;
+    let post = |who: &Persona| t.post("/api/impersonate").bearer(&who.token);
+    // The gate comes before the body.
+    post(&admin).body("{").send().await.expect_message(403, "insufficient permissions");
+    for body in ["", "{", "{}", r#"{"user_id":""}"#, r#"{"user_id":7}"#, r#"{"user_id":null}"#] {
+        let reply = post(&by).body(body).send().await.expect(400);
+        assert!(reply.message().starts_with("invalid request body: "), "{body}: {}", reply.text());
+        assert_eq!(reply.data()["type"], "validation_error");
     }
-);
+    agree(&t, &by, 1).await;
+    starting(&t, &by.token, &by).send().await.expect_message(400, "cannot impersonate yourself");
+    // The answer names the rank only of a user who has agreed.
+    let boss = t.user(tree.owner, &["super"]).await;
+    starting(&t, &by.token, &boss).send().await.expect_message(403, NO_CONSENT);
+    agree(&t, &boss, 1).await;
+    let reply = starting(&t, &by.token, &boss).send().await;
+    let reply = reply.expect_message(403, "insufficient privileges to manage this user");
+    assert_eq!(reply.data()["current_org_role"], "distributor");
+    agree(&t, &target, 1).await;
+    start(&t, &by, &target).await;
+    // A live session before the body, and before oneself.
+    for body in ["{", r#"{"user_id":""}"#] {
+        post(&by).body(body).send().await.expect(409);
+    }
+    starting(&t, &by.token, &by).send().await.expect(409);
+});
 
 // Proves spec: acceptance#scenarios 19, authorization#guarantees 2.
-api_test!(
-    nobody_acts_as_somebody_who_has_more,
-    |s| s.impersonation.scope = ImpersonationScope::Consent,
-    |t| async move {
-        let tree = t.tree().await;
-        let by = t.user(tree.reseller, &["super"]).await;
-        let higher = t.user(tree.distributor, &["admin"]).await;
-        agree(&t, &higher, 1).await;
-        let reply = starting(&t, &by.token, &higher).send().await;
-        let reply = reply.expect_message(403, "insufficient privileges to manage this user");
-        assert_eq!(reply.data()["missing_permissions"], json!(["read:resellers", "manage:resellers"]));
-        let equal = t.user(tree.reseller, &["admin"]).await;
-        agree(&t, &equal, 1).await;
-        start(&t, &by, &equal).await;
-    }
-);
+scope_of_consent_test!(nobody_acts_as_somebody_who_has_more, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.reseller, &["super"]).await;
+    let higher = t.user(tree.distributor, &["admin"]).await;
+    agree(&t, &higher, 1).await;
+    let reply = starting(&t, &by.token, &higher).send().await;
+    let reply = reply.expect_message(403, "insufficient privileges to manage this user");
+    assert_eq!(reply.data()["missing_permissions"], json!(["read:resellers", "manage:resellers"]));
+    let equal = t.user(tree.reseller, &["admin"]).await;
+    agree(&t, &equal, 1).await;
+    start(&t, &by, &equal).await;
+});
 
 /// Operations that a token is refused because it is not its holder's own (spec:
 /// impersonation#requests-while-impersonating).

@@ -6,7 +6,6 @@ use super::{
 use crate::session::{exchange, provider_token};
 use bailiwick_domain::UserId;
 use bailiwick_identity::auth;
-use bailiwick_settings::ImpersonationScope;
 use bailiwick_store::oidc::logins;
 use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test};
 use serde_json::json;
@@ -234,24 +233,20 @@ api_test!(what_is_lost_and_regained_before_anybody_asks_has_ended_it, |t| async 
 });
 
 // Proves spec: guarantees#identity 38.
-api_test!(
-    a_promoted_organization_of_the_target_ends_it_for_good,
-    |s| s.impersonation.scope = ImpersonationScope::Consent,
-    |t| async move {
-        let tree = t.tree().await;
-        let by = t.user(tree.other_reseller, &["super"]).await;
-        let target = t.user(tree.reseller, &["admin"]).await;
-        let (higher, other) = (t.user(tree.owner, &["super"]).await, t.user(tree.customer, &["admin"]).await);
-        agree(&t, &target, 2).await;
-        agree(&t, &other, 2).await;
-        let token = text(&start(&t, &by, &target).await["token"]);
-        let bystander = text(&start(&t, &higher, &other).await["token"]);
-        patch(&t, format!("/api/resellers/{}/promote", tree.reseller)).await;
-        put(&t, target.id, json!({"organization_id": tree.customer.to_string()})).await;
-        is_over(me(&t, &token).await);
-        me(&t, &bystander).await.expect(200);
-    }
-);
+scope_of_consent_test!(a_promoted_organization_of_the_target_ends_it_for_good, |t| async move {
+    let tree = t.tree().await;
+    let by = t.user(tree.other_reseller, &["super"]).await;
+    let target = t.user(tree.reseller, &["admin"]).await;
+    let (higher, other) = (t.user(tree.owner, &["super"]).await, t.user(tree.customer, &["admin"]).await);
+    agree(&t, &target, 2).await;
+    agree(&t, &other, 2).await;
+    let token = text(&start(&t, &by, &target).await["token"]);
+    let bystander = text(&start(&t, &higher, &other).await["token"]);
+    patch(&t, format!("/api/resellers/{}/promote", tree.reseller)).await;
+    put(&t, target.id, json!({"organization_id": tree.customer.to_string()})).await;
+    is_over(me(&t, &token).await);
+    me(&t, &bystander).await.expect(200);
+});
 
 // Proves spec: acceptance#scenarios 20.
 api_test!(an_expired_consent_ends_it, |t| async move {

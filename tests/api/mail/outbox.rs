@@ -1,6 +1,7 @@
 //! Waiting mails are kept, tried again, and end.
 
 use super::*;
+use bailiwick_settings::Security;
 use bailiwick_testkit::parts::{ports, smtp::Setup};
 use std::time::Duration;
 

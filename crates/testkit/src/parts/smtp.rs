@@ -7,6 +7,7 @@ use super::{
     programs,
     scratch::Scratch,
 };
+use bailiwick_settings::{Mail, Security};
 use std::{
     io::{BufRead, BufReader, Write},
     net::TcpStream,
@@ -15,6 +16,20 @@ use std::{
     sync::OnceLock,
 };
 use tokio::sync::OnceCell;
+
+/// Settings that send mail to a server on this port of the machine, without protection.
+pub fn settings(port: u16) -> Mail {
+    Mail {
+        host: "127.0.0.1".to_owned(),
+        port,
+        security: Security::None,
+        credentials: None,
+        authority: None,
+        from: "help@fleet.example.org".to_owned(),
+        from_name: Some("Fleet".to_owned()),
+        hello: None,
+    }
+}
 
 const PACKAGE: &str = "python3-aiosmtpd";
 const PROGRAM: &str = include_str!("smtp_sink.py");
