@@ -1,6 +1,6 @@
 //! Registered clients: the built-in one and the configured ones (spec: openid-provider#endpoints).
 
-use super::{Code, Refused};
+use super::{Code, Refused, loopback::Loopback};
 use aws_lc_rs::{constant_time, digest};
 use bailiwick_domain::{OrgId, fold::fold, ports::hex};
 use bailiwick_policy::UserIdentity;
@@ -61,35 +61,6 @@ impl Addresses {
                 || (!self.loopback_paths.is_empty()
                     && Loopback::of(origin).is_some_and(|origin| origin.path.is_empty())))
     }
-}
-
-/// An `http` address on loopback without its port. Compared as text, so no leniency of a parser applies.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Loopback<'a> {
-    host: &'a str,
-    /// The path and what follows it.
-    path: &'a str,
-}
-
-impl<'a> Loopback<'a> {
-    fn of(address: &'a str) -> Option<Loopback<'a>> {
-        let address = address.strip_prefix("http://")?;
-        let (authority, path) = address.split_at(address.find(['/', '?']).unwrap_or(address.len()));
-        let host = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => is_port(port).then_some(host)?,
-            _ => authority,
-        };
-        let loopback = Loopback { host, path };
-        (host == "localhost" || loopback.is_literal()).then_some(loopback)
-    }
-
-    fn is_literal(self) -> bool {
-        matches!(self.host, "127.0.0.1" | "[::1]")
-    }
-}
-
-fn is_port(digits: &str) -> bool {
-    digits.bytes().all(|b| b.is_ascii_digit()) && digits.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 /// The credentials a client presents at an endpoint.

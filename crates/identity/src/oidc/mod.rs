@@ -13,6 +13,7 @@ pub mod consent;
 mod error;
 pub mod keys;
 pub mod login;
+mod loopback;
 pub mod onward;
 pub mod recovery;
 pub mod script;
