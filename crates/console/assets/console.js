@@ -21,7 +21,7 @@ for (const button of document.querySelectorAll('button[data-print]')) {
   button.addEventListener('click', () => print());
 }
 
-// Where a strip scrolls, what is shown now is in its middle.
+// Scrolls a narrow navigation or row of tabs so that the entry of the present page is in its middle.
 for (const now of document.querySelectorAll('.side nav [aria-current], .tabs [aria-current]')) {
   const [own, strip] = [now, now.parentElement].map((element) => element.getBoundingClientRect());
   now.parentElement.scrollLeft += own.left - strip.left - (strip.width - own.width) / 2;

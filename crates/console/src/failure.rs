@@ -59,7 +59,7 @@ pub(crate) fn answer(look: &Look, error: &Error) -> Response {
     response
 }
 
-/// Whether the person may do it, but not while they act as somebody else.
+/// Whether the request was refused because the person acts as another user; as themselves they might do it.
 fn is_of_impersonation(error: &Error) -> bool {
     matches!(error, Error::Forbidden { data, .. } if data["reason"] == "impersonation_active")
 }

@@ -47,8 +47,8 @@ impl Layer {
         list.iter().filter(|r| r.wants(severity)).cloned().collect()
     }
 
-    /// Switches on each channel that names recipients and has no toggle: whoever names a recipient wants it notified. A
-    /// channel that the organization, or the layers `above` it, have switched off stays as it is.
+    /// Sets the toggle of each channel that has recipients and no toggle to on, because whoever adds a recipient wants it
+    /// notified. A channel that this organization, or the layers `above` it, have switched off stays off.
     pub(super) fn open_channels(&mut self, above: &Channels) {
         let own = Channels { enabled: self.channels.enabled, ..Channels::default() };
         for channels in self.all_channels_mut() {

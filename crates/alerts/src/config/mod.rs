@@ -22,7 +22,7 @@ pub use failures::{LastFailure, last_failures};
 pub(crate) use failures::{digest_of, short_digest};
 pub use provision::LONGEST as LONGEST_WAIT;
 pub use provision::work_off;
-pub use prune::{Pruned, SHORTEST_IDLE, prune};
+pub use prune::{Pruned, prune};
 pub use save::{Closed, Saved, remove, set};
 pub use sealed::{ResealCounts, reseal_all};
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};

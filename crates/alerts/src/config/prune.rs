@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use std::time::Duration;
 
 /// The shortest time without an alert: longer than any process remembers that a tenant is made.
-pub const SHORTEST_IDLE: Duration = Duration::from_secs(24 * 3600);
+const SHORTEST_IDLE: Duration = Duration::from_secs(24 * 3600);
 const _: () = assert!(SHORTEST_IDLE.as_secs() > REMEMBERED.as_secs());
 
 /// Tenants asked concurrently.

@@ -80,7 +80,7 @@ pub async fn send_test(
     let user = caller.user_id().ok_or_else(Error::insufficient_permissions)?;
     service.alerting().test_messages.check(&user)?;
     if kind == Kind::Email {
-        // Whoever saves a layer chooses the addresses, which nobody has confirmed.
+        // The person who saved the layer chose this address, and its owner has not confirmed it: the limits on mails apply.
         drop(mail::allow(service, organization, &[wanted]).await?);
     }
     let mut tx = service.db.begin().await?;

@@ -246,7 +246,7 @@ proptest! {
         let shown = serde_json::to_value(&layer).unwrap();
         // The stock of the strategies has addresses that only a generator has to bear.
         let shown: Value = serde_json::from_str(&shown.to_string().replace("?a=\\\"&b='#: x\\\\", "")).unwrap();
-        // Recipients open their channels when they are saved; what is saved then stays as it is.
+        // The first save switches on the channels that have recipients; a second save of the result changes nothing.
         let saved = serde_json::to_value(checked(&shown, None).unwrap().layer).unwrap();
         let again = checked(&saved, None).unwrap().layer;
         prop_assert_eq!(serde_json::to_value(again).unwrap(), saved);

@@ -82,7 +82,7 @@ pub(crate) async fn take(
     }
 }
 
-/// A note that was not taken, and what is wrong with it.
+/// The note of a form that was refused, and what is wrong with it.
 #[derive(Debug, Default)]
 struct Unsent {
     text: String,

@@ -111,7 +111,7 @@ pub(crate) async fn save(State(app): State<App>, guest: Guest, form: Form) -> Ou
     Ok(render(&guest, &edited, &Value::Object(channels), &seen, "", Some(wrong)))
 }
 
-/// The page after a save: with what is worth knowing, if there is anything.
+/// The answer to a save: a page with the warnings and the channels that are off, or the way back if there are none.
 fn after(guest: &Guest, edited: &Edited, saved: &Saved) -> Response {
     if saved.warnings.is_empty() {
         return done(&edited.address(), "notifications_saved");

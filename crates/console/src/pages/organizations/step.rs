@@ -74,7 +74,7 @@ async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome
             let mut stats = organizations::numbers(app, family, vec![id]).await?;
             let stats = stats.remove(&id).unwrap_or_default();
             let below = stats.resellers + stats.customers;
-            // Those on the systems, as when it is destroyed: they go with their systems, whoever they are assigned to.
+            // The applications of its systems go with the systems, whichever organization they are assigned to.
             let goes = organizations::extent(app, &guest.caller, action(word)?, Some(id)).await?;
             [below, stats.subtree.users, stats.subtree.systems, goes.applications]
         }
