@@ -15,7 +15,7 @@ rows=${ROWS_A_DAY:-3000}
 
 start_postgres
 export BAILIWICK_DATABASE__URL=$postgres_url BAILIWICK_DATA_DIR=$work/data BAILIWICK_LOG__LEVEL=error
-"$program" demo --organizations 2000 --users 100 --systems 20000 --without-applications >/dev/null
+"$program" demo --still --organizations 2000 --users 100 --systems 20000 --without-applications >/dev/null
 sql() { psql -qAt -v ON_ERROR_STOP=1 "$postgres_url" -c "$1"; }
 # Milliseconds of a statement.
 ms() { psql -qAt -v ON_ERROR_STOP=1 "$postgres_url" -c '\timing on' -c "$1" | awk '/^Time:/ { t = $2 } END { printf "%.1f", t }'; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that dependencies between the crates go one way, that each outside library stays where it belongs, and that the
 # top-level modules of a crate make no circle (scripts/modules.py):
-# server → {api, console} → web → app → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
+# server → {api, console} → web → app → demo → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
 # and {outbound, inventory, alerting, export} → domain below them; api → guide, which knows none of the others. Only dependencies of the product count; tests may use
 # what they like.
 set -euo pipefail
@@ -27,8 +27,8 @@ declare -A may_use=(
     [directory]='domain policy store outbound export platform settings events identity'
     [fleet]='domain policy inventory store outbound export platform events identity directory'
     [alerts]='domain policy alerting store outbound platform settings events identity directory fleet'
-    [demo]='domain policy inventory store identity fleet'
-    [app]='domain policy store outbound platform settings events identity directory fleet alerts'
+    [demo]='domain policy inventory alerting store platform identity directory fleet alerts'
+    [app]='domain policy store outbound platform settings events identity directory fleet alerts demo'
     [guide]=''
     [web]='domain platform directory fleet alerts app'
     [api]='domain policy alerting platform settings events identity directory fleet alerts app guide web'

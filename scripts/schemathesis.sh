@@ -72,7 +72,7 @@ start_service() {
         PASSWORD_FAILURES PASSWORD_FAILURES_PER_ACCOUNT PASSWORD_FAILURES_PER_ADDRESS SYSTEM_AUTH_FAILURES; do
         export "BAILIWICK_LIMITS__$limit=1000000"
     done
-    "$program" demo --organizations 40 --systems 120 --users 40 >"$work/demo"
+    "$program" demo --still --organizations 40 --systems 120 --users 40 >"$work/demo"
     "$program" serve >"$work/log" 2>&1 &
     service=$!
     until curl -sf -o "$work/health" "$SCHEMA_BASE/health"; do

@@ -34,7 +34,7 @@ cluster_settings() {
 make_fleet() {
     # Some systems are suspended, deleted or new and take no part.
     echo "making $systems systems in $organizations organizations"
-    "$program" demo --organizations "$organizations" --systems $((systems * 125 / 100 + 50)) \
+    "$program" demo --still --organizations "$organizations" --systems $((systems * 125 / 100 + 50)) \
         --without-applications --credentials "$work/credentials" >/dev/null
 }
 

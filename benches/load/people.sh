@@ -12,7 +12,7 @@ someone_of() {
 
 # make_people [SYSTEMS]: fills the database with the tree; sets personas to tokens.
 make_people() {
-    BAILIWICK_LOG__LEVEL=error "$program" demo --organizations "${BENCH_ORGANIZATIONS:-20000}" --users "${BENCH_USERS:-100000}" --systems "${1:-20000}" >/dev/null
+    BAILIWICK_LOG__LEVEL=error "$program" demo --still --organizations "${BENCH_ORGANIZATIONS:-20000}" --users "${BENCH_USERS:-100000}" --systems "${1:-20000}" >/dev/null
     launch
     bearer=$("$program" token owner@bailiwick.example)
     declare -gA personas

@@ -18,7 +18,7 @@ data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
 export BAILIWICK_DATA_DIR=$data BAILIWICK_DATABASE__URL=$url
 "$bailiwick" migrate
-"$bailiwick" demo --organizations "$organizations" --systems "$systems" --seed 1
+"$bailiwick" demo --still --organizations "$organizations" --systems "$systems" --seed 1
 ./measure.py "$url" --prepare
 ./measure.py "$url"
 ./measure.py "$url" --costs

@@ -1,5 +1,8 @@
 //! The synthetic tree, and the promises about it.
 
+mod life;
+mod remove;
+
 use bailiwick_demo::{self as demo, Credential, Plan, Progress, Stage, Summary};
 use bailiwick_domain::{Error, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;

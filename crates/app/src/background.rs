@@ -2,6 +2,7 @@
 
 use crate::{App, purge, retention};
 use bailiwick_alerts::{self as alerting, liveness_monitor, transfer_cleanup};
+use bailiwick_demo::life as demo;
 use bailiwick_directory::objects;
 use bailiwick_events::{self as events, mail};
 use bailiwick_fleet::inventory;
@@ -40,5 +41,6 @@ impl App {
         objects::start_worker(self);
         transfer_cleanup::start_worker(self);
         alerting::start_background(self);
+        demo::start(self);
     }
 }

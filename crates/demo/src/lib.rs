@@ -5,10 +5,14 @@
 //!
 //! No user made here can sign in: none has a password. The credentials of a few systems are returned, and those of all are
 //! offered to the caller while they are made.
+//!
+//! [`life`] gives the systems a past and lets them send on, [`remove`] takes everything out again.
 
+pub mod life;
 mod machines;
 mod people;
 mod random;
+pub mod remove;
 mod software;
 mod tree;
 mod words;
@@ -21,13 +25,16 @@ use bailiwick_domain::{
 use bailiwick_fleet::Fleet;
 use bailiwick_store::{
     Tx,
-    demo::{self as store, PlacedOrganization, PlacedSystem},
+    demo::{
+        self as store, PlacedOrganization, PlacedSystem,
+        life::{self as marks, MadeSystem},
+    },
     epoch::Concerns,
     organizations,
 };
 use machines::Workshop;
-use random::Dice;
-use std::collections::BTreeMap;
+use random::{Dice, mix};
+use std::{collections::BTreeMap, time::Duration};
 use tree::{Admin, Root, Tree};
 
 /// Rows of one statement.
@@ -38,6 +45,8 @@ const REINDEX_FROM: u64 = 20_000;
 const MAX_ORGANIZATIONS: u64 = 200_000;
 /// Most systems.
 const MAX_SYSTEMS: u64 = 20_000_000;
+/// Of a hundred systems that are silent when they are made, so many stay it; the others send again once they are woken.
+const STAY_SILENT: u64 = 12;
 /// How many credentials are returned.
 const EXAMPLES: usize = 3;
 
@@ -184,8 +193,10 @@ pub async fn fill_and_list(
         summary: summarize(&tree),
     };
     store::prepare_long_transaction(&mut load.tx).await?;
+    marks::mark(&mut load.tx, plan.seed, plan.systems, now).await?;
     let users = make_users(service, &mut tree, plan, &dice, now)?;
     load.organizations(&tree, &dice).await?;
+    marks::mark_organizations(&mut load.tx, plan.seed, tree.nodes.iter().skip(1).map(|n| n.path.id)).await?;
     load.users(users).await?;
     load.systems(service, &tree, plan, &dice, now).await?;
     let Load { mut tx, counts, kinds, progress, summary, .. } = load;
@@ -354,8 +365,12 @@ impl Load<'_> {
             rows.push(row);
             if rows.len() == CHUNK || i + 1 == plan.systems {
                 store::insert_systems(&mut self.tx, &rows).await?;
+                let first = i + 1 - rows.len() as u64;
+                let made =
+                    |(n, row): (usize, &PlacedSystem)| made(plan.seed, first + n as u64, row, (now, timeout));
+                let made: Vec<MadeSystem> = rows.iter().enumerate().map(made).collect();
+                marks::mark_systems(&mut self.tx, &made).await?;
                 if plan.applications {
-                    let first = i + 1 - rows.len() as u64;
                     self.applications(plan.seed, first, &rows).await?;
                 }
                 self.tell(Stage::Systems, usize::try_from(i + 1).unwrap_or(0), plan.systems);
@@ -388,6 +403,12 @@ impl Load<'_> {
         self.summary.applications += rows.len() as u64;
         Ok(store::insert_applications(&mut self.tx, systems, &rows).await?)
     }
+}
+
+fn made(seed: u64, number: u64, row: &PlacedSystem, (now, timeout): (Ts, Duration)) -> MadeSystem {
+    let is_silent = row.system.status(now, timeout) == SystemStatus::Inactive
+        && mix(seed ^ mix(number)) % 100 < STAY_SILENT;
+    MadeSystem { id: row.system.id, seed, number, is_silent }
 }
 
 /// Of a system that is not suspended or deleted, whether by itself or through its organization.

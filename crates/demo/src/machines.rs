@@ -92,6 +92,8 @@ impl<'a> Workshop<'a> {
             if i.is_multiple_of(3) { (&self.great, &self.others) } else { (&self.others, &self.great) };
         let at =
             first.pick(self.dice, created_at).or_else(|| second.pick(self.dice, created_at)).unwrap_or(0);
+        // Not in the owner organization, which was not made and stays when everything that was made goes.
+        let at = at.max(1);
         let secret = SystemSecret::generate(self.dice);
         let placed = self.assemble(at, created_at, &secret);
         (placed, at, secret)

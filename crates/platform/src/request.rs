@@ -1,7 +1,8 @@
 //! The context of a request.
 
-use crate::conditions::Conditions;
-use std::net::IpAddr;
+use crate::{Platform, conditions::Conditions};
+use std::net::{IpAddr, Ipv4Addr};
+use uuid::Uuid;
 
 /// The facts of a request that a use case may know.
 #[derive(Clone, Debug)]
@@ -14,4 +15,16 @@ pub struct RequestContext {
     pub user_agent: Option<String>,
     /// The caller's conditions on the present state of the entity.
     pub conditions: Conditions,
+}
+
+impl RequestContext {
+    /// Of a command that the operator runs: it comes from this machine and has no condition.
+    pub fn of_command(platform: &Platform) -> RequestContext {
+        RequestContext {
+            request_id: platform.fresh::<Uuid>().to_string(),
+            client_ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            user_agent: None,
+            conditions: Conditions::default(),
+        }
+    }
 }

@@ -29,6 +29,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     delivery::clock_skew::STATEMENTS,
     delivery::notification_log::STATEMENTS,
     demo::STATEMENTS,
+    demo::life::STATEMENTS,
     events::deliveries::STATEMENTS,
     events::number::STATEMENTS,
     events::purge::STATEMENTS,

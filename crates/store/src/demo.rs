@@ -103,6 +103,7 @@ macro_rules! columns {
 }
 
 mod applications;
+pub mod life;
 
 pub use applications::{KindCount, PlacedApplication, add_application_counts, insert_applications};
 

@@ -30,7 +30,7 @@ pub async fn accept(
 ) -> Outcome<Response> {
     fleet.inventories.check(&system.id)?;
     let document = receive(&fleet, request).await?;
-    let accepted = match ingest::submit(&fleet, &system, document).await {
+    let accepted = match ingest::submit(&fleet, system.id, document).await {
         Err(Error::Unavailable { message, log }) => return Ok(unavailable(&message, &log)),
         other => other?,
     };

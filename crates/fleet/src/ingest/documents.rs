@@ -3,8 +3,7 @@
 
 use super::ATTEMPTS;
 use crate::Fleet;
-use bailiwick_domain::{Error, Result, Ts};
-use bailiwick_identity::credentials::SystemIdentity;
+use bailiwick_domain::{Error, Result, SystemId, Ts};
 use bailiwick_inventory::{ListLimits, Rejected, accept};
 use bailiwick_store::{Db, StoreError, inventory};
 use bytes::Bytes;
@@ -46,7 +45,7 @@ struct Prepared {
 }
 
 /// `POST /systems/inventory`: when this returns, the document is stored.
-pub async fn submit(service: &Fleet, system: &SystemIdentity, document: Document) -> Result<Accepted> {
+pub async fn submit(service: &Fleet, system: SystemId, document: Document) -> Result<Accepted> {
     let received_at = service.now();
     match tokio::time::timeout(WAIT, queue(service, system, document, received_at)).await {
         Ok(outcome) => outcome,
@@ -54,12 +53,7 @@ pub async fn submit(service: &Fleet, system: &SystemIdentity, document: Document
     }
 }
 
-async fn queue(
-    service: &Fleet,
-    system: &SystemIdentity,
-    document: Document,
-    received_at: Ts,
-) -> Result<Accepted> {
+async fn queue(service: &Fleet, system: SystemId, document: Document, received_at: Ts) -> Result<Accepted> {
     let limits = Limits::of(service);
     let kib = u32::try_from(document.body.len() / 1024 + 1).unwrap_or(u32::MAX);
     let room = service.ingest().room.acquire_many(kib.min(ROOM_KIB as u32)).await;
@@ -72,7 +66,7 @@ async fn queue(
     };
     let accepted = Accepted { timestamp: received_at, data_size: prepared.size };
     let row = inventory::Document {
-        system_id: system.id,
+        system_id: system,
         received_at,
         data_hash: prepared.hash,
         data_size: i64::try_from(prepared.size).unwrap_or(i64::MAX),

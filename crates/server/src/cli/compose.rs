@@ -1,8 +1,9 @@
 //! Commands that need the running parts: database, use cases, HTTP.
 
 use super::{
-    Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db, demo, events, fail, health,
-    inventory, keys, logto, mail, openapi, owner, retention, sessions, system, token,
+    Command, KeysCommand, UserCommand, alerts, assets, audit, backup, copy_db,
+    demo::{self, DemoArgs, DemoCommand},
+    events, fail, health, inventory, keys, logto, mail, openapi, owner, retention, sessions, system, token,
 };
 use crate::{
     STACK,
@@ -11,6 +12,8 @@ use crate::{
     settings::settings,
 };
 use bailiwick_app::{App, Catalogue, database};
+use bailiwick_demo::life::HistoryClock;
+use bailiwick_domain::Clock;
 use bailiwick_platform::secrets::Purpose;
 use std::{future::Future, process::ExitCode, sync::Arc};
 use tokio::runtime;
@@ -71,10 +74,23 @@ pub fn run(command: Command, config: Config) -> ExitCode {
         Command::Retention(args) => {
             with_app(&config, move |app| async move { retention::run(&app, args).await })
         }
-        Command::Demo(args) => with_app(&config, move |app| async move { demo::run(&app, args).await }),
+        Command::Demo(args) => fill_or_clear(&config, args),
         // `cli::run` does these itself.
         Command::Serve | Command::Config(_) | Command::Completions(_) => ExitCode::SUCCESS,
     }
+}
+
+/// `bailiwick demo`, which makes a past under a clock that it sets, and `bailiwick demo remove`.
+fn fill_or_clear(config: &Config, args: DemoArgs) -> ExitCode {
+    if let Some(DemoCommand::Remove(args)) = args.command {
+        return with_app_alone(config, move |app| async move { demo::remove(&app, args).await });
+    }
+    let clock = Arc::new(HistoryClock::new(Arc::new(SystemClock)));
+    let fill = {
+        let clock = clock.clone();
+        move |app| async move { demo::run(&app, args, &clock).await }
+    };
+    with_runtime(on_database(config, false, clock, fill))
 }
 
 /// Runs to the end on a runtime of its own; an error is a text for the operator.
@@ -90,7 +106,7 @@ fn with_app<F: Future<Output = Result<(), String>>>(
     config: &Config,
     work: impl FnOnce(App) -> F,
 ) -> ExitCode {
-    with_runtime(on_database(config, false, work))
+    with_runtime(on_database(config, false, Arc::new(SystemClock), work))
 }
 
 /// The same, if no service uses the SQLite file.
@@ -98,17 +114,18 @@ fn with_app_alone<F: Future<Output = Result<(), String>>>(
     config: &Config,
     work: impl FnOnce(App) -> F,
 ) -> ExitCode {
-    with_runtime(on_database(config, true, work))
+    with_runtime(on_database(config, true, Arc::new(SystemClock), work))
 }
 
 async fn on_database<F: Future<Output = Result<(), String>>>(
     config: &Config,
     exclusive: bool,
+    clock: Arc<dyn Clock>,
     work: impl FnOnce(App) -> F,
 ) -> Result<(), String> {
     let db = open(config, exclusive).await?;
     let outcome = match keys::admitted(config, &db, Purpose::Command).await {
-        Ok(secret) => match application(config, &secret, db.clone()) {
+        Ok(secret) => match application(config, &secret, db.clone(), clock) {
             Ok(app) => work(app).await,
             Err(problem) => Err(problem),
         },
@@ -150,9 +167,14 @@ fn place(config: &Config) -> String {
     config.place(if config.database.url.is_some() { "database.url" } else { "data_dir" })
 }
 
-/// The application with the real clock and randomness.
-pub(super) fn application(config: &Config, secret: &config::Secret, db: database::Db) -> Result<App, String> {
+/// The application with the real randomness.
+pub(super) fn application(
+    config: &Config,
+    secret: &config::Secret,
+    db: database::Db,
+    clock: Arc<dyn Clock>,
+) -> Result<App, String> {
     let settings = settings(config, secret);
-    App::new(settings, db, Arc::new(SystemClock), Arc::new(SystemEntropy), Catalogue::built_in().clone())
+    App::new(settings, db, clock, Arc::new(SystemEntropy), Catalogue::built_in().clone())
         .map_err(|e| e.to_string())
 }

@@ -1,10 +1,15 @@
 //! `bailiwick demo`
 
-use super::{DemoArgs, first_start, messages, print};
+use super::{first_start, messages, print};
 use crate::config::LogFormat;
 use bailiwick_app::{App, bootstrap};
-use bailiwick_demo as demo;
+use bailiwick_demo::{
+    self as demo,
+    life::{self, HistoryClock},
+    remove::{self as removal, Extent},
+};
 use bailiwick_domain::Error;
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{
     fmt::Write as _,
@@ -14,15 +19,67 @@ use std::{
     path::PathBuf,
 };
 
-/// Fills the database with demo data and prints how to sign in and look around.
-pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
+/// `bailiwick demo`
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct DemoArgs {
+    /// What to do; fill the database when left out
+    #[command(subcommand)]
+    pub command: Option<DemoCommand>,
+    /// How many organizations to make
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub organizations: u32,
+    /// How many systems to make
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
+    pub systems: u32,
+    /// How many users to make [default: three for two organizations]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..1_000_000))]
+    pub users: Option<u32>,
+    /// Fill a database that has other data than the first owner
+    #[arg(long)]
+    pub into_existing: bool,
+    /// Leave out the applications on systems
+    #[arg(long)]
+    pub without_applications: bool,
+    /// Make systems without a past that stand still: `serve` does not keep them alive (always so above 20000 systems)
+    #[arg(long)]
+    pub still: bool,
+    /// The same seed makes the same tree; another one can be added to it
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// New file for the credentials of the systems, for programs that behave like a fleet
+    #[arg(long, value_name = "FILE")]
+    pub credentials: Option<PathBuf>,
+}
+
+/// `bailiwick demo …`
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum DemoCommand {
+    /// Show what `bailiwick demo` has made, and with --yes take it out; everything else stays
+    Remove(RemoveDemoArgs),
+}
+
+/// `bailiwick demo remove`
+#[derive(Clone, Copy, Debug, Args)]
+pub struct RemoveDemoArgs {
+    /// Take it out; without this flag nothing changes
+    #[arg(long)]
+    pub yes: bool,
+    /// Also what others have put into the made organizations
+    #[arg(long)]
+    pub with_added: bool,
+}
+
+/// Fills the database with demo data, lets it have lived for a while unless it is to stand still, and prints how to sign in
+/// and look around.
+pub async fn run(app: &App, args: DemoArgs, clock: &HistoryClock) -> Result<(), String> {
     let mut credentials = args.credentials.map(Credentials::create).transpose()?;
     let first = bootstrap::ensure_owner(app).await.map_err(|e| messages::of(&e, str::to_owned))?;
     first_start::tell(app, first, LogFormat::Text);
     if !args.into_existing && !bootstrap::is_untouched(app).await.map_err(|e| e.to_string())? {
         credentials.map_or(Ok(()), Credentials::remove)?;
-        return Err("this database has more than its first owner, and nothing takes the made-up data out again: use a database of \
-             its own, or --into-existing (with another --seed, where this data is in it already)"
+        return Err("this database has more than its first owner: use a database of its own, or --into-existing (with another \
+             --seed, where this data is in it already)"
             .to_owned());
     }
     let plan = demo::Plan {
@@ -46,6 +103,10 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
         credentials.as_mut().map_or(Ok(()), |file| file.add(credential)).map_err(Error::internal)
     };
     let filled = demo::fill_and_list(app, &plan, &mut show, &mut list).await;
+    let is_alive = !args.still && plan.systems <= life::MOST_ALIVE;
+    if filled.is_ok() && is_alive {
+        wake(app, plan.seed, clock, &bar).await?;
+    }
     bar.finish_and_clear();
     let summary = match filled {
         Ok(summary) => summary,
@@ -58,7 +119,49 @@ pub async fn run(app: &App, args: DemoArgs) -> Result<(), String> {
         file.finish()?;
     }
     print(&text(&summary));
+    let life = if is_alive { "`bailiwick serve` keeps the systems alive" } else { "the systems stand still" };
+    print(&format!("{life}; `bailiwick demo remove` takes everything out again\n"));
     Ok(())
+}
+
+/// Makes the past.
+async fn wake(app: &App, seed: u64, clock: &HistoryClock, bar: &ProgressBar) -> Result<(), String> {
+    bar.set_message("history");
+    let mut show = |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    };
+    life::wake(app, seed, life::HISTORY, &|at| clock.set(at), &mut show).await.map_err(|why| {
+        format!("the tree is made, but not its history, so `bailiwick serve` does not keep it alive: {why}")
+    })
+}
+
+/// `bailiwick demo remove`
+pub async fn remove(app: &App, args: RemoveDemoArgs) -> Result<(), String> {
+    let found = removal::look(app).await.map_err(|why| why.to_string())?;
+    let Some(removal::Removal { made, added }) = found else {
+        print("bailiwick demo has made nothing in this database\n");
+        return Ok(());
+    };
+    print(&format!("made by bailiwick demo: {}\n", counted(&made)));
+    if added != Extent::default() {
+        print(&format!("put into its organizations by others: {}\n", counted(&added)));
+        if !args.with_added {
+            return Err("move that first, or give --with-added to take it out too".to_owned());
+        }
+    }
+    if args.yes {
+        removal::remove(app, args.with_added).await.map_err(|why| why.to_string())?;
+        print("taken out\n");
+    } else {
+        print("nothing has changed: `bailiwick demo remove --yes` takes it out\n");
+    }
+    Ok(())
+}
+
+fn counted(extent: &Extent) -> String {
+    let Extent { organizations, users, systems } = extent;
+    format!("{organizations} organizations, {users} users, {systems} systems")
 }
 
 /// The file of `--credentials`, which only its owner can read: a line for each system that can call the service or

@@ -9,10 +9,9 @@ use bailiwick_events::{
     subscriptions::{self, View},
     test_and_replay::{self, Replay},
 };
-use bailiwick_platform::{RequestContext, conditions::Conditions};
+use bailiwick_platform::RequestContext;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use std::net::{IpAddr, Ipv4Addr};
 use uuid::Uuid;
 
 /// `bailiwick events …`
@@ -153,12 +152,7 @@ fn json_line(view: &View) -> String {
 }
 
 async fn replay(app: &App, args: ReplayArgs) -> bailiwick_domain::Result<()> {
-    let ctx = RequestContext {
-        request_id: app.fresh::<Uuid>().to_string(),
-        client_ip: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        user_agent: None,
-        conditions: Conditions::default(),
-    };
+    let ctx = RequestContext::of_command(app);
     let wanted =
         Replay { event_id: args.event.map(|id| id.to_string()), since: args.since.map(|at| at.to_string()) };
     let count =

@@ -121,7 +121,7 @@ pub enum Command {
     /// Delete data past its retention, as the service does every hour
     Retention(RetentionArgs),
     /// Fill the database with a realistic made-up tree
-    Demo(DemoArgs),
+    Demo(demo::DemoArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
 }
@@ -402,32 +402,6 @@ pub struct RetentionArgs {
     /// Only count what would be removed
     #[arg(long)]
     pub dry_run: bool,
-}
-
-/// `bailiwick demo`
-#[derive(Debug, Args)]
-pub struct DemoArgs {
-    /// How many organizations to make
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub organizations: u32,
-    /// How many systems to make
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
-    pub systems: u32,
-    /// How many users to make [default: three for two organizations]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(0..1_000_000))]
-    pub users: Option<u32>,
-    /// Fill a database that has other data than the first owner; nothing takes the made-up data out again
-    #[arg(long)]
-    pub into_existing: bool,
-    /// Leave out the applications on systems
-    #[arg(long)]
-    pub without_applications: bool,
-    /// The same seed makes the same tree; another one can be added to it
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// New file for the credentials of the systems, for programs that behave like a fleet
-    #[arg(long, value_name = "FILE")]
-    pub credentials: Option<PathBuf>,
 }
 
 /// `bailiwick completions`

@@ -4,7 +4,9 @@ use super::{MISCONFIGURED, compose, fail, first_start, keys, messages, note};
 use crate::{
     STACK,
     config::{self, Config, LogFormat},
-    listen, process, reload, shutdown, supervisor, telemetry,
+    listen,
+    ports::SystemClock,
+    process, reload, shutdown, supervisor, telemetry,
 };
 use bailiwick_app::{
     App,
@@ -111,7 +113,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
     // printed.
     let bound = bind(config)?;
     let config = &at_real_port(config, &bound);
-    let app = compose::application(config, &secret, db)?;
+    let app = compose::application(config, &secret, db, Arc::new(SystemClock))?;
     let static_files = app.static_files().map_err(|why| format!("http.static_dir: {why}"))?;
     let first = bootstrap::ensure_owner(&app).await;
     let first = first.map_err(|e| {

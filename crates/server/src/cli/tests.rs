@@ -51,6 +51,15 @@ fn arguments_reach_their_commands() {
     assert_eq!((owner.email.as_str(), owner.name.as_str(), owner.username), ("a@b.example", "A", None));
     assert!(matches!(parsed("bailiwick token a@b.example").command, Some(Command::Token(_))));
     assert!(Cli::try_parse_from(["bailiwick", "demo", "--organizations", "0"]).is_err());
+    for line in ["bailiwick --data-dir d demo remove --yes", "bailiwick demo remove --yes --data-dir d"] {
+        let Some(Command::Demo(demo::DemoArgs { command: Some(demo::DemoCommand::Remove(remove)), .. })) =
+            parsed(line).command
+        else {
+            panic!("not demo remove");
+        };
+        assert!(remove.yes && !remove.with_added);
+    }
+    assert!(Cli::try_parse_from(["bailiwick", "demo", "--systems", "5", "remove"]).is_err());
 }
 
 #[test]

@@ -68,8 +68,20 @@ fn migrate_and_demo_work_on_an_empty_directory() {
     let again = run(dir.path(), &[&demo[..], &["--into-existing"]].concat());
     assert_eq!(again.status.code(), Some(1), "the same data is refused");
     assert!(String::from_utf8_lossy(&again.stderr).contains("--seed"), "{again:?}");
-    let more = ["demo", "--organizations", "5", "--systems", "4", "--seed", "8", "--into-existing"];
+    let more =
+        ["demo", "--organizations", "5", "--systems", "4", "--seed", "8", "--into-existing", "--still"];
     assert!(run(dir.path(), &more).status.success());
+    let shown = run(dir.path(), &["demo", "remove"]);
+    assert!(
+        shown.status.success() && text(&shown).contains("17 organizations, 25 users, 44 systems"),
+        "{shown:?}"
+    );
+    assert!(text(&run(dir.path(), &["demo", "remove"])).contains("nothing has changed"));
+    let taken = run(dir.path(), &["demo", "remove", "--yes"]);
+    assert!(taken.status.success() && text(&taken).contains("taken out"), "{taken:?}");
+    assert!(text(&run(dir.path(), &["demo", "remove"])).contains("has made nothing"));
+    let still = run(dir.path(), &[&demo[..], &["--still"]].concat());
+    assert!(still.status.success() && text(&still).contains("stand still"), "{still:?}");
 }
 
 #[tokio::test]
@@ -80,6 +92,7 @@ async fn credentials_of_demo_systems_go_to_a_file_that_only_its_owner_reads() {
     let demo = |seed: &str| {
         let line = [
             "demo",
+            "--still",
             "--organizations",
             "12",
             "--systems",
@@ -202,7 +215,7 @@ fn retention_counts_or_removes_and_says_how_much() {
 #[tokio::test]
 async fn older_credentials_are_taken_over_while_nobody_serves_and_forgotten_again() {
     let dir = directory();
-    let demo = ["demo", "--organizations", "5", "--systems", "3", "--seed", "7"];
+    let demo = ["demo", "--still", "--organizations", "5", "--systems", "3", "--seed", "7"];
     assert!(run(dir.path(), &demo).status.success());
     let header = "system_id,legacy_id,legacy_secret,system_key,secret_public,secret_hash,registered_at";
     let unknown = "01950000-0000-7000-8000-000000000000";

@@ -153,7 +153,7 @@ async fn postgres_answers_as_sqlite_did_after_the_copy() {
     let dir = tempfile::tempdir().expect("a directory");
     let dir = dir.path();
     assert!(refused(dir, &["copy-db", "--to", "postgres://nowhere"]).contains("there is no database"));
-    ok(dir, &["demo", "--organizations", &organizations, "--systems", &systems]);
+    ok(dir, &["demo", "--still", "--organizations", &organizations, "--systems", &systems]);
     let mut serving = Serving::start(dir, &[]).await;
     let credential = one_more_system(&serving).await;
     let cluster = postgres::cluster().await.expect("PostgreSQL");
@@ -222,7 +222,7 @@ async fn the_dump_is_a_backup(dir: &Path, url: &str, cluster: &postgres::Cluster
 async fn a_backup_made_while_serving_is_restored_elsewhere() {
     let (dir, place) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
     let (dir, elsewhere) = (dir.path(), place.path());
-    ok(dir, &["demo", "--organizations", "60", "--systems", "50"]);
+    ok(dir, &["demo", "--still", "--organizations", "60", "--systems", "50"]);
     let serving = Serving::start(dir, &[]).await;
     let credential = one_more_system(&serving).await;
     ok(dir, &["backup", "kept/"]);
@@ -300,7 +300,7 @@ print(len(tables), db.execute("SELECT MAX(version) FROM main._sqlx_migrations").
 async fn an_older_release_s_database_is_taken_over() {
     let (dir, place) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
     let (dir, place) = (dir.path(), place.path());
-    ok(dir, &["demo", "--organizations", "60", "--systems", "50"]);
+    ok(dir, &["demo", "--still", "--organizations", "60", "--systems", "50"]);
     let mut serving = Serving::start(dir, &[]).await;
     let credential = one_more_system(&serving).await;
     assert!(serving.stop(), "{}", serving.log());

@@ -99,7 +99,7 @@ async fn any_free_port_is_named_as_it_is() {
 #[test]
 fn a_command_does_not_greet_like_a_service() {
     for arguments in [
-        &["demo", "--organizations", "5", "--systems", "2"][..],
+        &["demo", "--still", "--organizations", "5", "--systems", "2"][..],
         &["user", "create-owner", "--email", "second@example.org", "--name", "Second"],
     ] {
         let dir = tempfile::tempdir().expect("a directory");

@@ -1,0 +1,74 @@
+//! Takes out everything that `bailiwick demo` has made.
+
+use bailiwick_directory::organizations;
+use bailiwick_domain::{Error, Result};
+use bailiwick_fleet::{Fleet, systems};
+use bailiwick_platform::RequestContext;
+use bailiwick_policy::Caller;
+use bailiwick_store::demo::life as store;
+
+pub use store::Extent;
+
+/// Systems elsewhere that are read at one time.
+const SOME: u64 = 500;
+
+/// The present extent of all that demo data comprises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removal {
+    /// What `bailiwick demo` has made and is still there.
+    pub made: Extent,
+    /// What others have put into the organizations it has made: it goes with them.
+    pub added: Extent,
+}
+
+impl Removal {
+    /// Whether others have added nothing.
+    pub fn is_pure(&self) -> bool {
+        self.added == Extent::default()
+    }
+}
+
+/// What [`remove`] would take out; none: the database is no demo.
+///
+/// # Errors
+/// The database's.
+pub async fn look(service: &Fleet) -> Result<Option<Removal>> {
+    if store::loads(&service.db).await?.is_empty() {
+        return Ok(None);
+    }
+    let mut tx = service.db.begin().await?;
+    let (made, added) = store::extent(&mut tx).await?;
+    Ok(Some(Removal { made, added }))
+}
+
+/// Destroys the made organizations with everything in and below them, then the made systems elsewhere, then takes the mark
+/// away. Each organization directly below one that was not made goes in a transaction of its own; after an interruption another
+/// call goes on. Audit record and events tell what was destroyed.
+///
+/// # Errors
+/// 409 when others have added something and `with_added` is not set; the database's.
+pub async fn remove(service: &Fleet, with_added: bool) -> Result<Removal> {
+    let Some(removal) = look(service).await? else {
+        return Err(Error::conflict("bailiwick demo has made nothing in this database"));
+    };
+    if !removal.is_pure() && !with_added {
+        return Err(Error::conflict("others have added to the organizations that bailiwick demo has made"));
+    }
+    let ctx = RequestContext::of_command(service);
+    for (id, family) in store::highest(&service.db).await? {
+        organizations::destroy(service, &Caller::Worker, &ctx, family, Some(id)).await?;
+    }
+    loop {
+        let left = store::some_left(&service.db, SOME).await?;
+        if left.is_empty() {
+            break;
+        }
+        for id in left {
+            systems::destroy(service, &Caller::Worker, &ctx, Some(id)).await?;
+        }
+    }
+    let mut tx = service.db.begin().await?;
+    store::forget(&mut tx).await?;
+    tx.commit().await?;
+    Ok(removal)
+}
