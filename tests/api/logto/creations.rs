@@ -30,7 +30,7 @@ async fn come_back(t: &Test, l: &Logto) {
 
 /// Creates a distributor; returns its id.
 async fn new_distributor(t: &Test) -> String {
-    let body = json!({"name": "Delta", "custom_data": {"vat": "IT00000000017"}});
+    let body = json!({"name": "Delta", "custom_data": {"vat": "IT90000000017"}});
     let call = t.post("/api/distributors").bearer(&t.owner().await.token).json(body);
     call.send().await.expect(201).data()["id"].as_str().unwrap().to_owned()
 }

@@ -9,7 +9,7 @@ const A_DAY: Duration = Duration::from_secs(86_400);
 logto_test!(an_outage_fails_nothing_and_is_made_good, |t, l| async move {
     l.always(Answer::dropped());
     let (owner, tree) = (t.owner().await, t.tree().await);
-    let body = json!({"name": "Delta", "custom_data": {"vat": "IT00000000017"}});
+    let body = json!({"name": "Delta", "custom_data": {"vat": "IT90000000017"}});
     let made = t.post("/api/distributors").bearer(&owner.token).json(body).send().await.expect(201).data();
     let home = made["id"].as_str().unwrap().to_owned();
     let id = new_user(&t, &owner, "anna", home.parse().unwrap()).await;

@@ -17,7 +17,7 @@ async fn seeded(t: &Test, l: &Logto, owner: &Persona) -> (Tree, [String; 3]) {
 
 logto_test!(an_organization_is_made_and_changed, |t, l| async move {
     let owner = t.owner().await;
-    let body = json!({"name": "Alfa", "custom_data": {"vat": "IT00000000017", "city": "Torino"}});
+    let body = json!({"name": "Alfa", "custom_data": {"vat": "IT90000000017", "city": "Torino"}});
     let made = t.post("/api/distributors").bearer(&owner.token).json(body).send().await.expect(201).data();
     assert_eq!((&made["logto_synced_at"], &made["logto_id"]), (&Value::Null, &made["id"]));
     let id = made["id"].as_str().unwrap();

@@ -58,7 +58,7 @@ forge_test!(a_provider_that_is_gone_and_comes_back, |_issuer| {}, |t, f| async m
 forge_test!(users_and_organizations_are_managed_without_the_provider, |_issuer| {}, |t, f| async move {
     f.upstream.answer_by(|_| Answer::dropped());
     let owner = t.owner().await;
-    let body = json!({"name": "Customer", "custom_data": {"vat": "IT00000000017"}});
+    let body = json!({"name": "Customer", "custom_data": {"vat": "IT90000000017"}});
     let made = t.post("/api/customers").bearer(&owner.token).json(body).send().await.expect(201).data();
     let body = json!({"email": "m@example.org", "name": "M", "user_role_ids": ["reader"], "organization_id": made["id"]});
     let made = t.post("/api/users").bearer(&owner.token).json(body).send().await.expect(201).data();
