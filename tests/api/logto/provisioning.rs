@@ -1,7 +1,12 @@
 //! Changes of users that the service sends to the tenant (spec: logto#calls).
 
 use super::*;
-use crate::{avatars, mail, session::exchange};
+use crate::{
+    avatars,
+    imports::{told, upload},
+    mail,
+    session::exchange,
+};
 use bailiwick_store::logto::outbox::{self, Kind};
 use bailiwick_testkit::parts::{logto::CLIENT, smtp::SmtpSink};
 
@@ -247,3 +252,25 @@ async fn configured(engine: Engine) {
     });
 }
 on_both!(the_configured_owner_is_linked_by_id, configured);
+
+// Logto signs people in by phone, so each needs a number of their own; elsewhere colleagues share one.
+logto_test!(a_phone_is_that_of_one_user, |t, _l| async move {
+    let (tree, owner) = (t.tree().await, t.owner().await);
+    let create = async |email: &str| {
+        let body = json!({"email": email, "name": "Anna", "phone": "+39 011 5550100", "user_role_ids": ["reader"],
+            "organization_id": tree.customer});
+        t.post("/api/users").bearer(&owner.token).json(body).send().await
+    };
+    let first = create("one@example.org").await.expect(201).data()["id"].as_str().unwrap().to_owned();
+    create("two@example.org").await.expect(400).expect_fields(&[("phone", "already_exists")]);
+    let file =
+        "email,name,phone,company_name,roles\nthree@example.org,A,+39 0115550100,Alfa Customer,Reader\n";
+    let preview = upload(&t, &owner, "users", file).await.expect(200).data();
+    assert_eq!(told(&preview), ["error: phone already_used [+39 0115550100] [one@example.org]"]);
+    // A deleted user gives it up, and does not get it back while somebody has it.
+    let path = format!("/api/users/{first}");
+    t.delete(&path).bearer(&owner.token).send().await.expect(200);
+    create("two@example.org").await.expect(201);
+    let restored = t.patch(&format!("{path}/restore")).bearer(&owner.token).send().await;
+    restored.expect(400).expect_fields(&[("phone", "already_exists")]);
+});
