@@ -113,15 +113,21 @@ async fn postgres_template() -> &'static str {
 }
 
 /// The service on a database.
-pub(crate) fn build(settings: Settings, db: Db, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> App {
-    App::new(settings, db, clock, entropy, Catalogue::built_in().clone()).expect("the settings are complete")
+pub(crate) fn build(
+    settings: Settings,
+    db: Db,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    catalogue: Catalogue,
+) -> App {
+    App::new(settings, db, clock, entropy, catalogue).expect("the settings are complete")
 }
 
 async fn prepare(url: &str) {
     let db = open(url).await;
     db.migrate().await.expect("the migrations apply");
-    let app: App =
-        build(settings(), db.clone(), Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
+    let (clock, entropy) = (Arc::new(ManualClock::new()), Arc::new(SeededEntropy::new(1)));
+    let app = build(settings(), db.clone(), clock, entropy, Catalogue::built_in().clone());
     bailiwick_app::bootstrap::ensure_owner(&app).await.expect("an owner");
     drop(app);
     db.close().await;

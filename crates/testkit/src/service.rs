@@ -3,6 +3,7 @@
 use crate::{Call, Engine, ManualClock, SeededEntropy, engine};
 use axum::Router;
 use bailiwick_app::App;
+use bailiwick_policy::Catalogue;
 use bailiwick_settings::{ObjectLocation, Settings};
 use bailiwick_store::Tx;
 use http::Method;
@@ -43,7 +44,12 @@ impl Test {
     }
 
     /// A fresh service with these settings.
-    pub async fn with(engine: Engine, mut settings: Settings) -> Test {
+    pub async fn with(engine: Engine, settings: Settings) -> Test {
+        Test::with_catalogue(engine, settings, Catalogue::built_in().clone()).await
+    }
+
+    /// The same with other roles.
+    pub async fn with_catalogue(engine: Engine, mut settings: Settings, catalogue: Catalogue) -> Test {
         let assets = tempfile::tempdir().expect("a directory");
         if matches!(settings.assets.place, ObjectLocation::Nowhere) {
             settings.assets.place = ObjectLocation::Files(assets.path().join("assets"));
@@ -51,7 +57,7 @@ impl Test {
         let (db, kept, database_url) = engine::database(engine).await;
         let clock = Arc::new(ManualClock::new());
         let entropy = Arc::new(SeededEntropy::new(2));
-        let app = engine::build(settings, db, clock.clone(), entropy.clone());
+        let app = engine::build(settings, db, clock.clone(), entropy.clone(), catalogue);
         app.start_background().await;
         let router = router(&app);
         let processes = Arc::new(AtomicU64::new(1));
@@ -70,7 +76,8 @@ impl Test {
         let db = engine::open(&self.database_url).await;
         let seed = 2 + self.processes.fetch_add(1, Ordering::Relaxed);
         let entropy = Arc::new(SeededEntropy::new(seed));
-        let app = engine::build(settings, db, self.clock.clone(), entropy.clone());
+        let app =
+            engine::build(settings, db, self.clock.clone(), entropy.clone(), (*self.app.catalogue).clone());
         app.start_background().await;
         let router = router(&app);
         Test {

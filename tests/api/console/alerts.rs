@@ -2,7 +2,8 @@
 
 use super::{Browser, between};
 use bailiwick_domain::OrgId;
-use bailiwick_testkit::{Persona, Test, api_test, seed::Seeded};
+use bailiwick_policy::{Catalogue, KeyMode};
+use bailiwick_testkit::{Engine, Persona, Test, api_test, engine, seed::Seeded};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -309,3 +310,52 @@ api_test!(alerts_of_others_and_alerts_that_never_were_are_the_same_page, |t| asy
         assert!(groups.contains("Mine") && !groups.contains("Secret"));
     }
 });
+
+// Silencing is one act, in the console, the interface and through tools.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn either_of_two_permissions_is_enough_to_silence_everywhere() {
+    let mut roles: Value =
+        serde_json::from_str(include_str!("../../../crates/policy/src/catalogue.json")).unwrap();
+    for (key, permissions) in [
+        ("of_systems", &["read:systems", "read:alerts", "manage:systems"][..]),
+        ("of_alerts", &["read:systems", "read:alerts", "manage:alerts"]),
+        ("of_neither", &["read:systems", "read:alerts", "manage:applications"]),
+    ] {
+        let role = json!({"key": key, "name": key, "description": "", "permissions": permissions, "read_only": false,
+            "organization_actions": ["read"], "assignable_by": null});
+        roles["user_roles"].as_array_mut().unwrap().push(role);
+    }
+    let catalogue = Catalogue::build(&serde_json::from_value(roles).unwrap()).unwrap();
+    let t = Test::with_catalogue(Engine::Sqlite, engine::settings(), catalogue).await;
+    let tree = t.tree().await;
+    let (system, address) =
+        fired(&t, &t.owner().await, tree.customer, json!([alert("DiskFull", "critical")])).await;
+    let fingerprint = address.rsplit('/').next().unwrap();
+    let interface = format!("/api/systems/{}/alerts/silences", system.id);
+    let tool = format!("/api/organizations/{}/alertmanager/api/v2/silence", tree.customer);
+    for (role, may) in [("of_systems", true), ("of_alerts", true), ("of_neither", false)] {
+        let person = t.user(tree.customer, &[role]).await;
+        let (_, key) = t.api_key(person.id, KeyMode::Write).await;
+        let browser = Browser::of(&t, &person).await;
+        let page = browser.get(&address).await.expect(200).text();
+        assert_eq!(page.contains(&format!("href=\"{address}/silence\"")), may, "{role}: {page}");
+        let form = [("duration_minutes", "60"), ("confirm", "true")];
+        let made = browser.post(&format!("{address}/silence"), &form).await;
+        let body = json!({"fingerprint": fingerprint});
+        let by_interface = async || t.post(&interface).bearer(&person.token).json(body.clone()).send().await;
+        let end = async |id: &str| t.delete(&format!("{tool}/{id}")).basic("tool", &key).send().await.status;
+        if !may {
+            made.expect(403);
+            by_interface().await.expect(403);
+            assert_eq!(end("00000000-0000-4000-8000-000000000000").await, 403);
+            continue;
+        }
+        made.expect(303);
+        let list = browser.get("/console/alerts/silences").await.expect(200).text();
+        let silence = between(&list, "href=\"/console/alerts/silences/", "\"").to_owned();
+        browser.post(&format!("/console/alerts/silences/{silence}/end"), &[]).await.expect(303);
+        let made = by_interface().await.expect(200).data();
+        let id = made["silence_id"].as_str().unwrap_or_else(|| panic!("{made}"));
+        assert_eq!(end(id).await, 200, "{role}");
+    }
+}
