@@ -2,9 +2,9 @@
 
 use crate::proxy::{Client, generous};
 use bailiwick_policy::KeyMode;
-use bailiwick_testkit::{Call, Reply, Test, api_test};
+use bailiwick_testkit::{Call, Engine, Reply, Test, api_test, engine};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A silence with these matchers from now on for an hour.
 fn silence(t: &Test, matchers: Value) -> Value {
@@ -275,6 +275,9 @@ api_test!(
         let mut smaller = silence(&t, json!([regex("a", "[a-f]{50}")]));
         smaller["id"] = json!(ids[0]);
         one.silence(&smaller.to_string()).await.expect(200);
+        let mut larger = silence(&t, json!([regex("a", "[a-f]{400}"), regex("b", "[a-f]{400}")]));
+        larger["id"] = json!(ids[2]);
+        assert_eq!(one.silence(&larger.to_string()).await.expect(400).text(), beyond("system"));
         one.delete(&format!("/api/v2/silence/{}", ids[1])).await.expect(200);
         one.silence(&silence(&t, json!([regex("a", "[a-f]{90}")])).to_string()).await.expect(200);
         // The filters of a query have the budget of a silence.
@@ -327,3 +330,45 @@ api_test!(
         assert_eq!(listed[0]["status"]["state"], "active");
     }
 );
+
+// One thread serves everything here: whatever keeps it in one piece keeps every other request.
+#[tokio::test]
+async fn judging_does_not_keep_the_thread_that_serves_others() {
+    for by_person in [false, true] {
+        let mut settings = engine::settings();
+        generous(&mut settings);
+        let limits = &mut settings.alerting.limits;
+        limits.content.compiled_bytes = usize::MAX;
+        (limits.compiled_per_system, limits.compiled_per_tenant) = (usize::MAX, usize::MAX);
+        let t = Test::with(Engine::Sqlite, settings).await;
+        let owner = t.owner().await;
+        let c = Client::new(&t).await;
+        c.push(r#"[{"labels":{"alertname":"A","a":"z"}}]"#).await.expect(200);
+        for n in 0..15 {
+            let large = (0..20).map(|m| regex("a", &format!(r"\PL{{12}}|x{n}|y{m}|.+")));
+            id(c.silence(&silence(&t, large.collect()).to_string()).await);
+        }
+        let list = async || match by_person {
+            false => c.get("/api/v2/alerts").await,
+            true => t.get("/api/alerts?status=suppressed").bearer(&owner.token).send().await,
+        };
+        let mut listed = std::pin::pin!(list());
+        let begun = Instant::now();
+        let (mut last, mut longest) = (begun, Duration::ZERO);
+        let reply = loop {
+            let reply = tokio::select! {
+                biased;
+                reply = &mut listed => Some(reply),
+                () = tokio::time::sleep(Duration::from_millis(1)) => None,
+            };
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            if let Some(reply) = reply {
+                break reply;
+            }
+        };
+        assert!(reply.expect(200).text().contains("\"A\""));
+        let whole = begun.elapsed();
+        assert!(longest * 2 < whole, "by person: {by_person}: {longest:?} of {whole:?} in one piece");
+    }
+}

@@ -283,3 +283,51 @@ api_test!(expressions_of_a_tenant_of_a_remote_router_have_a_budget, |t| async mo
     system.silence(&by_expression("[a-f]{9}")).await.expect(200);
     assert_eq!(asked(), (1, 2), "one list serves both");
 });
+
+api_test!(expressions_at_a_remote_router_have_a_budget, |t| async move {
+    let upstream = obliging().await;
+    let p = remote(&t, &upstream.url(), RouterKind::Mimir, |s| {
+        let limits = &mut s.alerting.limits;
+        (limits.content.compiled_bytes, limits.compiled_per_system) = (usize::MAX, 2 * 1024 * 1024);
+    })
+    .await;
+    let tree = p.tree().await;
+    let system = Client { test: &p, system: p.system(tree.customer).await };
+    let key = system.system.key.clone();
+    let large = |n: usize| json!({"name": "a", "value": format!(r"\PL{{12}}|x{n}|.+"), "isRegex": true, "isEqual": true});
+    let stored = |n: usize, state: &str| {
+        json!({"id": format!("00000000-0000-4000-8000-{n:012}"), "status": {"state": state}, "comment": "c", "createdBy": "t",
+            "updatedAt": "2026-03-04T09:00:00.000Z", "startsAt": "2026-03-04T09:00:00.000Z",
+            "endsAt": "2026-03-04T12:00:00.000Z",
+            "matchers": [large(n), {"name": "system_key", "value": key, "isRegex": false, "isEqual": true}]})
+    };
+    let has = |count: usize, state: &str| {
+        let own: Vec<Value> = (0..count).map(|n| stored(n, state)).collect();
+        upstream.answer_by(move |request| match request.method.as_str() {
+            "GET" if request.path.contains("/silence/") => Answer::json(200, &own[0]),
+            "GET" => Answer::json(200, &json!(own)),
+            _ => Answer::json(200, &json!({"silenceID": "00000000-0000-4000-8000-000000000099"})),
+        });
+    };
+    let now = p.app.now();
+    let body = |matchers: Value| {
+        json!({"matchers": matchers, "startsAt": now.rfc3339(0), "endsAt": now.plus(Duration::from_secs(3600)).rfc3339(0),
+            "createdBy": "me", "comment": "c"})
+    };
+    let expressions = body(json!([large(50)])).to_string();
+    has(1, "active");
+    system.silence(&expressions).await.expect(200);
+    has(20, "expired");
+    system.silence(&expressions).await.expect(200);
+    has(20, "active");
+    let refused = system.silence(&expressions).await.expect(400).text();
+    assert!(refused.contains("expressions of all silences of this system are too complex"), "{refused}");
+    system
+        .silence(&body(json!([{"name": "a", "value": "b", "isRegex": false}])).to_string())
+        .await
+        .expect(200);
+    // One that keeps its matchers grows no larger.
+    let mut same = body(stored(0, "active")["matchers"].clone());
+    same["id"] = json!("00000000-0000-4000-8000-000000000000");
+    system.silence(&same.to_string()).await.expect(200);
+});

@@ -207,3 +207,14 @@ fn alerts_of(request: &Recorded, systems: &[(String, Client<'_>)]) -> usize {
     }
     alerts.as_array().unwrap().len()
 }
+
+// An operator may have several.
+#[tokio::test]
+async fn a_fault_names_the_router() {
+    let upstream = Recorder::start(|_| Answer::dropped()).await.unwrap();
+    let Err(RouterError::Unavailable(told)) = push(&client(&upstream, 1), ORGS[0], 0).await else {
+        panic!("it has answered")
+    };
+    let place = upstream.url().replace("http://", "");
+    assert!(told.starts_with(&format!("{place}: ")), "{told}");
+}
