@@ -81,3 +81,14 @@ on_both!(only_recipients_of_the_own_layer_are_tested_and_seldom, |engine| async 
     send(&told, &ada, "email", "noc@example.org").await.expect(200);
     assert_eq!(told.mails().len(), 7);
 });
+
+on_both!(test_mails_count_as_mails_of_the_organization_and_to_the_address, |engine| async {
+    let told = DeliveryTest::with(engine, |settings| settings.limits.mails_per_recipient = 1).await;
+    let ada = told.t.user(told.system_organization().await, &["admin"]).await;
+    send(&told, &ada, "email", "noc@example.org").await.expect(200);
+    let refused = send(&told, &ada, "email", "noc@example.org").await;
+    let refused = refused.expect_message(429, "too many mails to this address in an hour");
+    assert!(refused.header("retry-after").is_some());
+    send(&told, &ada, "webhook", "hook").await.expect(200);
+    assert_eq!(told.mails().len(), 1);
+});

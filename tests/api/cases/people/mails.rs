@@ -52,17 +52,40 @@ async fn with_mail(
 }
 
 async fn an_organization_has_so_many_mails(engine: Engine) {
-    let (t, sink) = with_mail(engine, |settings| settings.limits.mails_per_organization = 3).await;
+    let (t, sink) = with_mail(engine, |settings| {
+        (settings.limits.mails_per_organization, settings.limits.mails_per_recipient) = (4, 1);
+    })
+    .await;
     let tree = t.tree().await;
     let admin = t.user(tree.customer, &["admin"]).await;
     for n in 0..3 {
         post(&t, &admin, "/api/users", &user(&format!("n{n}@x.example"), tree.customer)).await.expect(201);
+        // What is refused for another reason, or for the address, does not count.
+        let known = user(&format!("n{n}@x.example"), tree.customer);
+        assert_eq!(refusals(&post(&t, &admin, "/api/users", &known).await), ["email: already_exists"]);
+        let same = post(&t, &admin, "/api/users", &user(&format!("n{n}+a@x.example"), tree.customer)).await;
+        same.expect_message(429, "too many mails to this address in an hour");
     }
-    let refused = post(&t, &admin, "/api/users", &user("n3@x.example", tree.customer)).await;
+    post(&t, &admin, "/api/users", &user("n3@x.example", tree.customer)).await.expect(201);
+    let refused = post(&t, &admin, "/api/users", &user("n4@x.example", tree.customer)).await;
     refused.expect_message(429, "too many mails of this organization in an hour");
     let other = t.user(tree.other_customer, &["admin"]).await;
-    post(&t, &other, "/api/users", &user("n3@x.example", tree.other_customer)).await.expect(201);
-    assert_eq!(deliver(&t, &sink).await.len(), 4);
+    post(&t, &other, "/api/users", &user("n4@x.example", tree.other_customer)).await.expect(201);
+    assert_eq!(deliver(&t, &sink).await.len(), 5);
+}
+
+/// The old and the new address get a mail each.
+async fn changes_of_the_own_address_count(engine: Engine) {
+    let (t, sink) = with_mail(engine, |settings| settings.limits.mails_per_recipient = 1).await;
+    let person = t.user(t.tree().await.customer, &["reader"]).await;
+    let change = async |email: &str| {
+        let body = json!({"email": email});
+        t.post("/api/me/change-info").bearer(&person.token).json(body).send().await
+    };
+    change("one@target.example").await.expect(200);
+    change("two@target.example").await.expect_message(429, "too many mails to this address in an hour");
+    assert_eq!(get(&t, &person, "/api/me").await["email"], "one@target.example", "nothing half-written");
+    assert_eq!(deliver(&t, &sink).await.len(), 2);
 }
 
 async fn the_default_language_is_a_setting(engine: Engine) {
@@ -99,4 +122,8 @@ macro_rules! on_both_engines {
         }
     )+};
 }
-on_both_engines!(an_organization_has_so_many_mails, the_default_language_is_a_setting);
+on_both_engines!(
+    an_organization_has_so_many_mails,
+    changes_of_the_own_address_count,
+    the_default_language_is_a_setting
+);
