@@ -229,6 +229,16 @@ mod tests {
     }
 
     #[test]
+    fn a_new_document_has_a_bounded_tree() {
+        let limits = ListLimits { entries: usize::MAX, applications: usize::MAX };
+        // With the object and the list themselves there is one too many.
+        let body = format!("{{\"a\":[{}0]}}", "0,".repeat(MAX_VALUES - 2));
+        let refused = Document::accept(body.as_bytes(), &limits);
+        assert!(matches!(refused, Err(Rejected::NotJson(JsonError { reason: Reason::TooManyValues, .. }))));
+        assert!(Document::parse(body.as_bytes()).is_ok(), "what is stored can be read");
+    }
+
+    #[test]
     fn long_lists() {
         let limits = ListLimits { entries: 4, applications: 3 };
         for (body, refusal) in [

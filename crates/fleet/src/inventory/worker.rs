@@ -309,3 +309,58 @@ async fn watch_queue(service: &Fleet) {
         tracing::warn!(pending, quarantined, "the inventory queue is filling");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::{pack, plan::Entry};
+    use bailiwick_domain::Ts;
+    use bailiwick_inventory::Rules;
+    use serde_json::json;
+
+    /// An entry of a system.
+    fn claimed(system: u128, id: i64) -> Claimed {
+        let at = Ts::from_secs(1_800_000_000);
+        Claimed {
+            id,
+            system_id: SystemId(uuid::Uuid::from_u128(system)),
+            received_at: at,
+            data_hash: id.to_string(),
+            data_size: 100,
+            same_as: None,
+            attempts: 0,
+            claimed_until: at,
+        }
+    }
+
+    /// The plan of a system's first document, which lists so many modules.
+    fn planned(system: u128, modules: usize) -> Plan {
+        let modules: Vec<_> = (0..modules).map(|n| json!({"id": format!("m{n}"), "module": "m"})).collect();
+        let text = json!({"installation": "nethserver", "facts": {"modules": modules}}).to_string();
+        let claimed = Claimed { data_size: text.len() as i64, ..claimed(system, 1) };
+        let entry = Entry { claimed, body: pack::pack_base(&text).unwrap(), same: None };
+        let system = entry.claimed.system_id;
+        plan::plan(Rules::standard(), Work { system, entries: vec![entry], latest: None })
+    }
+
+    #[test]
+    fn a_transaction_writes_few_rows_so_that_others_get_their_turn() {
+        let sizes = |modules: &[usize]| -> Vec<usize> {
+            let plans = (1..).zip(modules).map(|(system, modules)| planned(system, *modules));
+            portions(plans.collect()).iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(&[1, 2, 3]), [3]);
+        assert_eq!(sizes(&[1500, 1500, 1500, 10]), [2, 2]);
+        // More of one system than fits cannot be divided, but stands alone.
+        assert_eq!(sizes(&[10, ROWS + 1, 10]), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_system_takes_few_entries_of_a_transaction() {
+        let many = (0..20).map(|n| claimed(1, n)).chain([claimed(2, 20)]).collect();
+        let (batches, surplus) = batches(many);
+        let sizes: Vec<Vec<usize>> =
+            batches.iter().map(|batch| batch.iter().map(Vec::len).collect()).collect();
+        assert_eq!((sizes, surplus.len()), (vec![vec![OF_SYSTEM, 1]], 20 - OF_SYSTEM));
+    }
+}
