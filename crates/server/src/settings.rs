@@ -183,4 +183,18 @@ mod tests {
         };
         assert_eq!(format!("{configured:#?}"), format!("{expected:#?}"));
     }
+
+    #[test]
+    fn the_service_introduces_itself_to_a_mail_server_by_its_public_host() {
+        const SMTP: &str = "[smtp]\nhost = \"mail.example\"\nfrom = \"a@b.example\"\n";
+        const PUBLIC: &str = "[http]\npublic_url = \"https://fleet.example:8443\"\n";
+        for (file, hello) in [
+            (format!("{PUBLIC}{SMTP}"), Some("fleet.example")),
+            (format!("{PUBLIC}{SMTP}hello = \"out.example\"\n"), Some("out.example")),
+            (SMTP.to_owned(), None),
+        ] {
+            let config = config::load(Some(&file), std::iter::empty(), &[]).unwrap();
+            assert_eq!(mail(&config).unwrap().hello.as_deref(), hello, "{file}");
+        }
+    }
 }

@@ -119,3 +119,14 @@ async fn a_connection_that_can_only_read_is_opened_anew() {
     assert!(db.begin().await.unwrap_err().is_write_fault());
     drop(db.begin().await.unwrap());
 }
+
+#[tokio::test]
+async fn a_migration_that_was_not_completed_is_told_with_the_way_out() {
+    let (_dir, db) = open().await;
+    let mut tx = db.begin().await.unwrap();
+    let begun = "UPDATE _sqlx_migrations SET success = FALSE WHERE version = (SELECT MAX(version) FROM _sqlx_migrations)";
+    assert_eq!(Q::new(begun).run(&mut tx).await.unwrap(), 1);
+    tx.commit().await.unwrap();
+    let told = db.migrate().await.unwrap_err().to_string();
+    assert!(told.contains("was begun and not completed: restore the backup from before it"), "{told}");
+}

@@ -1,10 +1,22 @@
 //! What the log says of requests, and of configurations that are probably not meant so.
 
-use crate::program::{Serving, command, repository, run, text, wait_until};
-use bailiwick_testkit::parts::postgres;
+use crate::{
+    program::{Serving, command, repository, run, text, wait_until},
+    survival::{post, system},
+};
+use bailiwick_testkit::parts::{postgres, smtp::SmtpSink};
 use reqwest::Client;
-use serde_json::Value;
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+use tokio::net::{TcpListener, TcpStream};
 
 /// The lines with this text.
 fn lines(serving: &Serving, wanted: &str) -> Vec<Value> {
@@ -17,28 +29,34 @@ const JSON: (&str, &str) = ("BAILIWICK_LOG__FORMAT", "json");
 
 #[tokio::test]
 async fn a_line_names_its_request_at_every_level_and_refusals_are_told() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let settings = [JSON, ("BAILIWICK_LOG__LEVEL", "warn"), ("BAILIWICK_LIMITS__SYSTEM_AUTH_FAILURES", "1")];
-    let serving = Serving::start(dir.path(), &settings).await;
-    let info = format!("{}/api/systems/info", serving.url);
-    let client = Client::new();
-    let mut refused = 0;
-    while refused < 3 {
-        let asked =
-            client.get(&info).basic_auth("SYS-1", Some("x")).header("x-request-id", format!("r-{refused}"));
-        let answer = asked.send().await.expect("an answer");
-        refused += usize::from(answer.status() == 429);
+    // The second is answered by the proxy of alerts.
+    for (path, route) in [
+        ("/systems/info", "/systems/info"),
+        ("/services/mimir/alertmanager/api/v2/alerts", "/{service}/api/v2/alerts"),
+    ] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let settings =
+            [JSON, ("BAILIWICK_LOG__LEVEL", "warn"), ("BAILIWICK_LIMITS__SYSTEM_AUTH_FAILURES", "1")];
+        let serving = Serving::start(dir.path(), &settings).await;
+        let (client, url) = (Client::new(), format!("{}/api{path}", serving.url));
+        let mut refused = 0;
+        while refused < 3 {
+            let asked = client.get(&url).basic_auth("SYS-1", Some("x"));
+            let asked = asked.header("x-request-id", format!("r-{refused}"));
+            let answer = asked.send().await.expect("an answer");
+            refused += usize::from(answer.status() == 429);
+        }
+        wait_until("the refusal is told", || !lines(&serving, "refused (429)").is_empty()).await;
+        let told = lines(&serving, "refused (429)");
+        assert_eq!(told.len(), 1, "{told:?}");
+        let span = &told[0]["span"];
+        assert_eq!(
+            (&told[0]["level"], &span["id"], &span["method"]),
+            (&"WARN".into(), &"r-0".into(), &"GET".into())
+        );
+        assert_eq!((&span["route"], &told[0]["times"]), (&route.into(), &1.into()), "{told:?}");
+        assert!(span.get("path").is_none(), "{told:?}");
     }
-    wait_until("the refusal is told", || !lines(&serving, "refused (429)").is_empty()).await;
-    let told = lines(&serving, "refused (429)");
-    assert_eq!(told.len(), 1, "{told:?}");
-    let span = &told[0]["span"];
-    assert_eq!(
-        (&told[0]["level"], &span["id"], &span["method"]),
-        (&"WARN".into(), &"r-0".into(), &"GET".into())
-    );
-    assert_eq!((&span["route"], &told[0]["times"]), (&"/systems/info".into(), &1.into()), "{told:?}");
-    assert!(span.get("path").is_none(), "{told:?}");
 }
 
 #[tokio::test]
@@ -218,4 +236,62 @@ async fn processes_of_one_database_with_different_addresses_are_told() {
         assert!(told["level"] == "WARN" && told["host"].is_string(), "{told}");
     }
     assert!(lines(&same, "listening").len() == 1 && lines(&same, wanted).is_empty(), "{}", same.log());
+}
+
+/// A mail server that cannot be reached while the door is shut; returns its port.
+async fn behind_a_door(sink: &SmtpSink, is_open: Arc<AtomicBool>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let (port, server) = (listener.local_addr().expect("its address").port(), sink.port());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            if is_open.load(Relaxed) {
+                tokio::spawn(async move {
+                    let mut inner = TcpStream::connect(("127.0.0.1", server)).await.expect("the server");
+                    let _ = tokio::io::copy_bidirectional(&mut stream, &mut inner).await;
+                });
+            }
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_recipient_that_is_not_reached_and_its_return_are_told_once_by_name() {
+    let (sink, is_open) = (SmtpSink::start().await.expect("a mail server"), Arc::new(AtomicBool::new(false)));
+    let port = behind_a_door(&sink, is_open.clone()).await.to_string();
+    let dir = tempfile::tempdir().expect("a directory");
+    let settings = [
+        JSON,
+        ("BAILIWICK_SMTP__HOST", "127.0.0.1"),
+        ("BAILIWICK_SMTP__PORT", port.as_str()),
+        ("BAILIWICK_SMTP__TLS", "none"),
+        ("BAILIWICK_SMTP__FROM", "fleet@example.org"),
+        ("BAILIWICK_ALERTING__GROUP_WAIT", "1s"),
+    ];
+    let serving = Serving::start(dir.path(), &settings).await;
+    let (client, token) = (Client::new(), serving.owner_token());
+    let layer = json!({"email_recipients": [{"address": "noc@example.org"}]});
+    post(&client, &format!("{}/api/alerts/config", serving.url), &token, layer).await;
+    let (_, key, secret) = system(&serving, &client, &token).await;
+    let alerts = format!("{}/collect/api/services/mimir/alertmanager/api/v2/alerts", serving.url);
+    let push = client.post(alerts).basic_auth(key, Some(secret)).header("content-type", "application/json");
+    let sent = push.body(r#"[{"labels":{"alertname":"A","severity":"critical"}}]"#).send().await;
+    assert_eq!(sent.expect("an answer").status(), 200);
+    for (wanted, level) in [("cannot be reached", "WARN"), ("is reached again", "INFO")] {
+        wait_until(wanted, || !lines(&serving, wanted).is_empty()).await;
+        let told = lines(&serving, wanted);
+        let line = &told[0];
+        assert_eq!(
+            (told.len(), &line["level"], &line["channel"]),
+            (1, &level.into(), &"email".into()),
+            "{told:?}"
+        );
+        assert_eq!(
+            (&line["organization"], &line["recipient"]),
+            (&"Survivor".into(), &"noc@example.org".into()),
+            "{told:?}"
+        );
+        is_open.store(true, Relaxed);
+    }
+    assert_eq!(lines(&serving, "cannot be reached").len(), 1, "between them nothing is told");
 }

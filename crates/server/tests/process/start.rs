@@ -232,3 +232,15 @@ async fn settings_of_an_owner_who_is_there_are_named_at_the_level_of_debugging()
     assert!(line.contains("BAILIWICK_OWNER_PASSWORD") && line.contains("user create-owner"), "{line}");
     assert!(!log.contains("Correct-Horse"), "{log}");
 }
+
+#[tokio::test]
+async fn an_empty_file_is_taken_for_a_new_installation_and_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(dir.path().join("data")).expect("a directory");
+    std::fs::write(dir.path().join("data/bailiwick.db"), "").expect("a file");
+    let serving = Serving::start(dir.path(), &[]).await;
+    let log = serving.log();
+    let line =
+        log.lines().find(|line| line.contains("the file of the database is empty")).expect("a warning");
+    assert!(line.contains("WARN") && line.contains("bailiwick.db"), "{line}");
+}

@@ -100,3 +100,18 @@ fn a_check_reads_the_files_that_the_service_reads() {
         "{found:#?}"
     );
 }
+
+#[test]
+fn a_certificate_needs_a_public_address_with_https() {
+    let file = |scheme| {
+        format!(
+            "[http]\npublic_url = \"{scheme}://portal.example\"\ntls_certificate = \"a.pem\"\ntls_key = \"b.pem\"\n"
+        )
+    };
+    let told = problems(&file("http"), &[]);
+    assert!(
+        told.len() == 1 && told[0].starts_with("http.public_url (configuration file): begins with"),
+        "{told:#?}"
+    );
+    loaded(&file("https"), &[], &[]);
+}
