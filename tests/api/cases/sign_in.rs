@@ -112,6 +112,8 @@ api_test!(a_response_may_be_posted, |settings| settings.provider.clients.push(co
     redeem(&t, &field(&next, "code"), &[]).await.expect(200);
     let refused = t.get(&authorization(&[("response_mode", "form_post"), ("prompt", "none")])).send().await;
     assert_eq!(field(&refused.expect(200), "error"), "login_required");
+    let discovery = t.get("/oidc/.well-known/openid-configuration").send().await.expect(200).json();
+    assert_eq!(discovery["response_modes_supported"], json!(["query", "form_post"]));
     let unknown = t.get(&authorization(&[("response_mode", "fragment")])).send().await.expect(303);
     assert_eq!(query(unknown.header("location").unwrap())["error"], "invalid_request");
 });

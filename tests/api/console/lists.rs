@@ -1,6 +1,7 @@
 //! What all lists have in common.
 
 use super::Browser;
+use bailiwick_store::sql::Q;
 use bailiwick_testkit::{api_test, seed::Seeded};
 use serde_json::json;
 
@@ -75,4 +76,21 @@ api_test!(versions_are_in_the_order_of_their_numbers, |t| async move {
     assert_eq!(shown.len(), expected.len());
     // Many choices have a search, which only a script can show.
     assert!(page.contains("aria-label=\"Search in: Version\" autocomplete=\"off\" hidden"), "{page}");
+});
+
+api_test!(versions_of_systems_are_in_the_order_of_their_numbers, |t| async move {
+    let home = t.tree().await.customer;
+    for version in ["3.9.5", "3.19.2", "10.0", "3.2"] {
+        let id = t.system(home).await.id;
+        let mut tx = t.app.db.begin().await.unwrap();
+        let q = Q::new("UPDATE systems SET type = 'nsec', version = ? WHERE id = ?").bind(version).bind(id);
+        q.run(&mut tx).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+    let page = Browser::of(&t, &t.owner().await).await.get("/console/systems").await.expect(200).text();
+    let (_, panel) = page.split_once("name=\"version\"").unwrap();
+    let shown = panel.split("</fieldset>").next().unwrap().split("<span>").skip(1);
+    let shown: Vec<&str> =
+        shown.map(|rest| rest.split('<').next().unwrap().rsplit(' ').next().unwrap()).collect();
+    assert_eq!(shown, ["10.0", "3.19.2", "3.9.5", "3.2"]);
 });

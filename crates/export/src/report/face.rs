@@ -275,6 +275,35 @@ mod tests {
         }
     }
 
+    /// A machine with one font, that has two characters which the built-in faces leave out.
+    struct Machine;
+
+    impl MachineFonts for Machine {
+        fn find(&self, c: char) -> Option<usize> {
+            "\u{1f16a}\u{1f16b}א".contains(c).then_some(7)
+        }
+
+        fn read(&self, font: usize) -> Option<(Vec<u8>, u32)> {
+            (font == 7).then(|| (REGULAR.to_vec(), 0))
+        }
+    }
+
+    #[test]
+    fn what_is_lacking_is_drawn_with_a_font_of_the_machine() {
+        let (bare, faces) = (Faces::load().unwrap(), Faces::load().unwrap().with(Machine));
+        let text = "a\u{1f16a}\u{1f16b}b";
+        assert!(bare.regular.shape(text, f32::INFINITY).lacks);
+        let run = faces.regular.shape(text, f32::INFINITY);
+        assert!(!run.lacks && run.width > 0.0);
+        assert_eq!(run.fonts, [None, Some(0), Some(0), None]);
+        let parts: Vec<usize> = faces.regular.parts(&run).map(|part| part.glyphs.len()).collect();
+        assert_eq!(parts, [1, 2, 1]);
+        // What needs shaping is drawn by nothing here, and one that the font turns out to lack is not drawn either.
+        assert!(
+            faces.regular.shape("א", f32::INFINITY).lacks && faces.regular.shape("日", f32::INFINITY).lacks
+        );
+    }
+
     #[test]
     fn fits_a_width() {
         let faces = Faces::load().unwrap();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::exports::{cells, column, pages};
+use std::{fs, path::Path};
 
 pub(super) const HEADER: &str =
     "company_name;description;vat_number;address;city;main_contact;email;phone;language;notes";
@@ -110,10 +111,22 @@ api_test!(exports_have_no_formula_for_any_list_separator, |t| async move {
     }
 });
 
+/// Whether a font that is installed on this machine draws the character.
+fn is_drawn_here(folder: &Path, c: char) -> bool {
+    let draws = |file: &Path| {
+        let is_font =
+            file.extension().is_some_and(|end| ["ttf", "otf", "ttc", "otc"].iter().any(|e| end == *e));
+        let fonts = is_font.then(|| bailiwick_export::coverage(&fs::read(file).ok()?).ok()).flatten();
+        fonts.into_iter().flatten().flatten().any(|(first, last)| (first..=last).contains(&u32::from(c)))
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    entries.into_iter().any(|path| if path.is_dir() { is_drawn_here(&path, c) } else { draws(&path) })
+}
+
 api_test!(reports_show_every_row, |t| async move {
     let owner = t.owner().await;
     let mut ids = Vec::new();
-    let names = ["شركة المياه", "株式会社アクメ", "\u{1f600}\u{1f680}", "Ａｃｍｅ", "Łódź Ωμέγα Ёлка"];
+    let names = ["شركة المياه", "株式会社アクメ", "\u{1f600}\u{1f680}", "Ａｃｍｅ", "Łódź Ωμέγα Ёлка", "☃"];
     for (i, name) in names.into_iter().enumerate() {
         let body = json!({"name": name, "custom_data": {"vat": format!("P{i}")}});
         let made = post(&t, &owner, "/api/customers", &body).await.expect(201).data();
@@ -130,5 +143,9 @@ api_test!(reports_show_every_row, |t| async move {
     }
     assert!(text.contains("Acme") && !text.contains(&ids[3]), "{text}");
     assert_eq!(shows(&text, 4), (true, false), "{text}");
+    let is_drawn = ["/usr/share/fonts", "/usr/local/share/fonts"]
+        .iter()
+        .any(|folder| is_drawn_here(Path::new(folder), '☃'));
+    assert_eq!(shows(&text, 5), (is_drawn, !is_drawn), "{text}");
     assert!(text.contains("Ids and"), "{text}");
 });
