@@ -37,7 +37,7 @@ use bailiwick_testkit::{
 use fantoccini::Locator;
 use serde_json::json;
 
-/// Two branches, systems in several states, one with documents, changes, applications and an alert.
+/// Two branches, one with a suspended customer; systems in several states, one with documents, changes, applications and an alert.
 async fn fill(t: &Test) -> (Tree, Seeded) {
     let tree = t.tree().await;
     let owner = t.owner().await;
@@ -47,6 +47,7 @@ async fn fill(t: &Test) -> (Tree, Seeded) {
         t.post("/api/systems").bearer(&owner.token).json(body).send().await.expect(201);
     }
     t.suspend_system(t.system(tree.other_customer).await.id).await;
+    t.suspend_organization(tree.other_customer).await;
     let system = t.system(tree.customer).await;
     t.send_documents(&system.key, &system.secret).await;
     let alert = json!([{"labels": {"alertname": "DiskFull", "severity": "critical"},
