@@ -12,10 +12,10 @@ use bailiwick_testkit::{
     engine::OWNER_PASSWORD,
     parts::{
         recorder::{Answer, Recorder},
-        smtp::{Received, SmtpSink},
+        smtp::{self, Received, SmtpSink},
     },
 };
-use every_mail::{KINDS, NEW, everything, links, server};
+use every_mail::{KINDS, NEW, everything, links};
 use fantoccini::Locator;
 use serde_json::json;
 
@@ -88,7 +88,8 @@ impl Stage {
 async fn every_link(engine: Engine, kind: Kind, name: &str) {
     let sink = SmtpSink::start().await.unwrap();
     let site = Recorder::start(|_| Answer::status(200)).await.unwrap();
-    let (t, service) = Test::on_port(engine, |settings| settings.mail = Some(server(sink.port()))).await;
+    let (t, service) =
+        Test::on_port(engine, |settings| settings.mail = Some(smtp::settings(sink.port()))).await;
     let tree = t.tree().await;
     let person = t.user(tree.customer, &["admin"]).await;
     let hash = passwords::hash(&t.app, OWNER_PASSWORD).await.unwrap();
