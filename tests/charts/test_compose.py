@@ -14,7 +14,7 @@ import yaml
 
 import postgres
 import program
-from containers import COMPOSE, docker_compose, project
+from containers import COMPOSE, REPOSITORY, docker_compose, project
 
 FILES = ["sqlite.yaml", "mimir.yaml", "sqlite.yaml bucket.yaml", "mimir.yaml bucket.yaml"]
 BUCKET = {"BUCKET_URL": "https://backups.example.org"}
@@ -38,7 +38,17 @@ class Files(unittest.TestCase):
 
     def test_images_have_versions(self):
         for _, service in self.services():
-            self.assertRegex(service["image"], r"^[a-z/]+:v?[0-9]+\.[0-9]+(\.[0-9]+)?(-[a-z]+)?$")
+            # One's own image has a digest only once it is made; that of anybody else cannot change behind its tag.
+            digest = "" if service["image"].startswith("bailiwick:") else "@sha256:[0-9a-f]{64}"
+            self.assertRegex(service["image"], rf"^[a-z/]+:v?[0-9]+\.[0-9]+(\.[0-9]+)?(-[a-z]+)?{digest}$")
+
+    def test_workflows_name_what_they_run_by_its_digest(self):
+        for workflow in sorted((REPOSITORY / ".github/workflows").glob("*.yml")):
+            for line in workflow.read_text().splitlines():
+                if "uses: " in line:
+                    self.assertRegex(line, r"uses: [a-z/-]+@[0-9a-f]{40} # v[0-9.]+$")
+                if "image: " in line:
+                    self.assertRegex(line, r"image: [a-z]+:[0-9]+@sha256:[0-9a-f]{64}$")
 
     def test_only_the_service_and_its_bucket_are_published(self):
         for name, service in self.services():
