@@ -105,7 +105,7 @@ on_both!(chats_and_incidents_follow_a_group, |engine| async {
     assert_eq!(closed, json!({"routing_key": KEY, "dedup_key": incident, "event_action": "resolve"}));
 });
 
-on_both!(control_characters_are_shown_and_never_sent, |engine| async {
+on_both!(control_characters_are_never_sent, |engine| async {
     let (told, events) = to_all(engine).await;
     told.push(&["a\u{1b}[2Jb\u{7}"], None).await;
     told.after(30 * SECOND).await;
@@ -113,7 +113,7 @@ on_both!(control_characters_are_shown_and_never_sent, |engine| async {
     let opened = events.take()[0].json().unwrap();
     for body in [&slack[0], &teams[0], &opened] {
         let text = body.to_string();
-        assert!(text.contains("a␛[2Jb␇ is full") && !text.contains("\\u00"), "{text}");
+        assert!(text.contains("a\u{fffd}[2Jb\u{fffd} is full") && !text.contains("\\u00"), "{text}");
     }
 });
 
