@@ -176,8 +176,9 @@ class Running(unittest.TestCase):
             self.assertEqual(program.status(f"{address}/health"), 200)
             self.asks_as_the_health_check_does(environment)
         text = log.read_text(encoding="utf-8")
-        self.assertIn("sign in at  http://localhost:8080/console/", text)
-        self.assertRegex(text, r"password +\S+")
+        # One line of JSON, as the log is.
+        self.assertIn('"sign_in_at":"http://localhost:8080/console/"', text)
+        self.assertRegex(text, r'"password":"[^"]+"')
         self.assertIn("stopped", text)
         return config
 
