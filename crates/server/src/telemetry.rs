@@ -72,7 +72,7 @@ pub fn start(log: &Log, telemetry: &Telemetry) -> Result<Option<Traces>, String>
     Ok(traces)
 }
 
-/// A line like those of `log.format = "json"`, for what is said at every `log.level`. Fields that are null are left out.
+/// A line in the format of `log.format = "json"`, for messages that every `log.level` shows. The line has no null fields.
 pub fn json_line(level: tracing::Level, message: &str, fields: Value) -> String {
     let mut line = json!({
         "timestamp": SystemClock.now(),

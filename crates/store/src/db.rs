@@ -183,9 +183,9 @@ impl Db {
     }
 }
 
-/// Begins a transaction in a task of its own, once a connection is free. A caller that goes away meanwhile would leave a
-/// transaction that PostgreSQL has begun and the driver does not know of, and whoever uses the connection next would run in it.
-/// The task waits until the driver knows, so that dropping rolls back.
+/// Begins a transaction in a task of its own, once a connection is free. The driver counts a transaction only when PostgreSQL
+/// has answered. If a caller were dropped before that answer, the pool would lend a connection with an open transaction, and the
+/// next statements would run in it. The task waits for the answer, so dropping the transaction rolls it back.
 async fn begin_to_the_end(
     pool: &PgPool,
     statement: &'static str,

@@ -6,7 +6,7 @@ use bailiwick_domain::OrgId;
 use bailiwick_settings::{RemoteRouter, Router, RouterKind};
 use bailiwick_store::{alert_tenants, sql::Q};
 use bailiwick_testkit::{
-    Engine, Settings, api_test, eventually,
+    Engine, api_test, eventually,
     parts::{
         configurations::Configurations,
         recorder::{Answer, Recorded, Recorder},
@@ -15,16 +15,16 @@ use bailiwick_testkit::{
 };
 use std::time::Duration;
 
-/// The same engine again, with a router that takes configurations, and a tree.
-async fn with_router(engine: Engine, base: &Settings, router: &Configurations) -> Test {
-    let mut settings = base.clone();
+/// The same engine again, with a router with tenants that takes configurations at this address.
+async fn with_router(t: &Test, url: String) -> Test {
+    let mut settings = (*t.app.settings).clone();
     settings.alerting.router = Router::Remote(RemoteRouter {
-        url: router.url(),
+        url,
         prefix: "/alertmanager".to_owned(),
         kind: RouterKind::Mimir,
         is_provisioned: true,
     });
-    Test::with(engine, settings).await
+    Test::with(t.engine, settings).await
 }
 
 /// Whether the router's document for a tenant names this.
@@ -86,7 +86,7 @@ async fn waiting_alerts(t: &Test) -> i64 {
 
 api_test!(a_tenant_has_its_configuration_from_its_first_alert_to_its_destruction, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let owner = t.owner().await;
     let distributor = create(&t, &owner, "distributors", "D", "10000000001").await;
     let reply = post(&t, &owner, "", hook("all")).await.expect(200).data();
@@ -144,7 +144,7 @@ api_test!(a_tenant_has_its_configuration_from_its_first_alert_to_its_destruction
 
 api_test!(who_is_not_reached_is_named_and_pushed_later, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
     make_all(&t).await;
     let (refused, broken) = (tree.customer.to_string(), tree.reseller.to_string());
@@ -181,7 +181,7 @@ api_test!(who_is_not_reached_is_named_and_pushed_later, |t| async move {
 
 api_test!(what_the_router_has_lost_is_pushed_again, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
     make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
@@ -198,7 +198,7 @@ api_test!(what_the_router_has_lost_is_pushed_again, |t| async move {
 
 api_test!(what_the_router_has_lost_without_a_sign_is_noticed, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let (tree, owner) = (t.tree().await, t.owner().await);
     make_all(&t).await;
     post(&t, &owner, "", hook("all")).await.expect(200);
@@ -265,14 +265,7 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
     })
     .await
     .unwrap();
-    let mut settings = (*t.app.settings).clone();
-    settings.alerting.router = Router::Remote(RemoteRouter {
-        url: router.url(),
-        prefix: "/alertmanager".to_owned(),
-        kind: RouterKind::Mimir,
-        is_provisioned: true,
-    });
-    let t = Test::with(t.engine, settings).await;
+    let t = with_router(&t, router.url()).await;
     let owner = t.owner().await;
     let distributor = create(&t, &owner, "distributors", "D", "10000000002").await;
     make_all(&t).await;
@@ -308,7 +301,7 @@ api_test!(alerts_and_silences_of_a_destroyed_tenant_end_before_its_configuration
 // A start uploads what differs from what the router has; so does every change.
 api_test!(a_start_uploads_only_what_differs, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let owner = t.owner().await;
     t.tree().await;
     make_all(&t).await;
@@ -341,7 +334,7 @@ api_test!(a_start_uploads_only_what_differs, |t| async move {
 
 api_test!(liveness_alerts_and_history_survive_that_their_tenant_is_made, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     t.post("/systems/heartbeat").basic(&system.key, &system.secret).send().await.expect(200);
@@ -374,7 +367,7 @@ api_test!(liveness_alerts_and_history_survive_that_their_tenant_is_made, |t| asy
 api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let tree = t.tree().await;
     make_all(&t).await;
     let system = t.system(tree.customer).await;
@@ -423,7 +416,7 @@ api_test!(an_idle_tenant_is_forgotten_and_made_again, |t| async move {
 
 api_test!(a_first_silence_makes_a_tenant_too, |t| async move {
     let router = Configurations::start().await.unwrap();
-    let t = with_router(t.engine, &t.app.settings, &router).await;
+    let t = with_router(&t, router.url()).await;
     let tree = t.tree().await;
     let system = t.system(tree.customer).await;
     let now = t.app.now();
@@ -441,14 +434,7 @@ api_test!(a_first_silence_makes_a_tenant_too, |t| async move {
 api_test!(a_tenant_in_which_something_is_in_force_is_kept, |t| async move {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let router = Recorder::start(|_| Answer::status(201)).await.unwrap();
-    let mut settings = (*t.app.settings).clone();
-    settings.alerting.router = Router::Remote(RemoteRouter {
-        url: router.url(),
-        prefix: "/alertmanager".to_owned(),
-        kind: RouterKind::Mimir,
-        is_provisioned: true,
-    });
-    let t = Test::with(t.engine, settings).await;
+    let t = with_router(&t, router.url()).await;
     let tree = t.tree().await;
     make_all(&t).await;
     t.advance(31 * DAY);

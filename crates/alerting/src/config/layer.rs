@@ -47,8 +47,8 @@ impl Layer {
         list.iter().filter(|r| r.wants(severity)).cloned().collect()
     }
 
-    /// Sets the toggle of each channel that has recipients and no toggle to on, because whoever adds a recipient wants it
-    /// notified. A channel that this organization, or the layers `above` it, have switched off stays off.
+    /// Switches on each channel that has recipients and no toggle of its own: people who add a recipient expect messages to
+    /// reach it. A channel stays off if this organization or a layer `above` it has switched it off.
     pub(super) fn open_channels(&mut self, above: &Channels) {
         let own = Channels { enabled: self.channels.enabled, ..Channels::default() };
         for channels in self.all_channels_mut() {

@@ -1,14 +1,15 @@
 //! When which system has which trouble: a pure function of the seed, so that every process, now and later, comes to the
 //! same answer without remembering anything.
 
-use super::kinds::{self, Kind};
+use super::{
+    HOUR, MINUTE,
+    kinds::{self, Kind},
+};
 use crate::random::{Dice, mix};
 use bailiwick_domain::Ts;
 use bailiwick_store::demo::life::{Load, Member};
 use std::time::Duration;
 
-const HOUR: Duration = Duration::from_secs(3600);
-const MINUTE: Duration = Duration::from_secs(60);
 /// The longest trouble.
 pub(super) const LONGEST: Duration = Duration::from_secs(9 * 24 * 3600);
 /// Systems from which on the number of alerts does not grow: about thirty fire at any time.
@@ -86,12 +87,11 @@ pub(super) fn is_out(load: &Load, member: &Member, at: Ts) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::DAY, *};
     use bailiwick_domain::{OrgId, OrgType, SystemId, org::OrgRef};
     use uuid::Uuid;
 
     const NOW: Ts = Ts::from_secs(1_772_618_400);
-    const DAY: Duration = Duration::from_secs(24 * 3600);
 
     fn members(count: u64) -> (Load, Vec<Member>) {
         let member = |number: u64| Member {

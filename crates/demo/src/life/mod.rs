@@ -1,7 +1,7 @@
 //! Keeps a demo database alive: its systems send heartbeats, documents and alerts, as appliances would.
 //!
-//! Everything goes through the use cases that serve real systems, except that nobody authenticates. One process works, under a
-//! lease. On a database without the mark of `bailiwick demo` a step ends after one read of an empty table.
+//! Each document, alert and silence goes through the use case that serves real systems, but without a credential. The process
+//! that holds the lease does the work. On a database that `bailiwick demo` has not marked, a step reads one empty table and ends.
 
 mod documents;
 mod incidents;
@@ -112,8 +112,8 @@ pub async fn step(service: &Alerts) -> Result<u64> {
     Ok(sent)
 }
 
-/// Makes the past of a load, which is as long as `history`, and wakes it to life. `set` sets the clock of the service; at the
-/// end it is called with none. `show` is told how many of how many hours are done.
+/// Makes the past of a load for the time `history` before now, and wakes the load to life. `set` sets the clock of the service;
+/// the last call passes none, which lets the clock go again. `show` receives the hours that are done and all hours.
 ///
 /// # Errors
 /// 500 for storage. What is done by then stays.

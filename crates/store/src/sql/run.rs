@@ -205,8 +205,8 @@ impl Q {
     }
 }
 
-/// A connection with a transaction, which is closed unless the transaction is over. PostgreSQL may have begun one that the driver
-/// does not know of, if the caller goes away meanwhile; whoever uses the connection next would run in it.
+/// A connection with a transaction. Dropping it closes the connection unless the transaction has ended: the driver may not know
+/// yet of a transaction that PostgreSQL has begun, and the next statements on the connection would run in it.
 struct Unfinished<'c> {
     lent: &'c mut PoolConnection<Postgres>,
     is_over: bool,

@@ -82,7 +82,7 @@ pub(crate) async fn take(
     }
 }
 
-/// The note of a form that was refused, and what is wrong with it.
+/// What a person typed into the form for a note, and why the service refused it.
 #[derive(Debug, Default)]
 struct Unsent {
     text: String,

@@ -12,8 +12,8 @@ const AT_ONCE: usize = 500;
 pub(super) type Surplus = BTreeMap<SystemId, Vec<String>>;
 
 /// Takes missing applications out of those of a system until there are `most`. Returns the module ids of those that are
-/// stored. One that is told of as missing now stays until the next document, and takes no place of one with notes or an
-/// assignment.
+/// stored. An application that this document reports as missing stays until the next document. It does not push out an
+/// application that has notes or an assignment.
 pub(super) fn take_out(rows: &mut BTreeMap<String, Row>, most: usize) -> Vec<String> {
     let beyond = rows.len().saturating_sub(most);
     if beyond == 0 {
