@@ -1,44 +1,47 @@
 //! The database cannot write: its disk is full, or it can only be read. Every request that writes gets 503 with `Retry-After`,
 //! and everything works again as soon as there is room, without a restart.
 
-use crate::provider::client::authorization;
+use crate::{provider::client::authorization, rules::faults::alter};
 use bailiwick_platform::{processes, write_check};
 use bailiwick_store::{StoreError, sql::Q};
 use bailiwick_testkit::{Call, Engine, Test, api_test, eventually};
 use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Runs statements in a transaction of the one connection that writes on SQLite.
-async fn run(t: &Test, statements: &[&str]) {
-    let mut tx = t.app.db.begin().await.unwrap();
-    for statement in statements {
-        Q::new(statement).run(&mut tx).await.unwrap();
+const REFUSES: &str = "RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'";
+
+/// On PostgreSQL every table has a trigger that does this at each statement that writes. A trigger is made in a transaction of its
+/// own, and only the function changes later: a transaction that locked many tables would deadlock with the workers.
+async fn at_each_write(t: &Test, what: &str) {
+    let function = format!(
+        "CREATE OR REPLACE FUNCTION no_room() RETURNS trigger AS $$ BEGIN {what}; RETURN NULL; END $$ LANGUAGE plpgsql"
+    );
+    alter(t, &[&function]).await;
+    let without = "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public' AND NOT EXISTS (SELECT 1 FROM pg_trigger \
+         WHERE tgname = 'full_disk' AND tgrelid = CAST(quote_ident(tablename) AS regclass))";
+    for (table,) in Q::new(without).all::<(String,)>(&t.app.db).await.unwrap() {
+        let trigger = format!(
+            "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON \"{table}\" EXECUTE FUNCTION no_room()"
+        );
+        alter(t, &[&trigger]).await;
     }
-    tx.commit().await.unwrap();
 }
 
 /// On PostgreSQL every statement that writes fails as on a full disk, until [`make_room`]. On SQLite the next transaction does, as
 /// on a disk that can only be read.
 async fn fill(t: &Test) {
-    if t.engine == Engine::Sqlite {
-        // It may not have been noticed since the last time.
-        let Ok(mut tx) = t.app.db.begin().await else { return };
-        Q::new("PRAGMA query_only = ON").run(&mut tx).await.unwrap();
-        return tx.commit().await.unwrap();
+    if t.engine == Engine::Postgres {
+        return at_each_write(t, REFUSES).await;
     }
-    run(t, &[
-        "CREATE FUNCTION no_room() RETURNS trigger AS $$ BEGIN \
-         RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$ LANGUAGE plpgsql",
-        "DO $$ DECLARE name text; BEGIN FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP \
-         EXECUTE format('CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON %I EXECUTE FUNCTION no_room()', name); \
-         END LOOP; END $$",
-    ])
-    .await;
+    // It may not have been noticed since the last time.
+    let Ok(mut tx) = t.app.db.begin().await else { return };
+    Q::new("PRAGMA query_only = ON").run(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 async fn make_room(t: &Test) {
     if t.engine == Engine::Postgres {
-        run(t, &["DROP FUNCTION no_room CASCADE"]).await;
+        at_each_write(t, "NULL").await;
     }
 }
 

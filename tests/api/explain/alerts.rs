@@ -113,16 +113,9 @@ async fn lists_of_alerts_read_an_index_range() {
     let cluster = Cluster::start().await.unwrap();
     let plan = Plan { organizations: 300, systems: 5_000, users: Some(300), applications: false, seed: 1 };
     let db = fill_with(&cluster, &plan).await;
-    let mut tx = db.begin().await.unwrap();
-    for text in ROWS {
-        Q::new(text).run(&mut tx).await.unwrap();
-    }
-    tx.commit().await.unwrap();
-    let mut tx = db.begin().await.unwrap();
-    for table in ["alert_history", "router_alerts", "router_silences", "alert_totals", "alert_history_days"] {
-        Q::new(&format!("ANALYZE {table}")).run(&mut tx).await.unwrap();
-    }
-    tx.commit().await.unwrap();
+    load(&db, &ROWS).await;
+    let tables = ["alert_history", "router_alerts", "router_silences", "alert_totals", "alert_history_days"];
+    load(&db, &[&format!("ANALYZE {}", tables.join(", "))]).await;
     let callers = callers(&db).await;
     db.close().await;
     let db = observed(&cluster).await;
