@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks that dependencies between the crates go one way, that each outside library stays where it belongs, and that the
-# top-level modules of a crate make no circle (scripts/modules.py):
+# top-level modules of a crate make no circle (scripts/modules.py), and that the tests ask for no other features of the program's
+# libraries than the program does: each would be built twice. The directions:
 # server → {api, console} → web → app → demo → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
 # and {outbound, inventory, alerting, export} → domain below them; api → guide, which knows none of the others. Only dependencies of the product count; tests may use
 # what they like.
@@ -97,5 +98,13 @@ for member in $members; do
         fi
     done
 done
+
+graph() {
+    cargo tree --quiet --workspace --edges "$1" --prefix none --format '{p} [{f}]' | sed 's/ (\*)$//; s/ (proc-macro)//' | sort -u
+}
+while read -r built; do
+    complain "the tests build $built with other features: name them in crates/testkit/Cargo.toml"
+done < <(comm -23 <(graph normal,build) <(graph normal,build,dev))
+
 scripts/modules.py crates/* || status=1
 exit $status
