@@ -6,42 +6,59 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
-.PHONY: help run test check test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers test-packages \
+.PHONY: help run test check compile test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers test-packages \
 	test-reproducible test-charts fuzz bench bench-fleet dist fmt lint generate examples need-build need-test format-check deny \
-	direction tests
+	direction need-all
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
 LOCKED := $(if $(CI),--locked)
 
-# `make run` builds with little optimisation on purpose: a newcomer's first start comes after a build of the whole tree,
-# which takes half as long that way, and the service still answers in milliseconds (Cargo.toml says what is optimised in
-# every profile). For use: `make run PROFILE=release`.
+# The profile of `make run` is that of the tests: quick to build, and the service still answers in milliseconds (Cargo.toml says what
+# is optimised). For use: `make run PROFILE=release`.
 PROFILE ?= dev
 # Arguments for the program: make run ARGS='--help'
 ARGS ?=
+
+# Debian packages of the targets (scripts/need.sh).
+NEED_TEST := postgresql prometheus-alertmanager prometheus victoria-metrics curl jq openssl python3 python3-aiosmtpd poppler-utils \
+	nginx-light caddy nodejs npm
+NEED_BROWSER := chromium chromium-driver postgresql nodejs npm
+NEED_CLIENTS := curl jq openssl python3 nodejs npm
+NEED_CHARTS := golang-go openssl postgresql python3
+NEED_DIST := debhelper ca-certificates tzdata python3
+NEED_PACKAGES := $(NEED_DIST) debootstrap debian-archive-keyring umoci curl jq python3-aiosmtpd
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-17s %s\n", $$1, $$2 }'
 
 run: need-build ## build and start the service with everything built in: http://127.0.0.1:8080, data in ./data
+	@echo 'Building Bailiwick: the first time takes about four minutes on two cores. Then it starts, with its data in ./data.'
 	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
 
-test: need-test format-check lint deny direction tests ## all checks and tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
+# Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). The HTTP tests wait for
+# databases, mail and timers for a good part of their time: two run for each core, and the other tests (`--test` with a
+# pattern) run beside them; their output follows when both have ended. The pattern leaves out `api` and `browser`, so no other
+# test target may have a name that begins with `a` or `b`. There are no tests in documentation comments.
+test: need-test ## all tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
+	@echo 'Compiling the tests, then running them: about 20 minutes on two cores the first time.'
+	$(CARGO) test $(LOCKED) --workspace --no-run
+	others=$$(mktemp); trap 'rm -f "$$others"' EXIT; export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))}; \
+	$(CARGO) test $(LOCKED) --workspace --lib --bins --test '[!ab]*' --no-fail-fast >"$$others" 2>&1 & \
+	failed=; $(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast || failed=1; \
+	wait $$! || failed=1; cat "$$others"; [ -z "$$failed" ]
 
-# The same selection of packages as in `make test`: another one would compile dependencies anew with other features.
-# The unit tests run beside the HTTP tests, which leave them time while they wait; their output follows when both ended.
-check: need-test format-check lint direction ## the quick part of `make test`: format, lints, direction of dependencies, unit tests, the HTTP tests on SQLite
-	$(CARGO) test $(LOCKED) --workspace --lib --bins --test api --test console --no-run
-	unit=$$(mktemp); trap 'rm -f "$$unit"' EXIT; \
-	$(CARGO) test $(LOCKED) --workspace --lib --bins --no-fail-fast >"$$unit" 2>&1 & \
-	failed=; RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((4 * $$(nproc)))} \
-		$(CARGO) test $(LOCKED) --workspace --test api --test console --no-fail-fast -- ::sqlite || failed=1; \
-	wait $$! || failed=1; cat "$$unit"; [ -z "$$failed" ]
+check: need-build format-check lint deny direction ## format, lints, licences, direction and features of dependencies
+
+# What the parts of `.ci/run` share.
+compile:
+	$(CARGO) test $(LOCKED) --workspace --no-run
+	$(CARGO) test $(LOCKED) --workspace --test browser --no-run
+	$(CARGO) build $(LOCKED) --bin bailiwick
 
 # The chromium part itself is tested here too: its test is left out of `make test`, which needs no browser.
 test-browser: need-build ## the tests in a real browser
-	scripts/need.sh chromium chromium-driver postgresql nodejs npm
+	scripts/need.sh $(NEED_BROWSER)
 	scripts/identity-provider.sh
 	$(CARGO) test $(LOCKED) --workspace --lib -- --ignored chromedriver
 	$(CARGO) test $(LOCKED) --workspace --test browser
@@ -58,7 +75,7 @@ diagrams: ## make the pictures of the diagrams in the documents anew, after a ch
 
 # A build of its own for the Rust client and 50 MB of npm, so it is not part of `make test`.
 test-clients: need-build ## generate clients from the interface document (TypeScript, Rust) and run the README's tour with them
-	scripts/need.sh curl jq openssl python3 nodejs npm
+	scripts/need.sh $(NEED_CLIENTS)
 	$(CARGO) build $(LOCKED) --bin bailiwick
 	scripts/clients.sh
 
@@ -96,13 +113,13 @@ test-issuers: need-build ## signs people in at a real Keycloak: links, claims, r
 
 # tests/charts/run.sh names the variable. Helm is compiled once, which takes two minutes of two cores, and no container is started.
 test-charts: need-build ## the Helm chart and the compose files: rendered, validated, their settings in the real program
-	scripts/need.sh golang-go openssl postgresql python3
+	scripts/need.sh $(NEED_CHARTS)
 	$(CARGO) build $(LOCKED) --bin bailiwick
 	tests/charts/run.sh
 
 # tests/packages/run.sh names the variables. It installs a fresh Debian for itself, 100 MB of packages, kept in the user's cache.
 test-packages: need-build ## make the artifacts of a release from the debug program, and install them in an empty root and a fresh Debian
-	scripts/need.sh $(NEED_DIST) debootstrap debian-archive-keyring umoci curl jq python3-aiosmtpd
+	scripts/need.sh $(NEED_PACKAGES)
 	[[ -n $${DIST_PROGRAM:-} ]] || $(CARGO) build $(LOCKED) --bin bailiwick
 	CARGO='$(CARGO)' tests/packages/run.sh
 
@@ -124,7 +141,6 @@ bench-fleet: need-build ## the load of a fleet on three processes of the release
 	CARGO='$(CARGO)' benches/fleet/run.sh $(ARGS)
 
 # scripts/dist/environment.sh names the variables.
-NEED_DIST := debhelper ca-certificates tzdata python3
 dist: need-build ## the artifacts of a release in target/dist: tarball, Debian package, image, list of contents, licences, sums (docs/install.md)
 	scripts/need.sh $(NEED_DIST)
 	CARGO='$(CARGO)' scripts/dist/run.sh
@@ -148,8 +164,12 @@ need-build:
 	@scripts/need.sh rust build-essential
 
 need-test: need-build
-	@scripts/need.sh postgresql prometheus-alertmanager prometheus victoria-metrics curl jq openssl python3 python3-aiosmtpd poppler-utils nginx-light caddy nodejs npm
+	@scripts/need.sh $(NEED_TEST)
 	@scripts/identity-provider.sh
+
+# At once, because the parts of `.ci/run` would install beside each other.
+need-all: need-test
+	@scripts/need.sh $(NEED_BROWSER) $(NEED_CLIENTS) $(NEED_CHARTS) $(NEED_PACKAGES)
 
 format-check:
 	$(CARGO) fmt --all --check
@@ -162,15 +182,3 @@ deny:
 
 direction:
 	scripts/direction.sh
-
-# Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). The HTTP tests wait for
-# databases, mail and timers for a good part of their time: two run for each core, and the other tests (`--test` with a
-# pattern) run beside them; their output follows when both have ended. The pattern leaves out `api` and `browser`, so no other
-# test target may have a name that begins with `a` or `b`.
-tests:
-	$(CARGO) test $(LOCKED) --workspace --no-run
-	others=$$(mktemp); trap 'rm -f "$$others"' EXIT; export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))}; \
-	{ failed=; $(CARGO) test $(LOCKED) --workspace --lib --bins --test '[!ab]*' --no-fail-fast || failed=1; \
-		$(CARGO) test $(LOCKED) --workspace --doc --no-fail-fast || failed=1; [ -z "$$failed" ]; } >"$$others" 2>&1 & \
-	failed=; $(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast || failed=1; \
-	wait $$! || failed=1; cat "$$others"; [ -z "$$failed" ]
