@@ -45,7 +45,7 @@ async fn sqlite(db: &Db) -> BTreeMap<String, Table> {
             entry.primary_key.push(column);
         }
     }
-    // The indexes that a search reads on SQLite alone (migrations 0071 and 0099): a key of PostgreSQL's would be too long
+    // The indexes that a search reads on SQLite alone (0012_search.sql): a key of PostgreSQL's would be too long
     // for them.
     let indexes =
         "JOIN pragma_index_list(t.name) i ON i.name NOT IN ('systems_search', 'organizations_search') WHERE";
@@ -129,7 +129,7 @@ async fn postgres(db: &Db) -> BTreeMap<String, Table> {
             }
         }
     }
-    // Trigrams are PostgreSQL's alone (migration 0021).
+    // Trigrams are PostgreSQL's alone (0012_search.sql).
     let sql = format!(
         "SELECT c.relname || '|' || n.relname || '|' || i.indisunique || '|' || {} || '|' || \
          COALESCE('WHERE ' || pg_get_expr(i.indpred, i.indrelid), '') FROM pg_index i \

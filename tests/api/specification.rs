@@ -19,11 +19,10 @@ fn texts(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
         if entry.file_type().unwrap().is_dir() {
-            // The text of a migration is part of its checksum.
-            if !["target", "node_modules", "migrations"].contains(&name.as_str()) {
+            if !["target", "node_modules"].contains(&name.as_str()) {
                 texts(&path, found);
             }
-        } else if [".rs", ".md", ".sh", ".py", ".toml"].iter().any(|end| name.ends_with(end)) {
+        } else if [".rs", ".md", ".sh", ".py", ".sql", ".toml"].iter().any(|end| name.ends_with(end)) {
             found.push((path.clone(), fs::read_to_string(&path).unwrap()));
         }
     }

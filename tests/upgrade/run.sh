@@ -3,7 +3,7 @@
 # behind nginx are replaced by the present release build, one after the other. The second one is killed meanwhile and starts
 # again on the schema of the present build, as a service manager would start it. `bench-fleet` is the load; afterwards it looks
 # for everything that was acknowledged, and the database must be at rest. Everything is on loopback, in directories of its own,
-# and bounded in time.
+# and bounded in time. Versions before the first schema (migrations 0001 to 0013) cannot be upgraded.
 #
 # Variables: UPGRADE_PROGRAM (a binary of the version before that is built already), BENCH_SYSTEMS (3000), BENCH_PROGRAM and
 # BENCH_FLEET (binaries of the present build that are built already).

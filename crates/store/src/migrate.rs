@@ -1,4 +1,5 @@
-//! Migrations: each number has two files of the same name, one for each engine.
+//! Migrations: each number has two files of the same name, one for each engine. The first ones make the first schema, a file for
+//! each subject.
 
 use crate::{Db, engine::Engine, error::StoreError, folding, sql::Q};
 use sqlx::{

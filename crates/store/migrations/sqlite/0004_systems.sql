@@ -1,0 +1,202 @@
+-- Systems, and what is known of one of them beside its inventory.
+
+-- p2, p3: those of the organization, for scopes. A change of the tree changes them here by the foreign key.
+CREATE TABLE systems (
+  id BLOB PRIMARY KEY NOT NULL,
+  organization_id BLOB NOT NULL,
+  p2 BLOB NOT NULL,
+  p3 BLOB NOT NULL,
+  name TEXT NOT NULL,
+  name_key TEXT NOT NULL,
+  type TEXT,
+  type_key TEXT NOT NULL DEFAULT '',
+  fqdn TEXT NOT NULL DEFAULT '',
+  fqdn_key TEXT NOT NULL DEFAULT '',
+  ipv4_address TEXT NOT NULL DEFAULT '',
+  ipv6_address TEXT NOT NULL DEFAULT '',
+  version TEXT NOT NULL DEFAULT '',
+  custom_data TEXT NOT NULL CHECK (json_valid(custom_data)),
+  notes TEXT NOT NULL DEFAULT '',
+  search_key TEXT NOT NULL,
+  system_key TEXT NOT NULL,
+  secret_public TEXT NOT NULL,
+  -- hex(salt) ':' hex(SHA-256(salt || secret part))
+  secret_hash TEXT NOT NULL,
+  created_by TEXT NOT NULL CHECK (json_valid(created_by)),
+  creator_user_id BLOB,
+  creator_org_id BLOB,
+  creator_key TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  registered_at INTEGER,
+  registered_from TEXT,
+  -- First authenticated call after the registration: from then on a repeated registration is a conflict.
+  authenticated_at INTEGER,
+  -- Set once: NULL = never heard of. The newest heartbeat is in system_activity.
+  first_heartbeat_at INTEGER,
+  suspended_at INTEGER,
+  deleted_at INTEGER,
+  FOREIGN KEY (organization_id, p2, p3) REFERENCES organizations (id, p2, p3) ON UPDATE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX systems_key_unique ON systems (system_key);
+CREATE UNIQUE INDEX systems_secret_unique ON systems (secret_public);
+CREATE INDEX systems_creator_user ON systems (creator_user_id);
+CREATE INDEX systems_creator_org ON systems (creator_org_id);
+-- The orders of the systems of one organization. With the indexes of larger scopes below, any first page is an index range.
+CREATE INDEX systems_org_name ON systems (organization_id, name_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_type ON systems (organization_id, type_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_fqdn ON systems (organization_id, fqdn_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_version ON systems (organization_id, version, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_key ON systems (organization_id, system_key) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_created ON systems (organization_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_updated ON systems (organization_id, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_creator ON systems (organization_id, creator_key, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_id ON systems (organization_id, id) WHERE deleted_at IS NULL;
+-- The few suspended ones.
+CREATE INDEX systems_all_suspended ON systems (id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
+CREATE INDEX systems_p2_suspended ON systems (p2, id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
+CREATE INDEX systems_p3_suspended ON systems (p3, id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
+CREATE INDEX systems_org_suspended ON systems (organization_id, id) WHERE deleted_at IS NULL AND suspended_at IS NOT NULL;
+CREATE INDEX systems_organization ON systems (organization_id, p2, p3);
+-- Tables that repeat the place of a system refer to it by this, so that the copies stay true by themselves.
+CREATE UNIQUE INDEX systems_place_unique ON systems (id, organization_id, p2, p3);
+-- The choices of the filters of systems, found by leaping from one value to the next.
+CREATE INDEX systems_all_product ON systems (type, version) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_author ON systems (creator_user_id, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_product ON systems (p2, type, version) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_author ON systems (p2, creator_user_id, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_product ON systems (p3, type, version) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_author ON systems (p3, creator_user_id, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_product ON systems (organization_id, type, version) WHERE deleted_at IS NULL;
+CREATE INDEX systems_org_author ON systems (organization_id, creator_user_id, id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_gone ON systems (deleted_at) WHERE deleted_at IS NOT NULL;
+-- The orders of larger scopes, with the organization, so that what a page passes over is read from the index alone: the few
+-- deleted organizations are known beforehand.
+CREATE INDEX systems_all_name ON systems (name_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_type ON systems (type_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_fqdn ON systems (fqdn_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_version ON systems (version, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_created ON systems (created_at, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_updated ON systems (updated_at, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_creator ON systems (creator_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_all_key ON systems (system_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_name ON systems (p2, name_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_type ON systems (p2, type_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_fqdn ON systems (p2, fqdn_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_version ON systems (p2, version, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_created ON systems (p2, created_at, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_updated ON systems (p2, updated_at, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_creator ON systems (p2, creator_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p2_key ON systems (p2, system_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_name ON systems (p3, name_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_type ON systems (p3, type_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_fqdn ON systems (p3, fqdn_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_version ON systems (p3, version, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_created ON systems (p3, created_at, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_updated ON systems (p3, updated_at, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_creator ON systems (p3, creator_key, id, organization_id) WHERE deleted_at IS NULL;
+CREATE INDEX systems_p3_key ON systems (p3, system_key, id, organization_id) WHERE deleted_at IS NULL;
+-- The order by status: those that are neither deleted nor suspended on their own, by id.
+CREATE INDEX systems_all_live ON systems (id, organization_id) WHERE deleted_at IS NULL AND suspended_at IS NULL;
+CREATE INDEX systems_p2_live ON systems (p2, id, organization_id) WHERE deleted_at IS NULL AND suspended_at IS NULL;
+CREATE INDEX systems_p3_live ON systems (p3, id, organization_id) WHERE deleted_at IS NULL AND suspended_at IS NULL;
+CREATE INDEX systems_all_unheard ON systems (id, organization_id)
+  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
+CREATE INDEX systems_p2_unheard ON systems (p2, id, organization_id)
+  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
+CREATE INDEX systems_p3_unheard ON systems (p3, id, organization_id)
+  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
+CREATE INDEX systems_org_unheard ON systems (organization_id, id)
+  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
+-- Alerts of deleted systems are not listed: the few keys by which they are recognized.
+CREATE INDEX systems_gone_key ON systems (system_key) WHERE deleted_at IS NOT NULL;
+
+-- What moves often about a system, apart from its wide and much indexed row.
+CREATE TABLE system_activity (
+  system_id BLOB PRIMARY KEY NOT NULL REFERENCES systems (id) ON DELETE CASCADE,
+  last_heartbeat INTEGER,
+  last_inventory INTEGER,
+  latest_inventory_id INTEGER,
+  -- As what the system is counted: 0 never heard of, 1 active, 2 silent. In no index, so that what moves it writes none.
+  counted INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- Systems that are neither deleted nor suspended on their own and have been heard of, by what they are counted as
+-- (system_activity.counted): lists in the order of status walk through it instead of looking at each heartbeat. It changes
+-- with what they are counted as, not with heartbeats.
+CREATE TABLE system_statuses (
+  system_id BLOB PRIMARY KEY NOT NULL REFERENCES systems (id) ON DELETE CASCADE,
+  counted INTEGER NOT NULL,
+  organization_id BLOB NOT NULL,
+  p2 BLOB,
+  p3 BLOB
+) STRICT, WITHOUT ROWID;
+CREATE INDEX system_statuses_all ON system_statuses (counted, system_id, organization_id);
+CREATE INDEX system_statuses_p2 ON system_statuses (p2, counted, system_id, organization_id);
+CREATE INDEX system_statuses_p3 ON system_statuses (p3, counted, system_id, organization_id);
+
+-- Systems that may be something else than they are counted as: heard of since, or about to fall silent. No foreign key:
+-- a heartbeat would wait for whoever holds the system.
+CREATE TABLE system_unsettled (system_id BLOB PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID;
+
+-- One row. All counted as silent were heard of last at or before silent_to, unless they are unsettled; all heard of last at
+-- or before watched_to are counted as silent or unsettled. Null until somebody has looked.
+CREATE TABLE system_figures (
+  id INTEGER PRIMARY KEY NOT NULL CHECK (id = 1),
+  silent_to INTEGER,
+  watched_to INTEGER
+) STRICT;
+INSERT INTO system_figures (id) VALUES (1);
+
+-- Credentials that systems have from an earlier installation (spec: systems-interface#credentials). Beside them,
+-- systems.secret_hash may hold an imported Argon2id hash until its first use.
+CREATE TABLE legacy_credentials (
+  system_id BLOB PRIMARY KEY NOT NULL REFERENCES systems (id) ON DELETE CASCADE,
+  legacy_id TEXT NOT NULL,
+  -- hex(salt) ':' hex(SHA-256(salt || secret))
+  secret_hash TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX legacy_credentials_id_unique ON legacy_credentials (legacy_id);
+
+-- Systems that went to another organization (spec: systems#reassignment): a row for each move, which outlives the system,
+-- both organizations and whoever did it.
+CREATE TABLE system_reassignments (
+  id BLOB PRIMARY KEY NOT NULL,
+  system_id BLOB NOT NULL,
+  system_key TEXT NOT NULL,
+  from_org_id BLOB NOT NULL,
+  to_org_id BLOB NOT NULL,
+  actor_user_id BLOB,
+  actor_user_email TEXT,
+  actor_organization_id BLOB,
+  actor_ip TEXT NOT NULL,
+  user_agent TEXT,
+  backups_copied INTEGER NOT NULL,
+  -- Counted by the job that clears up behind the move.
+  backups_deleted INTEGER NOT NULL DEFAULT 0,
+  silences_cleared INTEGER NOT NULL DEFAULT 0,
+  history_rows_reassigned INTEGER NOT NULL DEFAULT 0,
+  apps_unassigned INTEGER NOT NULL,
+  occurred_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX system_reassignments_system ON system_reassignments (system_id, occurred_at);
+
+-- Backups of systems (spec: backups#backup): this is the list, the bytes are objects beside the database.
+CREATE TABLE backups (
+  -- UUIDv7 with the suffix that tells the kind of file.
+  id TEXT PRIMARY KEY NOT NULL,
+  system_id BLOB NOT NULL REFERENCES systems (id) ON DELETE CASCADE,
+  -- That of the system, whose quota the bytes count against.
+  organization_id BLOB NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
+  object_key TEXT NOT NULL,
+  filename TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  sha256 TEXT NOT NULL,
+  mimetype TEXT NOT NULL,
+  uploaded_at INTEGER NOT NULL,
+  uploaded_from TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX backups_object_unique ON backups (object_key);
+CREATE INDEX backups_system ON backups (system_id, uploaded_at, id);
+CREATE INDEX backups_organization ON backups (organization_id);

@@ -1,2 +1,0 @@
--- Whether `bailiwick token` has made the session: nobody has signed in for it.
-ALTER TABLE session_chains ADD COLUMN by_operator INTEGER NOT NULL DEFAULT 0;
