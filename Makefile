@@ -33,7 +33,7 @@ help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-17s %s\n", $$1, $$2 }'
 
 run: need-build ## build and start the service with everything built in: http://127.0.0.1:8080, data in ./data
-	@echo 'Building Bailiwick: the first time takes about four minutes on two cores. Then it starts, with its data in ./data.'
+	@echo 'Building Bailiwick: the first time takes five to ten minutes on two cores. Then it starts, with its data in ./data.'
 	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
 
 # Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). The HTTP tests wait for
@@ -41,7 +41,7 @@ run: need-build ## build and start the service with everything built in: http://
 # pattern) run beside them; their output follows when both have ended. The pattern leaves out `api` and `browser`, so no other
 # test target may have a name that begins with `a` or `b`. There are no tests in documentation comments.
 test: need-test ## all tests, both databases, a real Alertmanager, Prometheus, vmalert, mail server, identity provider and object storage
-	@echo 'Compiling the tests, then running them: about 20 minutes on two cores the first time.'
+	@echo 'Compiling the tests, then running them: about half an hour on two cores the first time.'
 	$(CARGO) test $(LOCKED) --workspace --no-run
 	others=$$(mktemp); trap 'rm -f "$$others"' EXIT; export RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))}; \
 	$(CARGO) test $(LOCKED) --workspace --lib --bins --test '[!ab]*' --no-fail-fast >"$$others" 2>&1 & \
