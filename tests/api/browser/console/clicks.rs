@@ -72,8 +72,11 @@ async fn more_rows_keep_the_place_and_long_filters_are_searched() {
     sign_in(&stage, "/console/notifications/edit").await;
     stage.text_of("form.layer").await;
     stage.press_on("button[name=more][value=pagerduty_recipients]").await;
-    let field = stage.browser.active_element().await.unwrap();
-    assert!(field.attr("id").await.unwrap().unwrap().starts_with("pagerduty_recipients.0."));
+    let is_in_row = async || {
+        let Ok(field) = stage.browser.active_element().await else { return false };
+        field.attr("id").await.is_ok_and(|id| id.is_some_and(|id| id.starts_with("pagerduty_recipients.0.")))
+    };
+    eventually("the new row has the focus", is_in_row).await;
     let place = "const { top, bottom } = document.activeElement.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight";
     assert_eq!(stage.browser.execute(place, vec![]).await.unwrap(), json!(true));
 
