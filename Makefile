@@ -181,4 +181,5 @@ deny:
 	else echo 'cargo-deny is not installed: licences and advisories are not checked'; fi
 
 direction:
+	@scripts/need.sh python3
 	scripts/direction.sh
