@@ -1,8 +1,9 @@
 //! PostgreSQL goes away in the middle of a request: every answer is 503 with `Retry-After`, never 500. And callers go away
 //! in the middle of a transaction.
 
+use bailiwick_platform::write_check;
 use bailiwick_store::{Db, Options, sql::Q, stats};
-use bailiwick_testkit::{Call, Engine, Test, api_test};
+use bailiwick_testkit::{Call, Engine, Test, api_test, eventually};
 use serde_json::json;
 use std::{
     pin::pin,
@@ -132,6 +133,27 @@ api_test!(
         }
     }
 );
+
+// The pool alone would only say that it has no connection.
+api_test!(the_check_of_writing_names_the_server_that_cannot_be_reached, |t| async move {
+    if t.engine == Engine::Sqlite {
+        return;
+    }
+    let mut t = t;
+    let wire = Wire::to(&t.database_url).await;
+    t.database_url.clone_from(&wire.url);
+    let replica = t.replica().await;
+    let port = url::Url::parse(&wire.url).unwrap().port().unwrap();
+    wire.break_after(0);
+    let mut problem = None;
+    eventually("a check fails", async || {
+        problem = write_check::check(&replica.app).await.err();
+        problem.is_some()
+    })
+    .await;
+    let problem = problem.unwrap();
+    assert!(problem.starts_with(&format!("PostgreSQL at 127.0.0.1, port {port}, database ")), "{problem}");
+});
 
 /// The caller of `work` goes away when it has waited this many times.
 async fn abandon(work: impl Future, waits: usize) {

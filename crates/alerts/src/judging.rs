@@ -78,3 +78,22 @@ async fn run<T: Send + 'static>(
     };
     service.tasks.spawn_blocking(work).await.map_err(Error::internal)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[tokio::test]
+    async fn four_judgements_at_a_time_for_systems_and_four_for_people() {
+        let judging = Judging::default();
+        for permits in [&judging.by_systems, &judging.by_people] {
+            let take = |n| permits.acquire(OrgId(Uuid::from_u128(n)), Duration::ZERO, "busy");
+            let mut held = Vec::new();
+            for organization in 1..=4 {
+                held.push(take(organization).await.unwrap());
+            }
+            assert!(matches!(take(5).await, Err(Error::Unavailable { .. })));
+        }
+    }
+}

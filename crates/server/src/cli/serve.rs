@@ -171,21 +171,29 @@ fn bind(config: &Config) -> Result<Sockets, String> {
     let of = |address, workers, setting: &str| {
         let options = listen::Options { workers: NonZeroUsize::new(workers), ..listen::Options::default() };
         listen::bind(address, options).map_err(|e| {
-            let advice = match e.kind() {
-                io::ErrorKind::AddrInUse => "; another program has it, stop that one or set another address",
-                io::ErrorKind::AddrNotAvailable => "; it is not an address of this machine",
-                io::ErrorKind::PermissionDenied if address.port() < 1024 => {
-                    "; ports below 1024 need CAP_NET_BIND_SERVICE (the comment in the systemd unit says how): set a higher \
-                     one, with a proxy before it, or give the program that right"
-                }
-                _ => "",
-            };
-            format!("cannot listen on {address}, {}: {e}{advice}", config.place(setting))
+            format!(
+                "cannot listen on {address}, {}: {e}{}",
+                config.place(setting),
+                advice(e.kind(), address.port())
+            )
         })
     };
     let front = of(config.http.listen, config.http.workers as usize, "http.listen")?;
     let operations = config.metrics.listen.map(|address| of(address, 1, "metrics.listen")).transpose()?;
     Ok(Sockets { front, operations })
+}
+
+/// What to do about an address that cannot be bound.
+fn advice(error: io::ErrorKind, port: u16) -> &'static str {
+    match error {
+        io::ErrorKind::AddrInUse => "; another program has it, stop that one or set another address",
+        io::ErrorKind::AddrNotAvailable => "; it is not an address of this machine",
+        io::ErrorKind::PermissionDenied if port < 1024 => {
+            "; ports below 1024 need CAP_NET_BIND_SERVICE (the comment in the systemd unit says how): set a higher one, with a \
+             proxy before it, or give the program that right"
+        }
+        _ => "",
+    }
 }
 
 /// The configuration with the port that the system has chosen for port 0.
@@ -335,4 +343,17 @@ fn operations(
         .map_err(|e| format!("cannot serve metrics: {e}"))?;
     tracing::info!(address = %server.address(), "metrics");
     Ok(Some(server))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Root may bind every port, so no process of the tests is refused one.
+    #[test]
+    fn a_low_port_that_is_refused_names_the_right_it_needs() {
+        let refused = io::ErrorKind::PermissionDenied;
+        assert!(advice(refused, 443).contains("CAP_NET_BIND_SERVICE"));
+        assert_eq!(advice(refused, 8080), "");
+    }
 }
