@@ -26,6 +26,7 @@ struct Operations {
 }
 
 /// The routes. If there is a token, `/metrics` requires it as a bearer token; `more` is added to the page.
+#[expect(clippy::disallowed_methods, reason = "its state is not the application")]
 pub fn router(app: &App, token: Option<&str>, more: More) -> Router {
     let state = Operations { app: app.clone(), token: token.map(Arc::from), more };
     Router::new()

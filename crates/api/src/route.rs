@@ -3,13 +3,15 @@
 use crate::schema::SchemaOf;
 use axum::{
     handler::Handler,
-    routing::{MethodFilter, MethodRouter, on},
+    response::Response,
+    routing::{MethodFilter, MethodRouter},
 };
 use bailiwick_app::App;
 use bailiwick_domain::OrgType;
 use bailiwick_policy::{Permission, RebrandingChange};
+use bailiwick_web::routing;
 use http::Method;
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 /// The operation that makes the caller act as another user.
 pub(crate) const START_IMPERSONATION: &str = "startImpersonation";
@@ -307,11 +309,10 @@ impl Route {
     #[must_use]
     pub(crate) fn to<H, T>(self, handler: H) -> Route
     where
-        H: Handler<T, App>,
-        T: 'static,
+        H: Handler<T, App, Future = Pin<Box<dyn Future<Output = Response> + Send>>>,
     {
         let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
-        Route { served: Some(Served::Here(Box::new(on(filter, handler)))), ..self }
+        Route { served: Some(Served::Here(Box::new(routing::route(filter, handler)))), ..self }
     }
 
     #[must_use]

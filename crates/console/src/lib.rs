@@ -22,11 +22,9 @@ mod texts;
 mod time;
 mod unsent;
 
-use axum::{
-    Router, middleware,
-    routing::{get, post},
-};
+use axum::{Router, middleware};
 use bailiwick_app::App;
+use bailiwick_web::routing::{get, post};
 use std::sync::LazyLock;
 use tokio::runtime::Handle;
 

@@ -17,6 +17,7 @@ mod passkey;
 mod path;
 mod rebranding;
 mod refusal;
+pub mod routing;
 mod style;
 mod systems;
 mod upload;

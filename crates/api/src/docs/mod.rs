@@ -9,12 +9,12 @@ use axum::{
     Extension, Router,
     extract::{FromRequestParts, RawQuery},
     response::Response,
-    routing::get,
 };
 use bailiwick_app::App;
 use bailiwick_guide::{About, At, Guide, Page, SignIn};
 use bailiwick_identity::oidc::clients;
 use bailiwick_settings::Settings;
+use bailiwick_web::routing::get;
 use bailiwick_web::{PathText, THEME, THEMES, cookie};
 use document::Document;
 use http::{HeaderMap, StatusCode, header, request::Parts};

@@ -28,10 +28,10 @@ use crate::{extract::Service, route_metrics};
 use axum::{
     Json, Router, middleware,
     response::{IntoResponse, Response},
-    routing::{get, patch, post, put},
 };
 use bailiwick_app::App;
 use bailiwick_identity::{Identity, oidc::claims};
+use bailiwick_web::routing::{get, patch, post, put};
 
 /// Every route of the provider.
 pub fn router() -> Router<App> {
@@ -44,24 +44,30 @@ pub fn router() -> Router<App> {
         .route_layer(middleware::from_fn(interaction::programs_only));
     Router::new()
         .route("/oidc", get(login::to_login))
-        .route("/oidc/login", get(login::show).post(login::sign_out))
+        .route("/oidc/login", get(login::show).merge(post(login::sign_out)))
         .route("/oidc/.well-known/openid-configuration", get(discovery))
         .route("/oidc/jwks", get(jwks))
         .route("/oidc/passkey.js", get(pages::passkey_script))
         .route("/oidc/form-post.js", get(pages::form_post_script))
-        .route("/oidc/auth", get(authorize::authorize).post(authorize::authorize_by_form))
+        .route("/oidc/auth", get(authorize::authorize).merge(post(authorize::authorize_by_form)))
         .route("/oidc/auth/{id}", get(authorize::resume))
-        .route("/oidc/sign-in/{id}", get(sign_in::show).post(sign_in::submit))
+        .route("/oidc/sign-in/{id}", get(sign_in::show).merge(post(sign_in::submit)))
         .route("/oidc/consent", post(consent::withdraw))
-        .route("/oidc/consent/{id}", get(consent::show).post(consent::submit))
-        .route("/oidc/forgotten-password", get(recovery::show_forgotten).post(recovery::ask))
-        .route("/oidc/new-password/{token}", get(recovery::show_new_password).post(recovery::new_password))
-        .route("/oidc/confirm-address/{token}", get(recovery::show_confirmation).post(recovery::confirm))
+        .route("/oidc/consent/{id}", get(consent::show).merge(post(consent::submit)))
+        .route("/oidc/forgotten-password", get(recovery::show_forgotten).merge(post(recovery::ask)))
+        .route(
+            "/oidc/new-password/{token}",
+            get(recovery::show_new_password).merge(post(recovery::new_password)),
+        )
+        .route(
+            "/oidc/confirm-address/{token}",
+            get(recovery::show_confirmation).merge(post(recovery::confirm)),
+        )
         .route("/oidc/token", post(token::token))
         .route("/oidc/token/revocation", post(token::revoke))
         .route("/oidc/token/introspection", post(token::introspect))
-        .route("/oidc/me", get(userinfo::userinfo).post(userinfo::userinfo))
-        .route("/oidc/session/end", get(session_end::by_query).post(session_end::by_form))
+        .route("/oidc/me", get(userinfo::userinfo).merge(post(userinfo::userinfo)))
+        .route("/oidc/session/end", get(session_end::by_query).merge(post(session_end::by_form)))
         .merge(scripts)
         .route_layer(middleware::from_fn(route_metrics::mark))
 }

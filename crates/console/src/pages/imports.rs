@@ -8,13 +8,13 @@ use axum::{
     Router,
     extract::{Path, State},
     response::Response,
-    routing::get,
 };
 use bailiwick_app::App;
 use bailiwick_directory::imports::{
     self, Confirmation, Issue, Kind, Outcome as Became, Preview, Row, Status, allow,
 };
 use bailiwick_domain::{Error, ObjectKind, OrgType, Result};
+use bailiwick_web::routing::{get, post};
 use bailiwick_web::{Language, Upload, import_file, import_template, status_and_text};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -33,9 +33,9 @@ const CHOICE: &str = "row_";
 /// The pages.
 pub(crate) fn router() -> Router<App> {
     Router::new()
-        .route("/console/imports/{kind}", get(show).post(preview))
+        .route("/console/imports/{kind}", get(show).merge(post(preview)))
         .route("/console/imports/{kind}/template", get(template))
-        .route("/console/imports/{kind}/confirm", axum::routing::post(confirm))
+        .route("/console/imports/{kind}/confirm", post(confirm))
 }
 
 /// Where an import begins.

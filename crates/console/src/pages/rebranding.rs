@@ -13,7 +13,6 @@ use axum::{
     Router,
     extract::{Path, State},
     response::Response,
-    routing::{get, post},
 };
 use bailiwick_app::App;
 use bailiwick_directory::{
@@ -26,6 +25,7 @@ use bailiwick_domain::{
     rebranding::{Asset, Media, ProductType},
 };
 use bailiwick_policy::{Action, RebrandingChange, rebranding_gate};
+use bailiwick_web::routing::{get, post};
 use bailiwick_web::{
     Language, Params, PathId, Upload, known_version, rebranding_file, rebranding_form, status_and_text,
 };
@@ -51,7 +51,7 @@ pub(crate) fn router() -> Router<App> {
     const TAB: &str = "/console/organizations/{id}/rebranding";
     Router::new()
         .route("/console/rebranding", get(list))
-        .route(TAB, get(show).post(switch))
+        .route(TAB, get(show).merge(post(switch)))
         .route(&format!("{TAB}/{{product}}"), post(upload))
         .route(&format!("{TAB}/{{product}}/remove"), post(remove_product))
         .route(&format!("{TAB}/{{product}}/{{asset}}"), get(asset))

@@ -1,5 +1,7 @@
 //! Tests of the front with raw sockets, for requests that a client library would not send.
 
+#![expect(clippy::disallowed_methods, reason = "routes without the application")]
+
 use super::*;
 use axum::{
     body::{Body, Bytes},

@@ -164,6 +164,7 @@ fn unread(error: &pem::Error) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "routes without the application")]
 mod tests {
     use super::super::{Connections, Limits, Options, Server, bind, start};
     use super::*;

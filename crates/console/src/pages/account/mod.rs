@@ -8,13 +8,11 @@ mod profile;
 mod sessions;
 
 use crate::{failure::Outcome, session::Guest};
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 use bailiwick_app::App;
 use bailiwick_identity::factors as second_factors;
 use bailiwick_policy::own_account;
+use bailiwick_web::routing::{get, post};
 use serde_json::{Value, json};
 
 /// Where the account is.
@@ -59,13 +57,13 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
 /// The pages.
 pub(crate) fn router() -> Router<App> {
     Router::new()
-        .route("/console/account", get(profile::show).post(profile::save))
+        .route("/console/account", get(profile::show).merge(post(profile::save)))
         .route("/console/account/password", post(profile::change_password))
         .route("/console/account/picture", post(profile::upload))
         .route("/console/account/picture/remove", post(profile::remove_picture))
         .merge(factors_router())
-        .route("/console/account/keys", get(keys::show).post(keys::create))
-        .route("/console/account/keys/{id}/revoke", get(keys::ask).post(keys::revoke))
+        .route("/console/account/keys", get(keys::show).merge(post(keys::create)))
+        .route("/console/account/keys/{id}/revoke", get(keys::ask).merge(post(keys::revoke)))
         .route("/console/account/sessions", get(sessions::show))
         .route("/console/account/sessions/end", post(sessions::end_others))
         .route("/console/account/sessions/{id}/end", post(sessions::end))
@@ -79,18 +77,18 @@ fn factors_router() -> Router<App> {
     let here = |rest: &str| format!("{HERE}/{FACTORS}{rest}");
     Router::new()
         .route(&here(""), get(factors::show))
-        .route(&here("/passkeys/new"), get(new_factors::show_passkey).post(new_factors::add_passkey))
-        .route(&here("/passkeys/{id}/rename"), get(factors::show_rename).post(factors::rename))
-        .route(&here("/passkeys/{id}/remove"), get(factors::ask_passkey).post(factors::remove_passkey))
+        .route(&here("/passkeys/new"), get(new_factors::show_passkey).merge(post(new_factors::add_passkey)))
+        .route(&here("/passkeys/{id}/rename"), get(factors::show_rename).merge(post(factors::rename)))
+        .route(&here("/passkeys/{id}/remove"), get(factors::ask_passkey).merge(post(factors::remove_passkey)))
         .route(
             &here("/authenticator"),
-            get(new_factors::show_authenticator).post(new_factors::add_authenticator),
+            get(new_factors::show_authenticator).merge(post(new_factors::add_authenticator)),
         )
         .route(
             &here("/authenticator/remove"),
-            get(factors::ask_authenticator).post(factors::remove_authenticator),
+            get(factors::ask_authenticator).merge(post(factors::remove_authenticator)),
         )
-        .route(&here("/recovery-codes"), get(factors::ask_codes).post(factors::new_codes))
+        .route(&here("/recovery-codes"), get(factors::ask_codes).merge(post(factors::new_codes)))
 }
 
 /// Refuses a person who impersonates another one, as the interface does.

@@ -11,11 +11,9 @@ mod silences;
 pub(crate) use detail::recipients;
 pub(crate) use shown::shown;
 
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 use bailiwick_app::App;
+use bailiwick_web::routing::{get, post};
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -40,10 +38,16 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/alerts/history", get(history::show))
         .route("/console/alerts/figures", get(figures::show))
         .route("/console/alerts/silences", get(silences::show))
-        .route("/console/alerts/silences/{organization}/{id}", get(silences::one).post(silences::change))
+        .route(
+            "/console/alerts/silences/{organization}/{id}",
+            get(silences::one).merge(post(silences::change)),
+        )
         .route("/console/alerts/silences/{organization}/{id}/end", post(silences::end))
         .route("/console/alerts/{organization}/{fingerprint}", get(detail::show))
         .route("/console/alerts/{organization}/{fingerprint}/notes", post(detail::add_note))
         .route("/console/alerts/{organization}/{fingerprint}/take", post(detail::take))
-        .route("/console/alerts/{organization}/{fingerprint}/silence", get(silence::ask).post(silence::make))
+        .route(
+            "/console/alerts/{organization}/{fingerprint}/silence",
+            get(silence::ask).merge(post(silence::make)),
+        )
 }

@@ -6,12 +6,10 @@ mod list;
 mod summary;
 
 use crate::places::application as address;
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 use bailiwick_app::App;
 use bailiwick_fleet::applications::ApplicationRecord;
+use bailiwick_web::routing::{get, post};
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -33,10 +31,10 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/applications", get(list::show))
         .route("/console/applications/summary", get(summary::show))
         .route("/console/applications/{id}", get(detail::show))
-        .route("/console/applications/{id}/edit", get(change::show_notes).post(change::set_notes))
-        .route("/console/applications/{id}/assign", get(change::show_assign).post(change::assign))
+        .route("/console/applications/{id}/edit", get(change::show_notes).merge(post(change::set_notes)))
+        .route("/console/applications/{id}/assign", get(change::show_assign).merge(post(change::assign)))
         .route("/console/applications/{id}/unassign", post(change::unassign))
-        .route("/console/applications/{id}/delete", get(change::ask_delete).post(change::delete))
+        .route("/console/applications/{id}/delete", get(change::ask_delete).merge(post(change::delete)))
 }
 
 /// What people call an application.

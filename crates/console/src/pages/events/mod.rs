@@ -9,12 +9,10 @@ mod webhook_form;
 mod webhooks;
 
 use crate::places::webhook as address;
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 use bailiwick_app::App;
 use bailiwick_policy::{Caller, Permission};
+use bailiwick_web::routing::{get, post};
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -47,15 +45,18 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/timeline", get(timeline::show))
         .route("/console/timeline/audit", get(audit::show))
         .route(ALL, get(webhooks::list))
-        .route("/console/timeline/webhooks/new", get(webhook_form::show_new).post(webhook_form::create))
+        .route(
+            "/console/timeline/webhooks/new",
+            get(webhook_form::show_new).merge(post(webhook_form::create)),
+        )
         .route(&one(""), get(deliveries::show))
-        .route(&one("/edit"), get(webhook_form::show).post(webhook_form::update))
+        .route(&one("/edit"), get(webhook_form::show).merge(post(webhook_form::update)))
         .route(&one("/pause"), post(webhooks::pause))
         .route(&one("/resume"), post(webhooks::resume))
         .route(&one("/test"), post(deliveries::test))
         .route(&one("/replay"), post(deliveries::replay))
-        .route(&one("/rotate"), get(webhooks::ask_rotate).post(webhooks::rotate))
-        .route(&one("/delete"), get(webhooks::ask_delete).post(webhooks::delete))
+        .route(&one("/rotate"), get(webhooks::ask_rotate).merge(post(webhooks::rotate)))
+        .route(&one("/delete"), get(webhooks::ask_delete).merge(post(webhooks::delete)))
 }
 
 /// Tabs that the person may open, by their words.

@@ -5,11 +5,9 @@ mod fields;
 mod overview;
 mod who;
 
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 use bailiwick_app::App;
+use bailiwick_web::routing::{get, post};
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -27,9 +25,9 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
 pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/console/notifications", get(overview::show))
-        .route("/console/notifications/edit", get(edit::show).post(edit::save))
+        .route("/console/notifications/edit", get(edit::show).merge(post(edit::save)))
         .route("/console/notifications/switch-on", post(edit::switch_on))
-        .route("/console/notifications/remove", get(edit::ask).post(edit::remove))
+        .route("/console/notifications/remove", get(edit::ask).merge(post(edit::remove)))
         .route("/console/notifications/who", get(who::show))
         .route("/console/notifications/test", post(overview::test))
 }

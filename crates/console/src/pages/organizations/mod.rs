@@ -10,10 +10,11 @@ mod tabs;
 mod tree;
 
 use crate::{components::list::Address, texts};
-use axum::{Router, extract::State, routing::get};
+use axum::{Router, extract::State};
 use bailiwick_app::App;
 use bailiwick_domain::{OrgType, org::OrgRef};
 use bailiwick_policy::{Action, Caller, NewOrganization, Parent, decide, gate, resource_of};
+use bailiwick_web::routing::{get, post};
 use bailiwick_web::{Language, Params};
 use http::Uri;
 use serde_json::{Value, json};
@@ -45,17 +46,17 @@ pub(crate) const ROUTES: &[(&str, &str)] = &[
 pub(crate) fn router() -> Router<App> {
     let mut router = Router::new()
         .route("/console/organizations", get(tree::show))
-        .route("/console/organizations/new", get(edit::show_new).post(edit::create))
+        .route("/console/organizations/new", get(edit::show_new).merge(post(edit::create)))
         .route("/console/organizations/{id}", get(overview::show))
         .route("/console/organizations/{id}/users", get(tabs::users))
         .route("/console/organizations/{id}/systems", get(tabs::systems))
         .route("/console/organizations/{id}/applications", get(tabs::applications))
-        .route("/console/organizations/{id}/edit", get(edit::show).post(edit::update))
+        .route("/console/organizations/{id}/edit", get(edit::show).merge(post(edit::update)))
         .route(
             "/console/organizations/{id}/second-factor",
-            get(second_factor::show).post(second_factor::change),
+            get(second_factor::show).merge(post(second_factor::change)),
         )
-        .route("/console/organizations/{id}/{step}", get(step::ask).post(step::take));
+        .route("/console/organizations/{id}/{step}", get(step::ask).merge(post(step::take)));
     for family in OrgType::FAMILIES {
         let show = move |app: State<App>, guest, uri: Uri, params: Params| {
             list::show(family, app, guest, uri, params)

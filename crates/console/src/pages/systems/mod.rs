@@ -13,11 +13,9 @@ mod step;
 
 pub(crate) use crate::places::system as address;
 
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 use bailiwick_app::App;
+use bailiwick_web::routing::{get, post};
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -48,7 +46,7 @@ pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/console/systems", get(list::show))
         .route("/console/systems/export", get(list::export))
-        .route("/console/systems/new", get(edit::show_new).post(edit::create))
+        .route("/console/systems/new", get(edit::show_new).merge(post(edit::create)))
         .route("/console/systems/{id}", get(overview::show))
         .route("/console/systems/{id}/changes", get(changes::show))
         .route("/console/systems/{id}/documents/{record}", get(changes::document))
@@ -56,10 +54,13 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/systems/{id}/alerts", get(alerts::show))
         .route("/console/systems/{id}/backups", get(backups::show))
         .route("/console/systems/{id}/backups/{backup}", get(backups::download))
-        .route("/console/systems/{id}/backups/{backup}/delete", get(backups::ask).post(backups::delete))
+        .route(
+            "/console/systems/{id}/backups/{backup}/delete",
+            get(backups::ask).merge(post(backups::delete)),
+        )
         .route("/console/systems/{id}/access", get(access::show))
         .route("/console/systems/{id}/reachability", post(access::reachability))
         .route("/console/systems/{id}/secret", post(access::regenerate))
-        .route("/console/systems/{id}/edit", get(edit::show).post(edit::update))
-        .route("/console/systems/{id}/{step}", get(step::ask).post(step::take))
+        .route("/console/systems/{id}/edit", get(edit::show).merge(post(edit::update)))
+        .route("/console/systems/{id}/{step}", get(step::ask).merge(post(step::take)))
 }

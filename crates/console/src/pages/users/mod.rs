@@ -10,11 +10,9 @@ mod password;
 mod picture;
 mod step;
 
-use axum::{
-    Router,
-    routing::{get, post},
-};
+use axum::Router;
 use bailiwick_app::App;
+use bailiwick_web::routing::{get, post};
 
 /// Method and path of each page.
 pub(crate) const ROUTES: &[(&str, &str)] = &[
@@ -43,16 +41,16 @@ pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/console/users", get(list::show))
         .route("/console/users/export", get(list::export))
-        .route("/console/users/new", get(edit::show_new).post(edit::create))
+        .route("/console/users/new", get(edit::show_new).merge(post(edit::create)))
         .route("/console/users/{id}", get(overview::show))
-        .route("/console/users/{id}/edit", get(edit::show).post(edit::update))
-        .route("/console/users/{id}/move", get(change::show).post(change::relocate))
-        .route("/console/users/{id}/password", get(password::show).post(password::set))
-        .route("/console/users/{id}/second-factors", get(factors::ask).post(factors::remove))
+        .route("/console/users/{id}/edit", get(edit::show).merge(post(edit::update)))
+        .route("/console/users/{id}/move", get(change::show).merge(post(change::relocate)))
+        .route("/console/users/{id}/password", get(password::show).merge(post(password::set)))
+        .route("/console/users/{id}/second-factors", get(factors::ask).merge(post(factors::remove)))
         .route("/console/users/{id}/picture", post(picture::upload))
         .route("/console/users/{id}/picture/remove", post(picture::remove))
         .route("/console/users/{id}/impersonate", post(change::impersonate))
-        .route("/console/users/{id}/{step}", get(step::ask).post(step::take))
+        .route("/console/users/{id}/{step}", get(step::ask).merge(post(step::take)))
 }
 
 use crate::places::user as address;
