@@ -8,7 +8,7 @@ SHELL := bash
 .NOTPARALLEL:
 .PHONY: help run test check compile test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers test-packages \
 	test-reproducible test-charts fuzz bench bench-fleet dist fmt lint generate examples need-build need-test format-check deny \
-	direction need-all
+	direction ceilings need-all
 
 CARGO ?= cargo
 # In CI the lock file is the truth; at a desk cargo may complete it.
@@ -33,7 +33,7 @@ help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-17s %s\n", $$1, $$2 }'
 
 run: need-build ## build and start the service with everything built in: http://127.0.0.1:8080, data in ./data
-	@echo 'Building Bailiwick: the first time takes five to ten minutes on two cores. Then it starts, with its data in ./data.'
+	@echo 'Building Bailiwick: the first time takes four to ten minutes on two cores. Then it starts, with its data in ./data.'
 	$(CARGO) run $(LOCKED) --profile $(PROFILE) --bin bailiwick -- $(ARGS)
 
 # Everything but the browser tests, whose target is not among the default ones (tests/api/Cargo.toml). The HTTP tests wait for
@@ -183,3 +183,7 @@ deny:
 direction:
 	@scripts/need.sh python3
 	scripts/direction.sh
+
+# After a build of the program.
+ceilings:
+	CARGO='$(CARGO)' scripts/ceilings.sh
