@@ -2,7 +2,6 @@
 
 use crate::{App, purge, retention};
 use bailiwick_alerts::{self as alerting, liveness_monitor, transfer_cleanup};
-use bailiwick_demo::life as demo;
 use bailiwick_directory::objects;
 use bailiwick_events::{self as events, mail};
 use bailiwick_fleet::inventory;
@@ -41,6 +40,5 @@ impl App {
         objects::start_worker(self);
         transfer_cleanup::start_worker(self);
         alerting::start_background(self);
-        demo::start(self);
     }
 }

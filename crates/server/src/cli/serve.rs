@@ -14,6 +14,7 @@ use bailiwick_app::{
     database::{Db, analyze_restored},
     traces::Traces,
 };
+use bailiwick_demo::life as demo;
 use bailiwick_directory::images;
 use bailiwick_domain::Error;
 use bailiwick_identity::oidc;
@@ -269,6 +270,7 @@ async fn begin(
     processes::start(app, process::host()).await.map_err(|e| e.to_string())?;
     compare_addresses(app).await;
     app.start_background().await;
+    demo::start(app);
     app.tasks.spawn(look_at_images(app.clone()));
     let (for_workers, threads) = (app.clone(), runtime::Handle::current());
     let connections = listen::Connections::new(connection_limits(&config.http, process::open_files())?);
