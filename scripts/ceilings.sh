@@ -11,13 +11,15 @@ declare -A ceiling=(
     [constants_kb]=7500
 )
 
-program=${CARGO_TARGET_DIR:-target}/debug/bailiwick
+units=$("${CARGO:-cargo}" build ${CI:+--locked} --quiet --bin bailiwick --message-format json |
+    grep -c -e '"reason":"compiler-artifact"' -e '"reason":"build-script-executed"')
+sections=$(size -A -d "${CARGO_TARGET_DIR:-target}/debug/bailiwick")
+kilobytes() { awk -v name="$1" '$1 == name { print int($2 / 1000) }' <<<"$sections"; }
 declare -A now=(
     [packages]=$(grep -c '^name = ' Cargo.lock)
-    [units]=$("${CARGO:-cargo}" build ${CI:+--locked} --bin bailiwick --message-format json 2>/dev/null |
-        grep -c -e '"reason":"compiler-artifact"' -e '"reason":"build-script-executed"')
-    [code_kb]=$(size -A -d "$program" | awk '$1 == ".text" { print int($2 / 1000) }')
-    [constants_kb]=$(size -A -d "$program" | awk '$1 == ".rodata" { print int($2 / 1000) }')
+    [units]=$units
+    [code_kb]=$(kilobytes .text)
+    [constants_kb]=$(kilobytes .rodata)
 )
 
 grown=0

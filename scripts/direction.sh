@@ -2,8 +2,8 @@
 # Checks that dependencies between the crates go one way, that each outside library stays where it belongs, that the tests ask for
 # no other features of the program's libraries than the program does (each would be built twice), and that the top-level modules
 # of a crate make no circle (scripts/modules.py). The directions:
-# server → {api, console} → web → app → demo → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
-# and {outbound, inventory, alerting, export} → domain below them; api → guide, which knows none of the others. Only dependencies of the product count; tests may use
+# server → {api, console} → web → app → alerts → fleet → directory → identity → events → settings → platform → store → policy → domain,
+# and {outbound, inventory, alerting, export} → domain below them; server → demo → alerts; api → guide, which knows none of the others. Only dependencies of the product count; tests may use
 # what they like.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -3,15 +3,14 @@
 use crate::schema::SchemaOf;
 use axum::{
     handler::Handler,
-    response::Response,
     routing::{MethodFilter, MethodRouter},
 };
 use bailiwick_app::App;
 use bailiwick_domain::OrgType;
 use bailiwick_policy::{Permission, RebrandingChange};
-use bailiwick_web::routing;
+use bailiwick_web::routing::{self, Answer};
 use http::Method;
-use std::{pin::Pin, time::Duration};
+use std::time::Duration;
 
 /// The operation that makes the caller act as another user.
 pub(crate) const START_IMPERSONATION: &str = "startImpersonation";
@@ -309,7 +308,7 @@ impl Route {
     #[must_use]
     pub(crate) fn to<H, T>(self, handler: H) -> Route
     where
-        H: Handler<T, App, Future = Pin<Box<dyn Future<Output = Response> + Send>>>,
+        H: Handler<T, App, Future = Answer>,
     {
         let filter = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
         Route { served: Some(Served::Here(Box::new(routing::route(filter, handler)))), ..self }

@@ -1,9 +1,8 @@
 //! Routes to handlers, with one type for all handlers.
 //!
-//! Axum wraps each handler in a stack of layers that are generic over its type, and at each layer the compiler proves anew that the
-//! handler's future is `Send`, through every future that it awaits. For some 450 handlers this was half of the time for compiling
-//! `api` and `console`. So a handler is put behind a pointer before axum sees it: routes are made with the functions here, never
-//! with those of [`axum::routing`].
+//! Axum wraps each handler in layers that are generic over its type. At each layer the compiler proves again that the future of the
+//! handler is `Send`. With one type for all handlers it does so once. Make routes with the functions here, not with those of
+//! [`axum::routing`].
 
 use axum::{
     extract::Request,
@@ -14,7 +13,8 @@ use axum::{
 use bailiwick_app::App;
 use std::{pin::Pin, sync::Arc};
 
-type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
+/// The future of a handler.
+pub type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// A handler behind a pointer.
 #[derive(Clone)]

@@ -14,8 +14,11 @@ use bailiwick_directory::imports::{
     self, Confirmation, Issue, Kind, Outcome as Became, Preview, Row, Status, allow,
 };
 use bailiwick_domain::{Error, ObjectKind, OrgType, Result};
-use bailiwick_web::routing::{get, post};
-use bailiwick_web::{Language, Upload, import_file, import_template, status_and_text};
+use bailiwick_web::{
+    Language, Upload, import_file, import_template,
+    routing::{get, post},
+    status_and_text,
+};
 use http::StatusCode;
 use serde_json::{Value, json};
 use std::collections::HashMap;

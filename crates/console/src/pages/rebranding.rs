@@ -25,9 +25,10 @@ use bailiwick_domain::{
     rebranding::{Asset, Media, ProductType},
 };
 use bailiwick_policy::{Action, RebrandingChange, rebranding_gate};
-use bailiwick_web::routing::{get, post};
 use bailiwick_web::{
-    Language, Params, PathId, Upload, known_version, rebranding_file, rebranding_form, status_and_text,
+    Language, Params, PathId, Upload, known_version, rebranding_file, rebranding_form,
+    routing::{get, post},
+    status_and_text,
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};

@@ -270,6 +270,7 @@ async fn begin(
     processes::start(app, process::host()).await.map_err(|e| e.to_string())?;
     compare_addresses(app).await;
     app.start_background().await;
+    // Not among the other background tasks: tests take the steps of a demo database themselves.
     demo::start(app);
     app.tasks.spawn(look_at_images(app.clone()));
     let (for_workers, threads) = (app.clone(), runtime::Handle::current());

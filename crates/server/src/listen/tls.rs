@@ -164,8 +164,9 @@ fn unread(error: &pem::Error) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "routes without the application")]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "routes without the application")]
+
     use super::super::{Connections, Limits, Options, Server, bind, start};
     use super::*;
     use axum::{Router, routing::get};

@@ -14,8 +14,10 @@ use axum::{Router, extract::State};
 use bailiwick_app::App;
 use bailiwick_domain::{OrgType, org::OrgRef};
 use bailiwick_policy::{Action, Caller, NewOrganization, Parent, decide, gate, resource_of};
-use bailiwick_web::routing::{get, post};
-use bailiwick_web::{Language, Params};
+use bailiwick_web::{
+    Language, Params,
+    routing::{get, post},
+};
 use http::Uri;
 use serde_json::{Value, json};
 
