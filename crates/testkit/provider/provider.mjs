@@ -101,7 +101,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       jwt(ctx, token, jwt) {
         const now = Math.floor(Date.now() / 1000);
         const asked = words(token['x-resource'] ?? ctx.oidc.params.resource);
-        if (asked.includes('expired')) jwt.payload.exp = now - 61;
+        if (asked.includes('expired')) jwt.payload.exp = now - 90;
         if (asked.includes('late')) jwt.payload.exp = now - 30;
         if (asked.includes('future')) jwt.payload.nbf = now + 120;
         if (asked.includes('soon')) jwt.payload.nbf = now + 30;

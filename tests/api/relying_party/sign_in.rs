@@ -131,18 +131,21 @@ external_test!(an_application_is_opened_at_the_provider, |t, p| async move {
 external_test!(what_a_token_must_say, |issuer| for_us(issuer), |t, p| async move {
     for form in ["ES256,late", "ES256,soon"] {
         let token = p.token("bailiwick", OWNER, Some(form)).await.unwrap();
+        show_real_time(&t);
         exchange(&t, &token).await.expect(200);
     }
     for form in ["expired", "future", "endless", "foreign", "elsewhere"] {
         let token = p.token("bailiwick", OWNER, Some(&format!("RS256,{form}"))).await.unwrap();
+        show_real_time(&t);
         refused(&t, &token, form).await;
     }
     let both = p.tokens("bailiwick", OWNER, None).await.unwrap();
     refused(&t, both["id_token"].as_str().unwrap(), "an ID token").await;
     let good = p.token("bailiwick", OWNER, Some("RS256")).await.unwrap();
-    t.advance(Duration::from_secs(3600 + 55));
+    let end = Ts::from_secs(crate::session::part(&good, 1)["exp"].as_i64().unwrap());
+    t.clock.set(end.plus(Duration::from_secs(55)));
     exchange(&t, &good).await.expect(200);
-    t.advance(Duration::from_secs(10));
+    t.clock.set(end.plus(Duration::from_secs(65)));
     refused(&t, &good, "expired meanwhile").await;
 });
 

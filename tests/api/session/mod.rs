@@ -75,7 +75,8 @@ fn refreshed(reply: Reply) -> String {
     data["refresh_token"].as_str().unwrap().to_owned()
 }
 
-fn part(token: &str, index: usize) -> Value {
+/// A decoded part of a JWT: 0 its header, 1 its claims.
+pub(crate) fn part(token: &str, index: usize) -> Value {
     let part = token.split('.').nth(index).unwrap();
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
 }
