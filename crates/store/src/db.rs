@@ -48,6 +48,14 @@ impl Db {
         matches!(self.engine, Engine::Pg(_))
     }
 
+    /// How long a statement waits for a free connection, and a request for a statement that it shares with others.
+    pub fn longest_wait(&self) -> Duration {
+        match &self.engine {
+            Engine::Pg(pool) => pool.options().get_acquire_timeout(),
+            Engine::Lite { read, .. } => read.options().get_acquire_timeout(),
+        }
+    }
+
     /// As OpenTelemetry calls it.
     const fn engine_name(&self) -> &'static str {
         if self.is_postgres() { "postgresql" } else { "sqlite" }

@@ -70,7 +70,8 @@ pub struct Options {
     pub connections: u32,
     /// True when this process serves: a SQLite file is then locked for it alone.
     pub exclusive: bool,
-    /// How long a statement waits for a free connection (that of SQLite's one writer twice as long).
+    /// How long a statement waits for a free connection (that of SQLite's one writer twice as long), and a request for a
+    /// statement that it shares with others.
     pub acquire: Duration,
 }
 

@@ -5,7 +5,7 @@ use bailiwick_events::deliver;
 use bailiwick_store::{events::subscriptions::lock, sql::Q, time::TsCodec};
 use bailiwick_testkit::{Engine, Persona, Test, api_test, parts::recorder::Answer};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 async fn rename(t: &Test, who: &Persona, system: &str, name: &str) {
     act(t, who, "PUT", &format!("/systems/{system}"), json!({"name": name})).await;
@@ -327,14 +327,17 @@ api_test!(a_suspension_stops_what_is_being_delivered, |s| settings(s), |t| async
     hook.sink.answer_by(|_| Answer::status(200));
     hook.sink.release();
     run(&t).await;
-    // The batch ends, and there is no other one.
+    // On a busy machine a held delivery may have been given up. The batch ends, and there is no other one.
     let sent = hook.sink.requests().len();
     assert!(sent < 60, "{sent}");
     run(&t).await;
     assert_eq!(hook.sink.requests().len(), sent);
     act(&t, &owner, "PATCH", &format!("/customers/{}/reactivate", tree.customer), Value::Null).await;
+    t.advance(Duration::from_secs(3600));
     run(&t).await;
-    assert_eq!(hook.sink.take().len(), 60);
+    let arrived = hook.sink.take();
+    let ids: HashSet<_> = arrived.iter().filter_map(|r| r.value("webhook-id")).collect();
+    assert_eq!(ids.len(), 60);
 });
 
 /// A transaction that holds a subscription, or its deliveries, keeps no events from being numbered.

@@ -7,14 +7,12 @@ use bailiwick_domain::{ChainId, Result, Ts};
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_policy::{Catalogue, UserIdentity};
 use bailiwick_store::{Db, StoreError, identities::Standing, sessions};
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 /// Chains read by one statement at most.
 const ROWS: usize = 256;
-/// Longest wait for the state that protects access.
-const WAIT: Duration = Duration::from_secs(5);
 
 /// A chain and its user, as they are now.
 #[derive(Debug)]
@@ -64,9 +62,10 @@ impl TokenLookup {
             let read = read(self.db.clone(), self.catalogue.clone(), vec![chain]).await;
             return Ok(read.map_err(unreadable)?.pop().flatten());
         }
-        match tokio::time::timeout(WAIT, self.rows.submit(chain)).await {
+        let longest = self.db.longest_wait();
+        match tokio::time::timeout(longest, self.rows.submit(chain)).await {
             Ok(read) => read.map_err(|lost| unreadable(lost.0)),
-            Err(_) => Err(unreadable(format!("no session within {} s", WAIT.as_secs_f64()))),
+            Err(_) => Err(unreadable(format!("no session within {} s", longest.as_secs_f64()))),
         }
     }
 }

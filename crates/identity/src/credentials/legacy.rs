@@ -3,7 +3,7 @@
 //! unknown ids only.
 
 use super::{
-    Basic, CredentialKey, WAIT, basic, by_key,
+    Basic, CredentialKey, basic, by_key,
     cached_credential::{Entry, SystemIdentity},
     is_secret, note_first_call,
     secret::SaltedHash,
@@ -53,9 +53,10 @@ async fn by_pair(
     let pair = memory.failures.pair(client_ip, sought);
     memory.failures.check(pair, now)?;
     let found = if is_legacy_id(&basic.key) && !memory.is_unknown(sought, now) {
-        let read = tokio::time::timeout(WAIT, legacy::by_id(&service.db, &basic.key)).await;
-        let read =
-            read.map_err(|_| Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())))?;
+        let longest = service.db.longest_wait();
+        let read = tokio::time::timeout(longest, legacy::by_id(&service.db, &basic.key)).await;
+        let read = read
+            .map_err(|_| Error::security_unavailable(format!("no row within {} s", longest.as_secs_f64())))?;
         let read = read.map_err(|e| Error::security_unavailable(e.to_string()))?;
         // Only for an id that was looked up: repeated requests must not extend the time it counts as unknown.
         if read.is_none() {

@@ -41,8 +41,6 @@ const UNKNOWN: u64 = 50_000;
 const UNKNOWN_FOR: Duration = guess_limit::WINDOW;
 /// Rows read by one statement at most.
 const ROWS: usize = 256;
-/// Longest wait for the state that protects access.
-const WAIT: Duration = Duration::from_secs(5);
 
 /// A key to be read, with an epoch that was read before.
 type Wanted = (String, i64);
@@ -98,10 +96,13 @@ impl Credentials {
             }
             Known::Unknown => {}
         }
-        match tokio::time::timeout(WAIT, self.epochs.submit(())).await {
+        let longest = service.db.longest_wait();
+        match tokio::time::timeout(longest, self.epochs.submit(())).await {
             Ok(Ok(epoch)) => Ok(epoch),
             Ok(Err(e)) => Err(Error::security_unavailable(e.0.to_string())),
-            Err(_) => Err(Error::security_unavailable(format!("no epoch within {} s", WAIT.as_secs_f64()))),
+            Err(_) => {
+                Err(Error::security_unavailable(format!("no epoch within {} s", longest.as_secs_f64())))
+            }
         }
     }
 
@@ -115,12 +116,16 @@ impl Credentials {
         if SystemKey::parse(key).is_none() || self.has_missed(key_hash, now) {
             return Ok(None);
         }
-        let read = tokio::time::timeout(WAIT, self.rows.submit((key.to_owned(), epoch))).await;
+        let longest = service.db.longest_wait();
+        let read = tokio::time::timeout(longest, self.rows.submit((key.to_owned(), epoch))).await;
         let (found, lasts) = match read {
             Ok(Ok(found)) => found,
             Ok(Err(e)) => return Err(Error::security_unavailable(e.0.to_string())),
             Err(_) => {
-                return Err(Error::security_unavailable(format!("no row within {} s", WAIT.as_secs_f64())));
+                return Err(Error::security_unavailable(format!(
+                    "no row within {} s",
+                    longest.as_secs_f64()
+                )));
             }
         };
         match &found {
