@@ -88,7 +88,6 @@ mod tests {
             ("docs/specification/README.md", "specification"),
             ("docs/internals/storage.md", "internals/storage"),
             ("CHANGELOG.md", "CHANGELOG"),
-            ("benches/RESULTS.md", "benches/RESULTS"),
         ] {
             assert_eq!(address(document), wanted);
         }

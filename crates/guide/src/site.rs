@@ -39,14 +39,8 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new() -> Site {
-        let render = |(name, text)| {
-            let mut article = markdown::render(name, text);
-            if !text.starts_with("# ") {
-                article.title = own_title(name);
-            }
-            (name, article)
-        };
-        let articles: BTreeMap<_, _> = documents::all().map(render).collect();
+        let articles: BTreeMap<_, _> =
+            documents::all().map(|(name, text)| (name, markdown::render(name, text))).collect();
         let shelves = shelves(&articles);
         let order: Vec<&'static str> = shelves.iter().flat_map(|shelf| shelf.pages.iter().copied()).collect();
         let place = |name: &&'static str| Place {
@@ -125,14 +119,6 @@ fn entries<'a>(name: &'a str, article: &'a Article) -> impl Iterator<Item = Entr
             more: if is_first { name.to_owned() } else { String::new() },
         }
     })
-}
-
-/// The title of a document that does not begin with one.
-fn own_title(name: &str) -> String {
-    match name {
-        "benches/RESULTS.md" => "Measurements".to_owned(),
-        other => address(other).to_owned(),
-    }
 }
 
 #[cfg(test)]
