@@ -26,11 +26,11 @@ pub(crate) fn directives(root: &Path, given: impl Fn(&str) -> Option<String>) ->
     if let (Some(repository), true) = (&repository, asked) {
         lines.extend(repository.moved_with().map(|path| format!("cargo::rerun-if-changed={path}")));
     }
-    let told = |what: &[&str]| repository.as_ref().and_then(|repository| repository.tell(what));
+    let git = |what: &[&str]| repository.as_ref().and_then(|repository| repository.tell(what));
     let unknown = || "unknown".to_owned();
-    let commit = commit.or_else(|| told(&["rev-parse", "HEAD"])).unwrap_or_else(unknown);
+    let commit = commit.or_else(|| git(&["rev-parse", "HEAD"])).unwrap_or_else(unknown);
     // Seconds since 1970; the program formats them.
-    let seconds = || epoch.or_else(|| told(&["log", "-1", "--format=%ct"])).map(|n| format!("@{n}"));
+    let seconds = || epoch.or_else(|| git(&["log", "-1", "--format=%ct"])).map(|n| format!("@{n}"));
     let time = time.or_else(seconds).unwrap_or_else(unknown);
     lines.push(format!("cargo::rustc-env=BUILT_FROM_COMMIT={commit}"));
     lines.push(format!("cargo::rustc-env=BUILT_AT={time}"));
@@ -62,8 +62,8 @@ impl<'r> Repository<'r> {
     /// Files that change whenever the commit does: every command that moves it appends a line to the first.
     fn moved_with(&self) -> impl Iterator<Item = String> {
         let path = |name: &str| {
-            let told = self.tell(&["rev-parse", "--git-path", name])?;
-            let path = self.0.join(told);
+            let path = self.tell(&["rev-parse", "--git-path", name])?;
+            let path = self.0.join(path);
             path.exists().then(|| path.display().to_string())
         };
         let branch = self.tell(&["symbolic-ref", "--quiet", "HEAD"]);

@@ -126,8 +126,12 @@ async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
         let Some(taken) = taken(service, tenant, rows, alerts).await else { continue };
         let mut tx = service.db.begin_relaxed().await?;
         let first = silent_systems::first(&mut tx, &taken).await?;
-        EventDraft::write_all(first.iter().map(|raised| told(Happening::LinkFailed, raised)), &mut tx, now)
-            .await?;
+        EventDraft::write_all(
+            first.iter().map(|raised| event_for(Happening::LinkFailed, raised)),
+            &mut tx,
+            now,
+        )
+        .await?;
         silent_systems::keep(&mut tx, &taken, now).await?;
         tx.commit().await?;
         posted += taken.len() as u64;
@@ -158,7 +162,7 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>, cutoff: Ts) -> Resu
         let mut tx = service.db.begin_relaxed().await?;
         let heard = silent_systems::heard(&mut tx, &resolved, cutoff).await?;
         let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
-        let restored = restored.map(|raised| told(Happening::LinkRestored, raised));
+        let restored = restored.map(|raised| event_for(Happening::LinkRestored, raised));
         EventDraft::write_all(restored, &mut tx, service.now()).await?;
         silent_systems::forget(&mut tx, &resolved).await?;
         tx.commit().await?;
@@ -167,7 +171,7 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>, cutoff: Ts) -> Resu
     Ok(count)
 }
 
-fn told(what: Happening, raised: &OpenLinkAlert) -> EventDraft {
+fn event_for(what: Happening, raised: &OpenLinkAlert) -> EventDraft {
     EventDraft::system_by_id(what, raised.system_id, &raised.system_key).of(raised.organization_id)
 }
 

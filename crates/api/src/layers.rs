@@ -38,7 +38,7 @@ pub async fn frame(
     let mut response = next.run(request).instrument(span.clone()).await;
     complete(&app, response.headers_mut(), &context.request_id, is_provider);
     let place = route_metrics::place(&worker, &mut response);
-    span.in_scope(|| told(&app, &worker, place, &response));
+    span.in_scope(|| record_response(&app, &worker, place, &response));
     watch.answered(place, response.status().as_u16());
     response
 }
@@ -68,7 +68,7 @@ pub(crate) fn note_caller(kind: &str) {
 }
 
 /// How the request ended, in its span. A line about refusals says how many there were.
-pub(crate) fn told(app: &App, worker: &WorkerMetrics, place: usize, response: &Response) {
+pub(crate) fn record_response(app: &App, worker: &WorkerMetrics, place: usize, response: &Response) {
     let status = response.status();
     Span::current().record("http.response.status_code", status.as_u16());
     if status != StatusCode::TOO_MANY_REQUESTS {

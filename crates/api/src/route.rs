@@ -145,7 +145,7 @@ pub struct Route {
     pub takes_bytes: bool,
     /// Media types of a success that is a file, without envelope; empty for JSON.
     pub gives_file: &'static [&'static str],
-    /// Its series in the metrics (`crate::meters`).
+    /// Its series in the metrics ([`crate::route_metrics`]).
     pub(crate) place: usize,
     /// None only while a row is being put together.
     served: Option<Served>,

@@ -292,7 +292,7 @@ pub async fn set_password(app: &App, user: UserId, password: &str) -> Result<()>
     }
     audit::record(&mut tx, Entry::of_operator(now, AuditAction::UserPassword, user)).await?;
     tx.commit().await?;
-    prepared.told()
+    prepared.into_result()
 }
 
 /// Whether there is nothing but the owner organization with its first user.

@@ -36,7 +36,7 @@ pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
     rejections(app, &mut page);
     connections(&app.db.connections(), &mut page);
     routers(app, &mut page);
-    told(app, &mut page);
+    notifications(app, &mut page);
     deliveries(app, &mut page);
     let seen = work(app).await;
     let up = u8::from(seen.is_some());
@@ -157,7 +157,7 @@ fn routers(app: &App, page: &mut Page) {
     }
 }
 
-fn told(app: &App, page: &mut Page) {
+fn notifications(app: &App, page: &mut Page) {
     let help = "Notifications of the embedded alert router by channel and outcome.";
     let mut family = page.family("bailiwick_notifications_total", Kind::Counter, help);
     for count in notify::figures(app).counts() {

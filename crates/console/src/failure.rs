@@ -49,9 +49,9 @@ pub(crate) fn answer(look: &Look, error: &Error) -> Response {
         500 => "failed",
         _ => "refused",
     };
-    // What a person can use of it: the rule that refuses, in the words of the interface.
-    let is_told = matches!(kind, "forbidden" | "refused") || matches!(error, Error::Limited { .. });
-    let detail = is_told.then_some(text);
+    // People see the interface's message about the rule that refused them.
+    let is_shown = matches!(kind, "forbidden" | "refused") || matches!(error, Error::Limited { .. });
+    let detail = is_shown.then_some(text);
     let mut response = page::render(look, status, "error.html", json!({"kind": kind, "detail": detail}));
     if let Some(after) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));

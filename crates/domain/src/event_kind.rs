@@ -98,8 +98,7 @@ happenings! {
     Ended = "ended",
 }
 
-/// Type of an event, `<topic>.<happening>`. Which topics know which happenings is told by the list of the crate that
-/// tells events.
+/// Type of an event, `<topic>.<happening>`. `bailiwick_events::kinds` lists the valid combinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventKind {
     /// What it is about.

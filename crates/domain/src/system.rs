@@ -1,4 +1,4 @@
-//! Systems and the one function that computes their status.
+//! Systems and the rule of their status.
 
 use crate::{
     OrgId, SystemId, Ts,
@@ -7,7 +7,7 @@ use crate::{
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// Status of a system: computed, never stored (spec: systems#status).
+/// Status of a system, by its marks and its last heartbeat (spec: systems#status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SystemStatus {
     /// No heartbeat yet.

@@ -51,7 +51,7 @@ fn asset(stem: &str, ending: &str, media_type: &'static str, text: String) -> As
     Asset { name: format!("{stem}.{}.{ending}", hash(&text)), media_type, text }
 }
 
-/// Tells texts and pictures apart; nothing relies on that it is hard to make two with the same.
+/// A hash for the names of files. It is not cryptographic: two texts with one hash would do no harm.
 pub(crate) fn hash(text: impl AsRef<[u8]>) -> String {
     let mut hasher = DefaultHasher::new();
     text.as_ref().hash(&mut hasher);

@@ -267,7 +267,7 @@ impl Prepared {
     ///
     /// # Errors
     /// 502 and 504 when it is unknown whether the tenant has the password.
-    pub fn told(self) -> Result<()> {
+    pub fn into_result(self) -> Result<()> {
         self.unknown.map_or(Ok(()), Err)
     }
 }
@@ -354,7 +354,7 @@ pub async fn change_own(
         set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, kept).await?;
         audit::record_own(&mut tx, now, &request, user, organization, AuditAction::UserPassword).await?;
         tx.commit().await?;
-        prepared.told()
+        prepared.into_result()
     };
     to_its_end(service, changing).await
 }

@@ -3,8 +3,8 @@
 use crate::{Action, Caller, Refusal};
 use bailiwick_domain::{Error, ObjectKind, Result};
 
-/// Proof that a decision allowed an action on an object. Only [`decide`] and the two rules for organizations named in a
-/// request ([`crate::in_hierarchy`], [`crate::attribute_system`]) create one, and it cannot be copied. Every function
+/// Proof that a decision allowed an action on an object. Only the rules of this crate create one: [`decide`]
+/// and those for organizations named in a request. It cannot be copied. Every function
 /// that writes by id requires one.
 #[derive(Debug, PartialEq)]
 pub struct Granted<Id> {

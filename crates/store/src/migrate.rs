@@ -28,7 +28,7 @@ impl Db {
     async fn apply_migrations(&self) -> Result<(), StoreError> {
         let pool = match &self.engine {
             Engine::Pg(pool) => pool,
-            Engine::Lite { write, .. } => return SQLITE.run(write).await.map_err(told),
+            Engine::Lite { write, .. } => return SQLITE.run(write).await.map_err(with_advice),
         };
         match run(&POSTGRES, pool).await {
             Err(MigrateError::VersionMissing(found)) if found > newest() && self.supports_this().await? => {
@@ -39,9 +39,9 @@ impl Db {
                 );
                 let mut known = Migrator::with_migrations(POSTGRES.iter().cloned().collect());
                 known.set_ignore_missing(true);
-                run(&known, pool).await.map_err(told)
+                run(&known, pool).await.map_err(with_advice)
             }
-            done => done.map_err(told),
+            done => done.map_err(with_advice),
         }
     }
 
@@ -69,7 +69,7 @@ fn newest() -> i64 {
 }
 
 /// Adds advice for the operator to an error, where it is known.
-fn told(error: MigrateError) -> StoreError {
+fn with_advice(error: MigrateError) -> StoreError {
     let newest = newest();
     match error {
         MigrateError::VersionMissing(found) if found > newest => StoreError::Foreign(format!(

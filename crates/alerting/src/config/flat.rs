@@ -189,44 +189,44 @@ impl Flat {
 
     /// Fills the organization's list of a channel; returns its toggle.
     fn convert<R: Listed>(&self, channels: &mut Channels) -> Option<bool> {
-        let told = self.told::<R>(None, false);
-        let is_on = !told.is_empty() || R::toggle(&self.all) == Some(true);
+        let recipients = self.recipients::<R>(None, false);
+        let is_on = !recipients.is_empty() || R::toggle(&self.all) == Some(true);
         // The channel is off; its recipients are kept until it is switched on.
-        *R::list_mut(channels) = if is_on { told } else { self.told(None, true) };
+        *R::list_mut(channels) = if is_on { recipients } else { self.recipients(None, true) };
         Some(is_on)
     }
 
     /// Fills the list of an override; its toggle.
     fn convert_override<R: Listed>(&self, own: &Channels, all: &Channels, to: &mut Channels) -> Option<bool> {
         let (named, toggle) = (R::list(own), R::toggle(own));
-        let told = match toggle {
+        let recipients = match toggle {
             // No setting, so it keeps following the organization.
             None if named.is_empty() => return None,
             Some(false) => Vec::new(),
-            _ => self.told::<R>(Some(own), false),
+            _ => self.recipients::<R>(Some(own), false),
         };
-        let toggle = toggle.or(Some(!told.is_empty()));
-        *R::list_mut(to) = if named.is_empty() && told == *R::list(all) {
+        let toggle = toggle.or(Some(!recipients.is_empty()));
+        *R::list_mut(to) = if named.is_empty() && recipients == *R::list(all) {
             // The organization's own list.
             Vec::new()
-        } else if told.is_empty() {
+        } else if recipients.is_empty() {
             named.clone()
         } else {
-            told
+            recipients
         };
         toggle
     }
 
     /// The recipients by severity. For each severity, the most specific non-empty list and the most specific toggle
     /// that is set apply.
-    fn told<R: Listed>(&self, system: Option<&Channels>, ignores_toggles: bool) -> Vec<R> {
+    fn recipients<R: Listed>(&self, system: Option<&Channels>, ignores_toggles: bool) -> Vec<R> {
         let lists = std::iter::once(&self.all).chain(self.severities.iter().map(|(_, c)| c)).chain(system);
-        let mut told: Vec<R> = Vec::new();
+        let mut recipients: Vec<R> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for recipient in lists.flat_map(|c| R::list(c)) {
             places.entry(recipient.key()).or_insert_with(|| {
-                told.push(recipient.clone());
-                told.len() - 1
+                recipients.push(recipient.clone());
+                recipients.len() - 1
             });
         }
         for severity in Severity::ALL {
@@ -236,18 +236,18 @@ impl Flat {
             let Some(list) = levels().map(R::list).find(|list| !list.is_empty()) else { continue };
             if is_on || ignores_toggles {
                 for named in list {
-                    let place = places.get(&named.key()).and_then(|place| told.get_mut(*place));
+                    let place = places.get(&named.key()).and_then(|place| recipients.get_mut(*place));
                     place.into_iter().for_each(|r| r.severities_mut().push(severity));
                 }
             }
         }
-        told.retain(|r| !r.severities().is_empty());
-        for recipient in &mut told {
+        recipients.retain(|r| !r.severities().is_empty());
+        for recipient in &mut recipients {
             if recipient.severities().len() == Severity::ALL.len() {
                 recipient.severities_mut().clear();
             }
         }
-        told
+        recipients
     }
 }
 

@@ -137,7 +137,7 @@ impl Upload {
 
     /// Whether the configuration that a router returns is this one. Routers write the envelope in their own way and may
     /// add to it.
-    pub fn matches_layers(&self, told: &[u8]) -> bool {
+    pub fn matches_layers(&self, uploaded: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct ExpectedSends {
             #[serde(default)]
@@ -145,16 +145,16 @@ impl Upload {
             #[serde(default)]
             alertmanager_config: String,
         }
-        let Ok(text) = std::str::from_utf8(told) else { return false };
+        let Ok(text) = std::str::from_utf8(uploaded) else { return false };
         let options = serde_saphyr::options! { with_snippet: false };
-        let Ok(told) = serde_saphyr::from_str_with_options::<ExpectedSends>(text, options) else {
+        let Ok(uploaded) = serde_saphyr::from_str_with_options::<ExpectedSends>(text, options) else {
             return false;
         };
-        let templates = told.template_files.unwrap_or_default();
+        let templates = uploaded.template_files.unwrap_or_default();
         let is_same = |(name, text): (&String, &String)| {
-            templates.get(name).is_some_and(|told| told.trim_end() == text.trim_end())
+            templates.get(name).is_some_and(|found| found.trim_end() == text.trim_end())
         };
-        told.alertmanager_config.trim_end() == self.alertmanager_config.trim_end()
+        uploaded.alertmanager_config.trim_end() == self.alertmanager_config.trim_end()
             && templates.len() == self.template_files.len()
             && self.template_files.iter().all(is_same)
     }
@@ -318,38 +318,38 @@ pub(super) fn check(
                 R::of_mut(&mut recipients).clear();
             });
             let wanted = receiver_config(String::new(), &recipients);
-            let told = told(&document, &tree, &ours)?;
-            if told != wanted {
+            let found = routed(&document, &tree, &ours)?;
+            if found != wanted {
                 return Err(fault(format!(
                     "alerts of severity \"{severity}\" from system \"{system_key}\" would go to {} instead of {} recipients",
-                    count(&told),
+                    count(&found),
                     count(&wanted)
                 )));
             }
         }
     }
     let foreign: Labels = [("organization_id", "another"), ("severity", "critical")].into_iter().collect();
-    if count(&told(&document, &tree, &foreign)?) > 0 {
+    if count(&routed(&document, &tree, &foreign)?) > 0 {
         return Err(fault("alerts of another tenant would go to somebody"));
     }
     Ok(())
 }
 
-fn count(told: &ReceiverConfig) -> usize {
+fn count(config: &ReceiverConfig) -> usize {
     let mut count = 0;
-    for_each_kind!(R => count += R::configs(told).len());
+    for_each_kind!(R => count += R::configs(config).len());
     count
 }
 
 /// All recipients of an alert, without the receiver of the alert history.
-fn told(document: &Document, tree: &Tree, labels: &Labels) -> Result<ReceiverConfig, GenerateError> {
-    let mut told = ReceiverConfig::default();
+fn routed(document: &Document, tree: &Tree, labels: &Labels) -> Result<ReceiverConfig, GenerateError> {
+    let mut all = ReceiverConfig::default();
     for destination in tree.route(labels) {
         let receiver = document.receivers.iter().find(|r| r.name == destination.receiver);
         let receiver = receiver.ok_or_else(|| fault(format!("no receiver \"{}\"", destination.receiver)))?;
         if receiver.name != HISTORY {
-            for_each_kind!(R => R::configs_mut(&mut told).extend_from_slice(R::configs(receiver)));
+            for_each_kind!(R => R::configs_mut(&mut all).extend_from_slice(R::configs(receiver)));
         }
     }
-    Ok(told)
+    Ok(all)
 }

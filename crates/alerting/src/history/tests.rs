@@ -203,8 +203,8 @@ fn a_told_occurrence_without_a_start_is_the_one_that_ended_then() {
         created_at: Ts(9_500_000),
     };
     let kept = vec![(Resolved, 1_000_000, Some(9_000_000), None, 9_500_000)];
-    let told = |end: i64| delivered(10_000_000, end, Some(end));
-    assert_eq!(rows(std::slice::from_ref(&stored), vec![told(9_000_000)]), kept);
-    assert_eq!(rows(std::slice::from_ref(&stored), vec![told(5_000_000)]), kept, "the later end counts");
-    assert_eq!(rows(&[stored], vec![told(9_100_000)]).len(), 2, "that was another one");
+    let ending = |end: i64| delivered(10_000_000, end, Some(end));
+    assert_eq!(rows(std::slice::from_ref(&stored), vec![ending(9_000_000)]), kept);
+    assert_eq!(rows(std::slice::from_ref(&stored), vec![ending(5_000_000)]), kept, "the later end counts");
+    assert_eq!(rows(&[stored], vec![ending(9_100_000)]).len(), 2, "that was another one");
 }

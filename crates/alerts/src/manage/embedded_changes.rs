@@ -5,7 +5,7 @@ use super::{
     silence_orders::{Change, NO_SYSTEM, NewSilence, Order, owner},
     silence_records::{created, ended},
     silences::{By, Found, sender},
-    told,
+    to_error,
 };
 use crate::{Alerts, embedded, judging};
 use bailiwick_alerting::{
@@ -60,7 +60,8 @@ async fn set(
     (order, now): (Order, Nanos),
 ) -> Result<Uuid> {
     let who = sender(tenant, system_key, &by.ctx.request_id);
-    let id = embedded::set_silence_in(&mut tx, service, &who, now, order.posted).await.map_err(order.told)?;
+    let id =
+        embedded::set_silence_in(&mut tx, service, &who, now, order.posted).await.map_err(order.to_error)?;
     created(tx, service, by, (tenant, fingerprint.to_owned()), (id, order.details)).await?;
     Ok(id)
 }
@@ -133,8 +134,9 @@ pub(super) async fn change(
     let mut tx = service.db.begin().await?;
     history::hold(&mut tx, [tenant]).await?;
     let now = Nanos::from_ts(service.now());
-    let set =
-        embedded::set_silence_in(&mut tx, service, &who, now, change.posted).await.map_err(change.told)?;
+    let set = embedded::set_silence_in(&mut tx, service, &who, now, change.posted)
+        .await
+        .map_err(change.to_error)?;
     change.edit.recorded(tx, service, by, tenant, set).await
 }
 
@@ -148,7 +150,7 @@ pub(super) async fn end(
     let who = sender(tenant, system_key, &by.ctx.request_id);
     let mut tx = service.db.begin().await?;
     history::hold(&mut tx, [tenant]).await?;
-    if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(told)? {
+    if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(to_error)? {
         return Err(Error::NotFound(ObjectKind::Silence));
     }
     ended(tx, service, by, tenant, stored).await

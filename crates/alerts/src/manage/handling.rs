@@ -72,8 +72,8 @@ pub async fn add_note(
     }
     let what = What { action: "note_added", silence: None, details: json!({"text": words}) };
     record(&mut tx, service, caller, (tenant, &note.fingerprint), what).await?;
-    let told = json!({"fingerprint": note.fingerprint, "text": words});
-    audited(&mut tx, service, caller, ctx, (AuditAction::AlertNote, "alert", tenant.0), (None, Some(told)))
+    let after = json!({"fingerprint": note.fingerprint, "text": words});
+    audited(&mut tx, service, caller, ctx, (AuditAction::AlertNote, "alert", tenant.0), (None, Some(after)))
         .await?;
     tx.commit().await?;
     Ok(())
@@ -128,8 +128,8 @@ pub async fn assign(
     }
     let what = What { action: "assigned", silence: None, details: Value::Object(details) };
     record(&mut tx, service, caller, alert, what).await?;
-    let told = |user: &Uuid| json!({"fingerprint": asked.fingerprint, "assigned_user_id": user});
-    let change = (before.map(|(id, _)| told(&id.0)), Some(told(&who.user_id.0)));
+    let record = |user: &Uuid| json!({"fingerprint": asked.fingerprint, "assigned_user_id": user});
+    let change = (before.map(|(id, _)| record(&id.0)), Some(record(&who.user_id.0)));
     audited(&mut tx, service, caller, ctx, (AuditAction::AlertAssign, "alert", tenant.0), change).await?;
     tx.commit().await?;
     Ok((tenant, asked.fingerprint, assignment))

@@ -161,7 +161,7 @@ fn check_all<const N: usize>(checked: [Result<(), FieldError>; N]) -> Result<()>
 
 /// The error of the management interface for a fault of either router (spec: alert-management#handling,
 /// alert-guarantees#guarantees rule 16).
-fn told(fault: Fault) -> Error {
+fn to_error(fault: Fault) -> Error {
     match fault {
         Fault::Unavailable(log) => Error::Upstream { message: "alerting backend is unavailable".into(), log },
         Fault::TimedOut => Error::UpstreamTimeout("alerting backend timed out".into()),

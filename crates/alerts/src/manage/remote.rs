@@ -5,7 +5,7 @@ use super::{
     alert_groups::{Groups, grouped},
     alert_query::{ActiveAlert, ActiveAlerts, AlertQuery, decorate},
     found_silences::{FoundSilences, of_their_systems},
-    told,
+    to_error,
 };
 use crate::{Alerts, Fault, judging};
 use bailiwick_alerting::{
@@ -94,7 +94,7 @@ pub(super) async fn active_alert(
     fingerprint: &str,
 ) -> Result<Option<ActiveAlert>> {
     let key = alert_handling::firing(&service.db, tenant, fingerprint).await?;
-    let mut alerts = alerts_of(service, client, tenant, key.as_deref()).await.map_err(told)?;
+    let mut alerts = alerts_of(service, client, tenant, key.as_deref()).await.map_err(to_error)?;
     alerts.retain(|a| a.fingerprint.to_string() == fingerprint);
     let found = decorate(service, alerts.into_iter().map(|alert| (tenant, alert)).collect()).await?;
     Ok(found.into_iter().next())
@@ -107,7 +107,7 @@ pub(super) async fn active_of_system(
     (tenant, system_key): (OrgId, &str),
     query: &AlertQuery,
 ) -> Result<Page<ActiveAlert>> {
-    let alerts = alerts_of(service, client, tenant, Some(system_key)).await.map_err(told)?;
+    let alerts = alerts_of(service, client, tenant, Some(system_key)).await.map_err(to_error)?;
     let of_it = |a: &ListedAlert| a.labels.value("system_key") == system_key && query.selects(a);
     let alerts = alerts.into_iter().filter(of_it);
     let found = decorate(service, alerts.map(|alert| (tenant, alert)).collect()).await?;

@@ -6,7 +6,7 @@ use super::{
     silence_orders::{Change, NewSilence, Order, owner},
     silence_records::{created, ended},
     silences::{By, Found, sender},
-    told,
+    to_error,
 };
 use crate::{Alerts, Fault, remote};
 use bailiwick_alerting::{Labels, ListedSilence, PostedSilence};
@@ -98,7 +98,7 @@ pub(super) async fn create(
 ) -> Result<Uuid> {
     let until = deadline(service);
     let asked = timeout_at(until, unsilenced_alert(service, client, found, &new.fingerprint)).await;
-    let labels = asked.unwrap_or_else(|_| Err(told(Fault::TimedOut)))?;
+    let labels = asked.unwrap_or_else(|_| Err(to_error(Fault::TimedOut)))?;
     let order = Order::new(service, by.caller, new, &labels)?;
     let alert = (found.tenant, new.fingerprint.clone());
     let errand = Errand::new(service, client, by, (found.tenant, labels.value("system_key")), until);
@@ -119,7 +119,7 @@ pub(super) async fn post(
 
 /// Makes a silence at the router, and its records.
 async fn set(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uuid> {
-    let id = errand.set(&order.posted).await.map_err(order.told)?;
+    let id = errand.set(&order.posted).await.map_err(order.to_error)?;
     let recorded = async {
         let tx = errand.service.db.begin().await?;
         created(tx, &errand.service, errand.by(), alert, (id, order.details)).await
@@ -143,7 +143,7 @@ pub(super) async fn unsilenced_alert(
 ) -> Result<Labels> {
     let known = alert_handling::firing(&service.db, found.tenant, fingerprint).await?;
     let key = found.system_key.as_deref().or(known.as_deref());
-    let alerts = alerts_of(service, client, found.tenant, key).await.map_err(told)?;
+    let alerts = alerts_of(service, client, found.tenant, key).await.map_err(to_error)?;
     let alert = alerts.into_iter().find(|a| a.fingerprint.to_string() == fingerprint);
     let alert = alert.ok_or(Error::NotFound(ObjectKind::Alert))?;
     let key = owner(found, &alert.labels)?;
@@ -168,7 +168,7 @@ pub(super) async fn change(
     let errand = Errand::new(service, client, by, (tenant, system_key), until);
     errand
         .run(|errand| async move {
-            let set = errand.set(&change.posted).await.map_err(change.told)?;
+            let set = errand.set(&change.posted).await.map_err(change.to_error)?;
             let tx = errand.service.db.begin().await?;
             change.edit.recorded(tx, &errand.service, errand.by(), errand.tenant, set).await
         })
@@ -186,7 +186,7 @@ pub(super) async fn end(
     let errand = Errand::new(service, client, by, (tenant, system_key), until);
     errand
         .run(|errand| async move {
-            if !errand.expire(stored.id).await.map_err(told)? {
+            if !errand.expire(stored.id).await.map_err(to_error)? {
                 return Err(Error::NotFound(ObjectKind::Silence));
             }
             let mut tx = errand.service.db.begin().await?;

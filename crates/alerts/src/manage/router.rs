@@ -10,7 +10,7 @@ use super::{
     silence_orders::{Change, NewSilence, Order},
     silences::{By, Found},
     stats::catalogue,
-    told, within,
+    to_error, within,
 };
 use crate::{AlertRouter, Alerts};
 use bailiwick_alerting::{Labels, ListedSilence};
@@ -114,7 +114,7 @@ impl AlertRouter {
         match self {
             AlertRouter::Embedded => embedded::silences_of_system(service, tenant, system_key).await,
             AlertRouter::Remote(client) => {
-                remote::silences_of(service, client, tenant, Some(system_key)).await.map_err(told)
+                remote::silences_of(service, client, tenant, Some(system_key)).await.map_err(to_error)
             }
         }
     }

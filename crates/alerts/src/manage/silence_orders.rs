@@ -5,7 +5,7 @@ use super::{
     check_all, fingerprint,
     silence_records::{Edit, as_it_was},
     silences::{Found, gone},
-    text, told,
+    text, to_error,
 };
 use crate::{Alerts, Fault};
 use bailiwick_alerting::{Labels, ListedSilence, Matcher, Nanos, PostedSilence};
@@ -84,7 +84,7 @@ pub(super) struct Order {
     pub(super) posted: PostedSilence,
     pub(super) details: Value,
     /// The error for a fault of the router.
-    pub(super) told: fn(Fault) -> Error,
+    pub(super) to_error: fn(Fault) -> Error,
 }
 
 impl Order {
@@ -109,13 +109,13 @@ impl Order {
             annotations: Labels::default(),
             compiled_bytes: 0,
         };
-        Ok(Order { posted, details, told })
+        Ok(Order { posted, details, to_error })
     }
 
     /// A silence as a tool has written it.
     pub(super) fn of_tool(posted: PostedSilence) -> Order {
         let details = details(&posted);
-        Order { posted, details, told: told_to_tool }
+        Order { posted, details, to_error: to_tool_error }
     }
 }
 
@@ -123,7 +123,7 @@ impl Order {
 pub(super) const NO_SYSTEM: &str = "matcher system_key does not match a system of this organization";
 
 /// A tool hears why the router refuses its silence, as systems do.
-fn told_to_tool(fault: Fault) -> Error {
+fn to_tool_error(fault: Fault) -> Error {
     match fault {
         Fault::Rejected(reject) if (400..500).contains(&reject.status) && reject.status != 404 => {
             Error::bad_request(reject.text().to_owned())
@@ -147,8 +147,8 @@ fn author(caller: &Caller) -> String {
 
 /// Of every label that says something.
 fn matchers(labels: &Labels) -> Vec<Matcher> {
-    let told = labels.iter().filter(|(_, value)| !value.trim().is_empty());
-    told.map(|(name, value)| Matcher::equal(name, value)).collect()
+    let named = labels.iter().filter(|(_, value)| !value.trim().is_empty());
+    named.map(|(name, value)| Matcher::equal(name, value)).collect()
 }
 
 /// The key of the alert's system; if a system is named, it must be that one.
@@ -168,7 +168,7 @@ pub(super) struct Change {
     pub(super) posted: PostedSilence,
     pub(super) edit: Edit,
     /// The error for a fault of the router.
-    pub(super) told: fn(Fault) -> Error,
+    pub(super) to_error: fn(Fault) -> Error,
 }
 
 impl Change {
@@ -202,11 +202,15 @@ impl Change {
 
     /// A silence as a tool has written it, in place of the stored one.
     pub(super) fn of_tool(posted: PostedSilence, stored: &ListedSilence) -> Change {
-        Change::of((stored.id, as_it_was(stored)), posted, told_to_tool)
+        Change::of((stored.id, as_it_was(stored)), posted, to_tool_error)
     }
 
-    fn of((old, before): (Uuid, Option<Value>), posted: PostedSilence, told: fn(Fault) -> Error) -> Change {
+    fn of(
+        (old, before): (Uuid, Option<Value>),
+        posted: PostedSilence,
+        to_error: fn(Fault) -> Error,
+    ) -> Change {
         let edit = Edit { old, before, details: details(&posted) };
-        Change { posted, edit, told }
+        Change { posted, edit, to_error }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     alert_query::{ActiveAlert, decorate},
     silence_orders::{NewSilence, Order},
     silences::{By, Place, find, sender},
-    told,
+    to_error,
 };
 use crate::Alerts;
 use bailiwick_alerting::{
@@ -57,7 +57,7 @@ pub async fn preview_silence(
     others.silenced = false;
     let who = sender(found.tenant, labels.value("system_key"), &by.ctx.request_id);
     let listed = crate::list_alerts(service, router, &who, &others);
-    let mut alerts = listed.await.map_err(told)?;
+    let mut alerts = listed.await.map_err(to_error)?;
     let silence = ActiveSilence::new(Uuid::nil(), &posted.matchers);
     // Before the alerts get the present names of their system: the silence has those of its alert. All its matchers are
     // literal.

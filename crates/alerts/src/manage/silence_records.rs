@@ -81,17 +81,17 @@ async fn note(
     (before, what): (Option<Value>, What),
 ) -> Result<()> {
     let id = what.silence.unwrap_or_default();
-    let mut told = what.details.clone();
-    if let Value::Object(told) = &mut told {
-        told.insert("organization_id".to_owned(), json!(tenant.to_string()));
+    let mut details = what.details.clone();
+    if let Value::Object(details) = &mut details {
+        details.insert("organization_id".to_owned(), json!(tenant.to_string()));
         if !alert.is_empty() {
-            told.insert("fingerprint".to_owned(), json!(alert));
+            details.insert("fingerprint".to_owned(), json!(alert));
         }
     }
     if !alert.is_empty() {
         record(tx, service, by.caller, (tenant, &alert), what).await?;
     }
-    audited(tx, service, by.caller, by.ctx, (action, "alert_silence", id), (before, Some(told))).await
+    audited(tx, service, by.caller, by.ctx, (action, "alert_silence", id), (before, Some(details))).await
 }
 
 /// The fields of a silence that people may change.

@@ -3,7 +3,7 @@
 
 use super::{
     found_silences::{key_of, of_their_systems},
-    tenant, told,
+    tenant, to_error,
 };
 use crate::{Alerts, Fault, Sender};
 use bailiwick_alerting::{Identity, ListedSilence, silence::is_owned};
@@ -82,7 +82,7 @@ pub(super) async fn look_up(
     let who = sender(found.tenant, found.system_key.as_deref().unwrap_or_default(), &ctx.request_id);
     let silence = match service.alerting().for_people().silence(service, &who, id).await {
         Err(Fault::UnknownTenant) => None,
-        read => read.map_err(told)?,
+        read => read.map_err(to_error)?,
     };
     let silence = silence.filter(|s| s.id == id).ok_or_else(missing)?;
     if let Some(key) = &found.system_key {
@@ -97,7 +97,7 @@ pub(super) async fn look_up(
 pub(super) fn gone(fault: Fault) -> Error {
     match fault {
         Fault::Rejected(reject) if reject.status == 404 => Error::NotFound(ObjectKind::Silence),
-        fault => told(fault),
+        fault => to_error(fault),
     }
 }
 

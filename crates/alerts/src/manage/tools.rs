@@ -286,7 +286,7 @@ fn too_many() -> Fault {
     .into()
 }
 
-/// A fault of the interface for people, as tools are told.
+/// The fault that tools get for an error of the management interface.
 fn fault(error: Error) -> Fault {
     match error {
         Error::NotFound(_) => Reject::silence_not_found().into(),

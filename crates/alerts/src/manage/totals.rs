@@ -122,9 +122,9 @@ pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>, StoreError>
         let tenants = stats::tenants_to_ask(&service.db, began, asked_after, TENANTS).await?;
         let Some(last) = tenants.last() else { return Ok(Some(answered)) };
         asked_after = Some(*last);
-        let told = of_their_systems(service, ask(service, client, tenants).await).await?;
-        answered += told.len() as u64;
-        keep(service, &told, now).await?;
+        let found = of_their_systems(service, ask(service, client, tenants).await).await?;
+        answered += found.len() as u64;
+        keep(service, &found, now).await?;
         if service.stop.is_cancelled() {
             return Ok(Some(answered));
         }
@@ -137,13 +137,13 @@ type BySystem = HashMap<String, Live>;
 /// The sums over the systems that the tenants have: alerts that lists leave out are not counted either.
 async fn of_their_systems(
     service: &Alerts,
-    told: Vec<(OrgId, BySystem)>,
+    found: Vec<(OrgId, BySystem)>,
 ) -> Result<Vec<(OrgId, Live)>, StoreError> {
     let named = |(tenant, all): &(OrgId, BySystem)| {
         let tenant = *tenant;
         all.keys().map(move |key| ((tenant, key.clone()), key.clone())).collect::<Vec<_>>()
     };
-    let named: Vec<_> = told.iter().flat_map(named).collect();
+    let named: Vec<_> = found.iter().flat_map(named).collect();
     let shown = shown::shown(&service.db, &named).await?;
     let theirs: HashSet<_> =
         shown.into_iter().filter(|(_, s)| s.system.is_some()).map(|(key, _)| key).collect();
@@ -158,7 +158,7 @@ async fn of_their_systems(
         }
         (tenant, sum)
     };
-    Ok(told.into_iter().map(sum).collect())
+    Ok(found.into_iter().map(sum).collect())
 }
 
 async fn ask(service: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Vec<(OrgId, BySystem)> {
@@ -167,14 +167,14 @@ async fn ask(service: &Alerts, client: &RouterClient, tenants: Vec<OrgId>) -> Ve
         (tenant, remote::alerts_of(service, client, tenant, None).await)
     };
     let mut answers = std::pin::pin!(stream::iter(tenants).map(each).buffer_unordered(SIDE_BY_SIDE));
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     while let Some((tenant, answer)) = answers.next().await {
         match answer {
-            Ok(alerts) => told.push((tenant, figures_of(&alerts))),
+            Ok(alerts) => found.push((tenant, figures_of(&alerts))),
             Err(fault) => tracing::debug!(%tenant, %fault, "numbers of active alerts are not available"),
         }
     }
-    told
+    found
 }
 
 fn figures_of(alerts: &[ListedAlert]) -> BySystem {
@@ -187,12 +187,12 @@ fn figures_of(alerts: &[ListedAlert]) -> BySystem {
     all
 }
 
-async fn keep(service: &Alerts, told: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
-    let mut told = told.to_vec();
+async fn keep(service: &Alerts, found: &[(OrgId, Live)], now: Ts) -> Result<(), StoreError> {
+    let mut found = found.to_vec();
     // All processes lock these rows in the same order, so that no deadlock arises.
-    told.sort_unstable_by_key(|(tenant, _)| *tenant);
+    found.sort_unstable_by_key(|(tenant, _)| *tenant);
     let mut tx = service.db.begin_relaxed().await?;
-    stats::keep_live(&mut tx, &told, now).await?;
+    stats::keep_live(&mut tx, &found, now).await?;
     tx.commit().await
 }
 

@@ -117,7 +117,7 @@ impl Senders {
                 Some(Err(e)) => Err(Failure::lasting("email delivery is not configured", e)),
                 None => Err(Failure::lasting("email delivery is not configured", "no server")),
             },
-            _ => Err(Failure::lasting("this cannot be said so", "a text of another kind")),
+            _ => Err(Failure::lasting("content does not match transport", "a text of another kind")),
         }
     }
 

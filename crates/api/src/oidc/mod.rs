@@ -3,7 +3,7 @@
 //!
 //! `/oidc/*` speaks OAuth's own language: bodies without envelope, errors in both shapes ([`error`]), pages for people
 //! ([`pages`]). `/api/interaction*` is the sign-in for scripts. To add an endpoint: a handler in the module of its
-//! kind, a line in [`router`], its address in `app::oidc::claims::discovery`.
+//! kind, a line in [`router`], its address in `bailiwick_identity::oidc::claims::discovery`.
 
 mod authorize;
 mod back_channel;

@@ -1,4 +1,4 @@
-//! The pages for a forgotten password and for confirming an address; see `app::oidc::recovery`.
+//! The pages for a forgotten password and for confirming an address; see `bailiwick_identity::oidc::recovery`.
 
 use super::{
     cookies,

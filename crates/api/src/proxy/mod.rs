@@ -2,7 +2,7 @@
 //! alerts#system-interface), and for people below an organization (`organization`).
 //!
 //! It comes before all other routes ([`Front`]), because its paths, methods and error bodies have rules of their own. A
-//! request is authenticated, counted, routed, read, and answered by one use case of `app::alerting`; nothing of it is
+//! request is authenticated, counted, routed, read, and answered by one use case of `bailiwick_alerts`; nothing of it is
 //! ever passed on. To add an operation: a [`Target`], its arm in [`Proxy::serve`], its row in `routes::system_side`.
 
 mod answer;
@@ -134,7 +134,7 @@ impl Proxy {
             .await;
         let mut response = finished(answer.unwrap_or_else(|_| crate::error::panicked()), is_head);
         crate::layers::complete(&self.app, response.headers_mut(), &context.request_id, false);
-        span.in_scope(|| crate::layers::told(&self.app, &self.worker, place, &response));
+        span.in_scope(|| crate::layers::record_response(&self.app, &self.worker, place, &response));
         watch.answered(place, response.status().as_u16());
         response
     }

@@ -1,4 +1,4 @@
-//! Health, sessions, the caller himself, role lists.
+//! Health, sessions, the caller's own account, role lists.
 
 use super::{Credential, Route, delete, get, post, put, rebranding::STORAGE};
 use crate::{

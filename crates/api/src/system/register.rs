@@ -18,7 +18,7 @@ pub async fn register(
     Ctx(request): Ctx,
     body: JsonBody,
 ) -> Outcome<Answer<RegistrationOutput>> {
-    // Whatever is no such body lacks the secret.
+    // A malformed body counts as one without the secret.
     let secret = match body.parse::<RegistrationInput>() {
         Err(e @ (Error::TooLarge { .. } | Error::BadRequest { .. } | Error::SlowBody)) => {
             return Err(e.into());

@@ -145,7 +145,7 @@ pub struct AlertLayerOutput {
     /// When.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub updated_at: Option<Ts>,
-    /// What it says that has no effect at present.
+    /// Settings of the layer that have no effect at present.
     pub warnings: Vec<String>,
     /// The same in the flat form; null when none was saved.
     #[schema(value_type = Option<AlertFlatConfig>)]
@@ -169,7 +169,7 @@ pub struct AlertYamlOutput {
 /// What a save has done.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AlertPropagationOutput {
-    /// What has no effect at present, and organizations that were not reached.
+    /// Settings that have no effect at present, and organizations that could not be updated.
     pub warnings: Vec<String>,
     /// Organizations for which the change is in force.
     pub propagated_to: u64,

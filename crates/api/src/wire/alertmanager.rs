@@ -13,7 +13,7 @@ pub struct PushedAlerts(pub Option<Vec<PushedAlert>>);
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct PushedAlert {
-    /// What tells it from others; `alertname` is its name.
+    /// Identifying labels; `alertname` is its name.
     pub labels: BTreeMap<String, String>,
     /// What is said of it.
     pub annotations: Option<BTreeMap<String, String>>,
@@ -34,7 +34,7 @@ pub struct ShownAlerts(pub Vec<ShownAlert>);
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct ShownAlert {
-    /// What tells it from others.
+    /// Identifying labels.
     pub labels: BTreeMap<String, String>,
     /// What is said of it.
     pub annotations: BTreeMap<String, String>,
@@ -208,7 +208,7 @@ pub struct WebhookAlert {
     /// `resolved` or `firing`.
     #[schema(required = false)]
     pub status: String,
-    /// What tells it from others; `system_key` says whose it is.
+    /// Identifying labels; `system_key` names its system.
     #[schema(required = false)]
     pub labels: BTreeMap<String, String>,
     /// What is said of it.

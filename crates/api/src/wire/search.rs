@@ -22,7 +22,7 @@ pub struct SearchHit {
     pub id: String,
     /// Name.
     pub name: String,
-    /// What tells it from others of its name: the type of an organization, the address of a user, the host name or key
+    /// Distinguishes it from others with its name: the type of an organization, the address of a user, the host name or key
     /// of a system, the system of an application. May be empty.
     pub detail: String,
     /// The organization of a user or system, and that which an application is assigned to.

@@ -1,4 +1,4 @@
-//! Sessions and the caller himself (spec: authentication#user-object to authentication#provider-token-reads,
+//! Sessions and the caller's own account (spec: authentication#user-object to authentication#provider-token-reads,
 //! account#me).
 
 use bailiwick_domain::{Error, FieldError};

@@ -152,7 +152,7 @@ async fn carry_out(
             changed.map(|view| Outcome::Updated(view.user.id.0))
         }
     };
-    done.unwrap_or_else(|error| Outcome::Failed(told(&error)))
+    done.unwrap_or_else(|error| Outcome::Failed(reason(&error)))
 }
 
 fn misplaced() -> Outcome {
@@ -163,7 +163,7 @@ fn misplaced() -> Outcome {
 const INTERNAL: &str = "internal server error";
 
 /// The reason for a refused row, as the caller sees it; nothing internal.
-fn told(error: &Error) -> String {
+fn reason(error: &Error) -> String {
     match error {
         Error::Invalid(fields) => {
             let pair = |f: &FieldError| format!("{}: {}", f.key, f.message);

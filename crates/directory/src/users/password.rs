@@ -61,7 +61,7 @@ pub async fn set_password(
         };
         audit::record(&mut tx, now, &caller, &ctx, event).await?;
         tx.commit().await?;
-        prepared.told()
+        prepared.into_result()
     };
     passwords::to_its_end(service, setting).await
 }

@@ -54,7 +54,7 @@ pub struct Figures {
     pub delayed: Counter,
     /// Given up.
     pub failed: Counter,
-    /// Nothing was to be said any more.
+    /// Dropped, for there was nothing left to send.
     pub dropped: Counter,
 }
 

@@ -41,7 +41,7 @@ impl Reason {
     }
 
     /// The reason given to an impersonator of this user. None where only the user's own sign-ins end.
-    const fn told_of(self, by_organization: bool) -> Option<&'static str> {
+    const fn for_impersonator(self, by_organization: bool) -> Option<&'static str> {
         match self {
             Reason::Deleted => Some(super::bearer::DELETED),
             Reason::Suspended if by_organization => Some("organization suspended"),
@@ -77,7 +77,7 @@ pub async fn revoke_user(
     interactions::forget_user(tx, user).await?;
     sessions::revoke_of_user(tx, user, keep, now, reason.as_str()).await?;
     let (by, of) = (Which::By(user, keep), Which::As(user));
-    match reason.told_of(false) {
+    match reason.for_impersonator(false) {
         Some(told) => end_both(tx, now, by, of, Some(told)).await?,
         None => end_impersonations(tx, by, now).await?,
     }
@@ -102,7 +102,7 @@ pub async fn end_impersonations_of_destroyed(
         Destroyed::User(user) => (Which::By(user, None), Which::As(user)),
         Destroyed::Below(id, org_type) => (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type)),
     };
-    end_both(tx, now, by, of, Reason::Deleted.told_of(false)).await
+    end_both(tx, now, by, of, Reason::Deleted.for_impersonator(false)).await
 }
 
 /// The user or organization whose rows are removed.
@@ -126,7 +126,7 @@ pub async fn revoke_organization(
     sessions::revoke_below(tx, organization, now, reason.as_str()).await?;
     let (id, org_type) = organization;
     let (by, of) = (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type));
-    match reason.told_of(true) {
+    match reason.for_impersonator(true) {
         Some(told) => end_both(tx, now, by, of, Some(told)).await?,
         None => end_impersonations(tx, by, now).await?,
     }

@@ -50,13 +50,13 @@ pub(crate) async fn set(logto: &LogtoSync, account: &str, password: &str) -> Res
 
 async fn within<T>(logto: &LogtoSync, asked: impl Future<Output = Result<T, LogtoError>>) -> Result<T> {
     match tokio::time::timeout(logto.settings.issuer.patience, asked).await {
-        Ok(told) => told.map_err(told_client),
-        Err(_) => Err(told_client(LogtoError::Away(IssuerError::TimedOut))),
+        Ok(answer) => answer.map_err(to_error),
+        Err(_) => Err(to_error(LogtoError::Away(IssuerError::TimedOut))),
     }
 }
 
 /// In the texts of spec: account#password-operations and the last table of Appendix A.
-fn told_client(error: LogtoError) -> Error {
+fn to_error(error: LogtoError) -> Error {
     match error {
         LogtoError::Away(error) => crate::upstream(error),
         error @ (LogtoError::Missing | LogtoError::Unsupported | LogtoError::Later(_)) => {

@@ -92,7 +92,7 @@ pub(crate) struct Found {
     pub(crate) sign_in: SignIn,
 }
 
-/// The sign-in of which a token tells. A time that cannot be read is none that is fresh.
+/// The sign-in that a token describes. An unreadable time counts as stale.
 fn sign_in(auth_time: Option<&Value>, sid: Option<&Value>) -> SignIn {
     let at = auth_time.filter(|time| !time.is_null()).map(|time| seconds(time).unwrap_or(Ts(0)));
     SignIn { at, issuer_session: text(sid), ..SignIn::default() }

@@ -68,10 +68,10 @@ pub async fn back_up(config: &Config, to: &Path) -> Result<(), String> {
         return Err(format!("there is no database at {}", places.database.display()));
     }
     let draft = suffixed(to, ".unfinished");
-    remove(&draft).map_err(|e| told(&draft, &e))?;
-    directory(&draft).map_err(|e| told(&draft, &e))?;
+    remove(&draft).map_err(|e| with_path(&draft, &e))?;
+    directory(&draft).map_err(|e| with_path(&draft, &e))?;
     let made = fill(&places, &draft).await;
-    let done = made.and_then(|list| fs::rename(&draft, to).map(|()| list).map_err(|e| told(to, &e)));
+    let done = made.and_then(|list| fs::rename(&draft, to).map(|()| list).map_err(|e| with_path(to, &e)));
     match done {
         Ok(list) => {
             let bytes: u64 = list.files.iter().map(|file| file.size).sum();
@@ -104,10 +104,10 @@ async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
     snapshot?;
     let (draft, secret, assets) = (draft.to_owned(), places.secret.clone(), places.assets.clone());
     let rest = move || {
-        fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).map_err(|e| told(&to, &e))?;
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).map_err(|e| with_path(&to, &e))?;
         let mut files = vec![list_one(&draft, DATABASE)?];
         if let Some(secret) = secret {
-            copy(&secret, &draft.join(SECRET)).map_err(|e| told(&secret, &e))?;
+            copy(&secret, &draft.join(SECRET)).map_err(|e| with_path(&secret, &e))?;
             files.push(list_one(&draft, SECRET)?);
         }
         // After the database: the files it names exist already and never change.
@@ -118,13 +118,13 @@ async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
                 Ok(()) => files.push(list_one(&draft, &format!("{ASSETS}/{name}"))?),
                 // Deleted meanwhile.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(told(&from, &e)),
+                Err(e) => return Err(with_path(&from, &e)),
             }
         }
         let list = List { version: env!("CARGO_PKG_VERSION").to_owned(), files };
         let text = serde_json::to_string_pretty(&list).map_err(|e| e.to_string())?;
         let path = draft.join(LIST);
-        write(&path, text.as_bytes()).map_err(|e| told(&path, &e))?;
+        write(&path, text.as_bytes()).map_err(|e| with_path(&path, &e))?;
         Ok(list)
     };
     tokio::task::spawn_blocking(rest).await.map_err(|e| e.to_string())?
@@ -133,7 +133,7 @@ async fn fill(places: &Places, draft: &Path) -> Result<List, String> {
 /// Restores a backup to the places that the configuration names. Existing files are not overwritten.
 pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
     let places = places(config)?;
-    let list = fs::read_to_string(from.join(LIST)).map_err(|e| told(&from.join(LIST), &e))?;
+    let list = fs::read_to_string(from.join(LIST)).map_err(|e| with_path(&from.join(LIST), &e))?;
     let list: List = serde_json::from_str(&list).map_err(|e| format!("{LIST} is unreadable: {e}"))?;
     check(from, &list)?;
     let holds = |name: &str| list.files.iter().any(|file| file.path == name);
@@ -158,7 +158,7 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
         }
     }
     if let Some(parent) = places.database.parent() {
-        directory(parent).map_err(|e| told(parent, &e))?;
+        directory(parent).map_err(|e| with_path(parent, &e))?;
     }
     let _lock = database::lock_file(&places.database).map_err(|e| e.to_string())?;
     let assets = list.files.iter().filter_map(|file| file.path.strip_prefix("assets/")).collect::<Vec<_>>();
@@ -173,24 +173,24 @@ pub fn restore(config: &Config, from: &Path) -> Result<(), String> {
         }
         for name in &assets {
             let to = place.join(name);
-            copy(&from.join(ASSETS).join(name), &to).map_err(|e| told(&to, &e))?;
+            copy(&from.join(ASSETS).join(name), &to).map_err(|e| with_path(&to, &e))?;
         }
     }
     if let Some(place) = secret {
-        copy(&from.join(SECRET), place).map_err(|e| told(place, &e))?;
+        copy(&from.join(SECRET), place).map_err(|e| with_path(place, &e))?;
     }
     // Last and atomically: the database completes the installation.
     let draft = suffixed(&places.database, ".restoring");
-    remove_file(&draft).map_err(|e| told(&draft, &e))?;
-    copy(&from.join(DATABASE), &draft).map_err(|e| told(&draft, &e))?;
-    fs::rename(&draft, &places.database).map_err(|e| told(&places.database, &e))?;
+    remove_file(&draft).map_err(|e| with_path(&draft, &e))?;
+    copy(&from.join(DATABASE), &draft).map_err(|e| with_path(&draft, &e))?;
+    fs::rename(&draft, &places.database).map_err(|e| with_path(&places.database, &e))?;
     print(&format!("restored {} files\n", list.files.len()));
     Ok(())
 }
 
 /// A configured secret must be the backup's: data sealed with another one cannot be opened.
 fn same_secret(config: &Config, from: &Path) -> Result<(), String> {
-    let kept = fs::read_to_string(from.join(SECRET)).map_err(|e| told(&from.join(SECRET), &e))?;
+    let kept = fs::read_to_string(from.join(SECRET)).map_err(|e| with_path(&from.join(SECRET), &e))?;
     match &config.general.secret {
         Some(secret) if secret.reveal() != kept.trim_end() => {
             Err("the configured secret is not the one of the backup".to_owned())
@@ -224,7 +224,7 @@ fn suffixed(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-fn told(path: &Path, why: &io::Error) -> String {
+fn with_path(path: &Path, why: &io::Error) -> String {
     format!("{}: {why}", path.display())
 }
 
@@ -242,7 +242,7 @@ fn list_one(directory: &Path, name: &str) -> Result<Listed, String> {
             size += n as u64;
         }
     };
-    let (size, sum) = sum().map_err(|e| told(&path, &e))?;
+    let (size, sum) = sum().map_err(|e| with_path(&path, &e))?;
     let sha256 = sum.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Listed { path: name.to_owned(), size, sha256 })
 }
@@ -257,11 +257,11 @@ fn files_below(directory: &Path) -> Result<Vec<(PathBuf, String)>, String> {
         let entries = match fs::read_dir(&next) {
             Ok(entries) => entries,
             Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(told(&next, &e)),
+            Err(e) => return Err(with_path(&next, &e)),
         };
         for entry in entries {
-            let entry = entry.map_err(|e| told(&next, &e))?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(|e| told(&next, &e))?);
+            let entry = entry.map_err(|e| with_path(&next, &e))?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(|e| with_path(&next, &e))?);
             if kind.is_symlink() {
                 return Err(format!("{} is a link", path.display()));
             }

@@ -220,7 +220,7 @@ async fn know(db: &Db) {
 async fn look_at_images(app: App) {
     match images::complaints(&app).await {
         Ok(complaints) => complaints.iter().for_each(|complaint| tracing::warn!("{complaint}")),
-        Err(e) => tracing::warn!(error = %e, "it cannot be read where images are"),
+        Err(e) => tracing::warn!(error = %e, "cannot read where images are stored"),
     }
 }
 

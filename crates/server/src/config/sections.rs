@@ -45,7 +45,7 @@ section! {
     /// Address and port to listen on.
     listen: SocketAddr = "127.0.0.1:8080", older "LISTEN_ADDRESS";
     /// File with the certificate (PEM) and those that lead to its authority; with it the service speaks TLS (1.2 and 1.3).
-    /// Read again at SIGHUP; a warning tells of its end ten days before. None = plain HTTP, for a TLS front or this machine.
+    /// Read again at SIGHUP; a warning is logged ten days before it expires. None = plain HTTP, for a TLS front or this machine.
     tls_certificate: Option<PathBuf>;
     /// File with the certificate's private key (PEM).
     tls_key: Option<PathBuf>;
@@ -315,7 +315,7 @@ section! {
 section! {
     /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol. Images too, if so wished.
     Assets in "assets", keys "assets.", fills Settings;
-    /// Where files of rebranding and pictures of users are kept that are uploaded from now on: `database`, or `bucket`,
+    /// Where new files of rebranding and new pictures of users are stored: `database`, or `bucket`,
     /// that of `assets.bucket`. A change does not move existing files: `bailiwick assets move` does (docs/rebranding.md).
     images: ImageHome => assets.images;
     /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.

@@ -286,19 +286,19 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_told_in_time() {
+    fn the_end_is_announced_in_time() {
         let (day, from) = (86_400, 1_700_000_000);
-        let told = |days: i64, now: i64| {
+        let warning = |days: i64, now: i64| {
             let validity = Validity { from: Ts::from_secs(from), until: Ts::from_secs(from + days * day) };
             complaint(validity, Ts::from_secs(from + now)).unwrap_or_default()
         };
-        assert_eq!(told(90, 0), "");
-        assert_eq!(told(90, 80 * day), "");
-        assert!(told(90, 80 * day + 1).starts_with("expires on 2024-02-12T22:13:20Z, in 9 days"));
-        assert!(told(90, 90 * day).starts_with("has expired on"));
-        assert!(told(90, -1).starts_with("is good from"));
+        assert_eq!(warning(90, 0), "");
+        assert_eq!(warning(90, 80 * day), "");
+        assert!(warning(90, 80 * day + 1).starts_with("expires on 2024-02-12T22:13:20Z, in 9 days"));
+        assert!(warning(90, 90 * day).starts_with("has expired on"));
+        assert!(warning(90, -1).starts_with("is good from"));
         // One for six days is renewed after four.
-        assert_eq!(told(6, 4 * day), "");
-        assert!(told(6, 4 * day + 1).starts_with("expires on"));
+        assert_eq!(warning(6, 4 * day), "");
+        assert!(warning(6, 4 * day + 1).starts_with("expires on"));
     }
 }

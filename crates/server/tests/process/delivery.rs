@@ -62,7 +62,7 @@ async fn everybody_is_told(database: Option<String>) {
     let serving = serving.kill_and_start_again().await;
     let before = sink.messages().expect("the mails").len();
     assert!(before < GROUPS, "killed too late: {before}");
-    let told = || {
+    let notified = || {
         let mut times: BTreeMap<String, usize> = BTreeMap::new();
         for mail in sink.messages().expect("the mails") {
             let name = mail.subject().split(' ').nth(1).expect("a name").to_owned();
@@ -71,8 +71,8 @@ async fn everybody_is_told(database: Option<String>) {
         times
     };
     // On PostgreSQL the work that the killed process had begun waits for the end of its lease.
-    until("everybody to be told", Duration::from_secs(90), || told().len() == GROUPS).await;
-    assert!(told().keys().all(|name| names.contains(name)), "{:?}", told());
+    until("everybody to be told", Duration::from_secs(90), || notified().len() == GROUPS).await;
+    assert!(notified().keys().all(|name| names.contains(name)), "{:?}", notified());
     // Until all of it is written down: then nothing more is due.
     let limit = Instant::now() + bailiwick_testkit::PATIENCE;
     let under_way = async || {
@@ -83,8 +83,8 @@ async fn everybody_is_told(database: Option<String>) {
         assert!(Instant::now() < limit, "{} groups are still under way", under_way().await);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let twice = told().values().map(|times| times - 1).sum::<usize>();
-    assert!(twice <= UNDER_WAY, "{twice} were told twice: {:?}", told());
+    let twice = notified().values().map(|times| times - 1).sum::<usize>();
+    assert!(twice <= UNDER_WAY, "{twice} were told twice: {:?}", notified());
     drop(serving);
 }
 

@@ -78,30 +78,30 @@ async fn nothing_is_missing(database: Option<String>) {
             consumer = consumer.kill().await.expect("the consumer again");
         }
     }
-    let told = told(&database).await;
-    assert!(told.len() >= acknowledged, "{} events of {acknowledged} changes", told.len());
+    let ids = event_ids(&database).await;
+    assert!(ids.len() >= acknowledged, "{} events of {acknowledged} changes", ids.len());
     // On PostgreSQL the work that the killed process held waits for the end of its lease.
     let limit = Instant::now()
         + Duration::from_secs(120)
         + Duration::from_millis(20) * u32::try_from(count).unwrap_or(0);
-    while consumer.taken().len() < told.len() {
+    while consumer.taken().len() < ids.len() {
         let log = serving.log();
         let tail: String = log.lines().rev().take(20).collect::<Vec<_>>().join("\n");
-        assert!(Instant::now() < limit, "{} of {}: {tail}", consumer.taken().len(), told.len());
+        assert!(Instant::now() < limit, "{} of {}: {tail}", consumer.taken().len(), ids.len());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!(consumer.taken(), told);
+    assert_eq!(consumer.taken(), ids);
     let (duplicates, refused) = consumer.figures().await.expect("figures");
     assert_eq!(refused, 0);
     assert!(duplicates <= 64, "{duplicates} came twice");
     let seconds = started.elapsed().as_secs();
-    writeln!(std::io::stderr(), "{} events in {seconds} s, {duplicates} came twice", told.len())
+    writeln!(std::io::stderr(), "{} events in {seconds} s, {duplicates} came twice", ids.len())
         .expect("standard error");
-    check_the_command_line(dir.path(), &settings, told.len());
+    check_the_command_line(dir.path(), &settings, ids.len());
 }
 
 /// Ids of all events there are, once all have their numbers.
-async fn told(database: &str) -> BTreeSet<String> {
+async fn event_ids(database: &str) -> BTreeSet<String> {
     let db = Db::open(&Options::new(database)).await.expect("the database");
     let limit = Instant::now() + Duration::from_secs(60);
     loop {

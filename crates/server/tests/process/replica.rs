@@ -171,8 +171,8 @@ async fn a_replica_that_is_lost_is_replaced_without_a_failed_request() {
     for n in 0..3 {
         pair.create_and_find(&format!("lost{n}x")).await;
     }
-    let told = pair.serving.log().matches("the replica cannot be used").count();
-    assert_eq!(told, 2, "each loss is reported once: {}", pair.serving.log());
+    let reported = pair.serving.log().matches("the replica cannot be used").count();
+    assert_eq!(reported, 2, "each loss is reported once: {}", pair.serving.log());
 
     // A new one has its address.
     let replica = primary.replica(port).await.expect("a replica");
@@ -205,17 +205,17 @@ async fn a_server_that_is_no_replica_of_the_primary_is_not_read() {
 #[test]
 fn a_replica_belongs_to_a_postgresql() {
     let dir = tempfile::tempdir().expect("a directory");
-    let told = |all: &str, read: &str| {
+    let refusal = |all: &str, read: &str| {
         let mut check = command(dir.path());
         check.args(["config", "check"]).env("BAILIWICK_DATABASE__URL", all);
         refused(check.env("BAILIWICK_DATABASE__READ_URL", read)).1
     };
     let (primary, standby) = ("postgres://db/bailiwick", "postgres://standby/bailiwick");
-    let of_a_file = told("sqlite:a.db", standby);
+    let of_a_file = refusal("sqlite:a.db", standby);
     assert!(
         of_a_file.contains("database.read_url") && of_a_file.contains("needs a PostgreSQL"),
         "{of_a_file}"
     );
-    let file = told(primary, "sqlite:a.db");
+    let file = refusal(primary, "sqlite:a.db");
     assert!(file.contains("database.read_url") && file.contains("does not begin with postgres"), "{file}");
 }

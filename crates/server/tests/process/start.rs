@@ -42,7 +42,7 @@ fn no(dir: &Path, settings: &[(&str, &str)]) -> String {
 }
 
 /// Waits for a text in a file.
-fn told(file: &Path, wanted: &str) -> String {
+fn wait_for_text(file: &Path, wanted: &str) -> String {
     let limit = Instant::now() + Duration::from_secs(60);
     loop {
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -75,7 +75,7 @@ async fn nobody_is_sent_to_an_address_before_it_answers() {
     let mut start = serve(dir, &[("BAILIWICK_HTTP__LISTEN", &listen)]);
     let start = start.stdout(std::fs::File::create(&out).unwrap()).stderr(Stdio::null());
     let _serving = Ending(start.spawn().expect("the program starts"));
-    let greeting = told(&out, "password    ");
+    let greeting = wait_for_text(&out, "password    ");
     assert!(greeting.contains(&format!("http://{listen}/console/")), "{greeting}");
     let answer = reqwest::get(format!("http://{listen}/health")).await.expect("it listens");
     assert_eq!(answer.status(), 200);
@@ -88,7 +88,7 @@ async fn any_free_port_is_named_as_it_is() {
     let mut start = serve(dir.path(), &[("BAILIWICK_HTTP__LISTEN", "127.0.0.1:0")]);
     let start = start.stdout(std::fs::File::create(&out).unwrap()).stderr(Stdio::null());
     let _serving = Ending(start.spawn().expect("the program starts"));
-    let greeting = told(&out, "password    ");
+    let greeting = wait_for_text(&out, "password    ");
     let url = greeting.lines().find_map(|line| line.trim().strip_prefix("sign in at")).expect("an address");
     let base = url.trim().strip_suffix("/console/").expect("the console");
     let discovery = reqwest::get(format!("{base}/oidc/.well-known/openid-configuration")).await;

@@ -108,7 +108,7 @@ async fn push(serving: &Serving, traceparent: &str) {
     assert_eq!(pushed.status(), 200);
 }
 
-async fn told_to_a_collector(database: Option<String>) {
+async fn traces_reach_a_collector(database: Option<String>) {
     let places = Places::new().await;
     let (endpoint, metrics) =
         (places.collector.url(), format!("127.0.0.1:{}", ports::spare().expect("a port")));
@@ -178,15 +178,15 @@ async fn told_to_a_collector(database: Option<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn told_to_a_collector_on_sqlite() {
-    told_to_a_collector(None).await;
+async fn traces_reach_a_collector_on_sqlite() {
+    traces_reach_a_collector(None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn told_to_a_collector_on_postgres() {
+async fn traces_reach_a_collector_on_postgres() {
     let cluster = postgres::cluster().await.expect("PostgreSQL");
     cluster.create_database_from(None, "traces").await.expect("a database");
-    told_to_a_collector(Some(cluster.url("traces"))).await;
+    traces_reach_a_collector(Some(cluster.url("traces"))).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

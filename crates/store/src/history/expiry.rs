@@ -76,8 +76,8 @@ struct Ended {
 }
 
 impl Ended {
-    fn told(&self, now: Ts) -> NewEvent {
-        let told = AlertFacts {
+    fn event(&self, now: Ts) -> NewEvent {
+        let facts = AlertFacts {
             key: &(OrgId(self.organization_id), self.fingerprint.clone()),
             system_key: &self.system_key,
             alertname: &self.alertname,
@@ -86,14 +86,14 @@ impl Ended {
             ends_at: self.ends_at.map(Ts::from),
             at: now,
         };
-        alert_events::event(false, &told)
+        alert_events::event(false, &facts)
     }
 }
 
 /// Updates the counters and events after open rows have ended.
 async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), StoreError> {
-    let told: Vec<NewEvent> = ended.iter().map(|row| row.told(now)).collect();
-    events::write(tx, &told).await?;
+    let written: Vec<NewEvent> = ended.iter().map(|row| row.event(now)).collect();
+    events::write(tx, &written).await?;
     tx.active_alerts_changed();
     let ended: Vec<AlertKey> = ended.into_iter().map(|e| (OrgId(e.organization_id), e.fingerprint)).collect();
     alert_handling::end(tx, &ended, now).await?;

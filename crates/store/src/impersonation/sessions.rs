@@ -389,8 +389,8 @@ pub async fn end(
     push_which(&mut q, which, now);
     q.push(" RETURNING id, impersonated_user_id, ended_at, end_cause");
     let ended: Vec<(Uuid, Uuid, TsCodec, String)> = q.all(&mut *tx).await?;
-    let told: Vec<NewEvent> = ended.iter().map(told_of).collect();
-    events::write(tx, &told).await?;
+    let ends: Vec<NewEvent> = ended.iter().map(ended_event).collect();
+    events::write(tx, &ends).await?;
     for some in ended.chunks(ROWS) {
         let mut q = Q::new(
             "INSERT INTO impersonation_entries (id, session_id, at, action_type) \
@@ -403,7 +403,7 @@ pub async fn end(
 }
 
 /// The event of a session's end, about the impersonated user.
-fn told_of((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
+fn ended_event((id, user, at, cause): &(Uuid, Uuid, TsCodec, String)) -> NewEvent {
     let user = UserId(*user);
     NewEvent {
         at: at.0,

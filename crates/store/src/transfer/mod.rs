@@ -37,13 +37,17 @@ pub struct Copied {
     pub rows: u64,
 }
 
-/// Copies all tables; `told` is called for each table when it is copied and compared. Both databases have this
+/// Copies all tables; `report` is called for each table when it is copied and compared. Both databases have this
 /// version's schema, and no other process uses them.
 ///
 /// # Errors
 /// [`StoreError::Transfer`] when the target has rows, or a table there differs from the source; the databases' own.
 /// Nothing is left in the target then.
-pub async fn transfer(from: &Db, to: &Db, mut told: impl FnMut(&Copied)) -> Result<Vec<Copied>, StoreError> {
+pub async fn transfer(
+    from: &Db,
+    to: &Db,
+    mut report: impl FnMut(&Copied),
+) -> Result<Vec<Copied>, StoreError> {
     let (Engine::Lite { write: source, .. }, Engine::Pg(target)) = (&from.engine, &to.engine) else {
         return Err(StoreError::Misuse("the source must be SQLite and the target PostgreSQL"));
     };
@@ -62,7 +66,7 @@ pub async fn transfer(from: &Db, to: &Db, mut told: impl FnMut(&Copied)) -> Resu
             return Err(StoreError::Transfer(message));
         }
         let copied = Copied { table: table.name.clone(), rows: sent.rows };
-        told(&copied);
+        report(&copied);
         all.push(copied);
     }
     number_on(&mut read, &mut write, &tables).await?;

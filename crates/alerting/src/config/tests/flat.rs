@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn told(layer: &Layer, key: &str, severity: Severity) -> Vec<String> {
+fn recipients(layer: &Layer, key: &str, severity: Severity) -> Vec<String> {
     let recipients = layer.recipients(key, severity);
     let mails = recipients.email.iter().map(Recipient::key);
     let hooks = recipients.webhook.iter().map(Recipient::key);
@@ -55,16 +55,16 @@ fn systems_become_overrides() {
             {"system_key": "CHAT", "telegram_receivers": [{"bot_token": "1:a", "chat_id": 5}], "telegram_enabled": true},
         ],
     }));
-    let told = |key, severity| told(&read, key, severity);
-    assert_eq!(told("FOLLOWS", Severity::Critical), ["a@example.org"]);
-    assert_eq!(told("FOLLOWS", Severity::Info), [""; 0]);
-    assert_eq!(told("OWN-LIST", Severity::Warning), ["s@example.org"]);
-    assert_eq!(told("OWN-LIST", Severity::Info), [""; 0]);
-    assert_eq!(told("OFF", Severity::Critical), [""; 0]);
+    let recipients = |key, severity| recipients(&read, key, severity);
+    assert_eq!(recipients("FOLLOWS", Severity::Critical), ["a@example.org"]);
+    assert_eq!(recipients("FOLLOWS", Severity::Info), [""; 0]);
+    assert_eq!(recipients("OWN-LIST", Severity::Warning), ["s@example.org"]);
+    assert_eq!(recipients("OWN-LIST", Severity::Info), [""; 0]);
+    assert_eq!(recipients("OFF", Severity::Critical), [""; 0]);
     assert_eq!(read.systems[2].channels.email_recipients[0].address, "kept@example.org");
     // The toggle of the system comes before that of the severity.
-    assert_eq!(told("ALL-ON", Severity::Info), ["a@example.org"]);
-    assert_eq!(told("CHAT", Severity::Info), ["1:a/5"]);
+    assert_eq!(recipients("ALL-ON", Severity::Info), ["a@example.org"]);
+    assert_eq!(recipients("CHAT", Severity::Info), ["1:a/5"]);
     assert_eq!(read.systems[0].channels, Channels::default());
 }
 
@@ -81,10 +81,10 @@ fn a_list_of_a_system_has_a_toggle_of_its_own() {
             {"system_key": "ON", "mail_enabled": true},
         ],
     }));
-    assert_eq!(told(&read, "MAIL", Severity::Critical), ["s@example.org"]);
-    assert_eq!(told(&read, "MAIL", Severity::Info), [""; 0]);
-    assert_eq!(told(&read, "HOOK", Severity::Info), ["https://example.org/h"]);
-    assert_eq!(told(&read, "OFF", Severity::Info), [""; 0]);
+    assert_eq!(recipients(&read, "MAIL", Severity::Critical), ["s@example.org"]);
+    assert_eq!(recipients(&read, "MAIL", Severity::Info), [""; 0]);
+    assert_eq!(recipients(&read, "HOOK", Severity::Info), ["https://example.org/h"]);
+    assert_eq!(recipients(&read, "OFF", Severity::Info), [""; 0]);
     let toggles: Vec<Toggles> = read.systems.iter().map(|s| s.channels.enabled).collect();
     let none = Toggles::default();
     assert_eq!(
@@ -101,7 +101,7 @@ fn a_list_of_a_system_has_a_toggle_of_its_own() {
     let alone = layer(
         &json!({"systems": [{"system_key": "A", "mail_enabled": true, "mail_addresses": ["s@example.org"]}]}),
     );
-    assert_eq!(told(&alone, "A", Severity::Info), ["s@example.org"]);
+    assert_eq!(recipients(&alone, "A", Severity::Info), ["s@example.org"]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ proptest! {
         let shown = serde_json::to_value(FlatView::of(&layer)).unwrap();
         let again = checked(&shown, None).unwrap().layer;
         for severity in Severity::ALL {
-            prop_assert_eq!(told(&again, "", severity), told(&layer, "", severity));
+            prop_assert_eq!(recipients(&again, "", severity), recipients(&layer, "", severity));
         }
         let keys = |l: &Layer| {
             let mut keys: Vec<_> = l.channels.email_recipients.iter().map(Recipient::key)

@@ -132,8 +132,12 @@ fn changes(entry: &Entry) -> Vec<Change> {
     };
     let change = |name: &String| {
         let (before, after) = (of(&before, name), of(&after, name));
-        let told = |value: &Option<Value>| value.as_ref().filter(|value| !value.is_null()).map(shown);
-        (before != after).then(|| Change { field: name.clone(), before: told(&before), after: told(&after) })
+        let shown_value = |value: &Option<Value>| value.as_ref().filter(|value| !value.is_null()).map(shown);
+        (before != after).then(|| Change {
+            field: name.clone(),
+            before: shown_value(&before),
+            after: shown_value(&after),
+        })
     };
     names.into_iter().filter_map(change).filter(|change| change.before != change.after).collect()
 }

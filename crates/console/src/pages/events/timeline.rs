@@ -32,13 +32,13 @@ struct Day {
 
 /// `GET /console/timeline`.
 pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
-    let told = |key| params.many(key).into_iter().filter(|value: &String| !value.is_empty()).collect();
+    let values = |key| params.many(key).into_iter().filter(|value: &String| !value.is_empty()).collect();
     let query = ListQuery {
         page: params.page(PAGE_SIZE),
-        types: told("types"),
-        organization_id: told("organization_id"),
+        types: values("types"),
+        organization_id: values("organization_id"),
         with_descendants: params.one("include") == Some(DESCENDANTS),
-        object_id: told("object_id"),
+        object_id: values("object_id"),
         after: None,
         direction: SortDirection::Desc,
     };

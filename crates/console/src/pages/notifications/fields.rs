@@ -39,7 +39,7 @@ fn recipient(form: &Form, kind: Kind, at: usize) -> Option<Value> {
         is_written |= matches!(input, Input::Line(_) | Input::Number) && !sent.trim().is_empty();
         let value = match input {
             Input::Severities => form.all(&name).into(),
-            // What is no number is no chat either.
+            // Zero is no chat, so the check of the layer refuses what is not a number.
             Input::Number => json!(sent.trim().parse::<i64>().unwrap_or(0)),
             _ => json!(sent),
         };

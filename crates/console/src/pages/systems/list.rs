@@ -77,7 +77,7 @@ fn rows(app: &App, guest: &Guest, found: Page<System>) -> Vec<Value> {
     let when = |at| When::maybe(look.language, now, at);
     let row = |system: System| {
         let is_deleted = system.deleted.is_set();
-        // Of what is deleted there is nothing to be read, only to be restored or removed for good.
+        // Deleted systems have no page of their own; they can be restored or removed for good.
         let href = if is_deleted { format!("{}/restore", address(system.id)) } else { address(system.id) };
         json!({
             "href": href,

@@ -88,7 +88,7 @@ impl Counted {
             if done.await.is_err()
                 && let Err(error) = count(db, vec![turn]).await
             {
-                tracing::warn!(%error, "what a limit has counted could not be taken back");
+                tracing::warn!(%error, "cannot give back what a limit has counted");
             }
         });
     }
