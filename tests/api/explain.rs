@@ -275,16 +275,6 @@ async fn run_users(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bo
                 _ => INDEX_RANGE,
             };
             done.push((label, bounds));
-            if matches!(by, Organization | SuspendedAt) {
-                continue;
-            }
-            let label = format!("users by {by:?} {} for {who}, far behind", direction.as_str());
-            mark(db, &label).await;
-            for _ in 0..REPEATS {
-                let order = users::Order { by, direction };
-                users::list(db, scope, &Default::default(), order, FAR).await.unwrap();
-            }
-            done.push((label, PASSED_OVER));
         }
     }
     let label = format!("totals of users for {who}");
