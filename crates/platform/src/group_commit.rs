@@ -6,6 +6,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -62,6 +63,15 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     /// Too many requests wait, the service stops, or the work of the group failed.
     pub async fn submit(&self, item: T) -> Result<R, NotDone> {
         self.begin(item)?.await
+    }
+
+    /// As [`submit`](Self::submit), for this time at most. A late group may still be done.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit), and when the time is over.
+    pub async fn submit_within(&self, longest: Duration, item: T) -> Result<R, NotDone> {
+        let late = |_| Err(NotDone(format!("not done within {} s", longest.as_secs_f64()).into()));
+        tokio::time::timeout(longest, self.submit(item)).await.unwrap_or_else(late)
     }
 
     /// Adds this item to the next group. Its answer may be waited for later.

@@ -104,9 +104,6 @@ pub async fn heartbeat(service: &Fleet, system: &Arc<SystemIdentity>) -> Result<
     let now = service.now();
     let beat = Beat { from: system.clone(), at: now };
     let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
-    match tokio::time::timeout(HEARTBEAT_WAIT, service.ingest().heartbeats.submit(beat)).await {
-        Ok(Ok(())) => Ok(now),
-        Ok(Err(e)) => Err(lost(e.0.to_string())),
-        Err(_) => Err(lost(format!("no commit within {} s", HEARTBEAT_WAIT.as_secs_f64()))),
-    }
+    let written = service.ingest().heartbeats.submit_within(HEARTBEAT_WAIT, beat).await;
+    written.map(|()| now).map_err(|e| lost(e.0.to_string()))
 }

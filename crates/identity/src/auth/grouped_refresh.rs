@@ -20,8 +20,6 @@ use uuid::Uuid;
 
 /// Refreshes of one group at most.
 const GROUP: usize = 64;
-/// Longest wait for the group's commit.
-const WAIT: Duration = Duration::from_secs(10);
 
 /// A genuine refresh token, and the token that would follow it.
 #[derive(Debug)]
@@ -40,6 +38,8 @@ pub(crate) struct RefreshTurn {
 #[derive(Debug)]
 pub struct Refreshes {
     turns: GroupCommit<RefreshTurn, Result<Refreshed>>,
+    /// Longest wait for the group's commit: its chains are read, then written.
+    longest: Duration,
 }
 
 /// The chain after a refresh, with its user; none if this is not a plain case.
@@ -57,8 +57,9 @@ pub struct Lives {
 impl Refreshes {
     /// Starts the writer on the tracker.
     pub fn start(db: &Db, lives: Lives, tasks: &TaskTracker, stop: &CancellationToken) -> Refreshes {
-        let db = db.clone();
+        let (db, longest) = (db.clone(), db.longest_wait() * 2);
         Refreshes {
+            longest,
             turns: GroupCommit::start(tasks, stop.clone(), GROUP, move |group| {
                 write(db.clone(), lives, group)
             }),
@@ -75,10 +76,7 @@ impl Refreshes {
         if self.turns.is_stopped() {
             return turn.counted.admitted().await.map(|()| None);
         }
-        match tokio::time::timeout(WAIT, self.turns.submit(turn)).await {
-            Ok(made) => made.map_err(|lost| unreadable(lost.0))?,
-            Err(_) => Err(unreadable(format!("no turn within {} s", WAIT.as_secs_f64()))),
-        }
+        self.turns.submit_within(self.longest, turn).await.map_err(|lost| unreadable(lost.0))?
     }
 }
 

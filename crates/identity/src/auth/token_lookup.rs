@@ -62,11 +62,7 @@ impl TokenLookup {
             let read = read(self.db.clone(), self.catalogue.clone(), vec![chain]).await;
             return Ok(read.map_err(unreadable)?.pop().flatten());
         }
-        let longest = self.db.longest_wait();
-        match tokio::time::timeout(longest, self.rows.submit(chain)).await {
-            Ok(read) => read.map_err(|lost| unreadable(lost.0)),
-            Err(_) => Err(unreadable(format!("no session within {} s", longest.as_secs_f64()))),
-        }
+        self.rows.submit_within(self.db.longest_wait(), chain).await.map_err(|lost| unreadable(lost.0))
     }
 }
 

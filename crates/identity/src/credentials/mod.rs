@@ -96,14 +96,8 @@ impl Credentials {
             }
             Known::Unknown => {}
         }
-        let longest = service.db.longest_wait();
-        match tokio::time::timeout(longest, self.epochs.submit(())).await {
-            Ok(Ok(epoch)) => Ok(epoch),
-            Ok(Err(e)) => Err(Error::security_unavailable(e.0.to_string())),
-            Err(_) => {
-                Err(Error::security_unavailable(format!("no epoch within {} s", longest.as_secs_f64())))
-            }
-        }
+        let read = self.epochs.submit_within(service.db.longest_wait(), ()).await;
+        read.map_err(|e| Error::security_unavailable(e.0.to_string()))
     }
 
     /// The present system with this key; none = no such key.
@@ -116,18 +110,8 @@ impl Credentials {
         if SystemKey::parse(key).is_none() || self.has_missed(key_hash, now) {
             return Ok(None);
         }
-        let longest = service.db.longest_wait();
-        let read = tokio::time::timeout(longest, self.rows.submit((key.to_owned(), epoch))).await;
-        let (found, lasts) = match read {
-            Ok(Ok(found)) => found,
-            Ok(Err(e)) => return Err(Error::security_unavailable(e.0.to_string())),
-            Err(_) => {
-                return Err(Error::security_unavailable(format!(
-                    "no row within {} s",
-                    longest.as_secs_f64()
-                )));
-            }
-        };
+        let read = self.rows.submit_within(service.db.longest_wait(), (key.to_owned(), epoch)).await;
+        let (found, lasts) = read.map_err(|e| Error::security_unavailable(e.0.to_string()))?;
         match &found {
             None => self.unknown.insert(key_hash, now),
             // A registration raises no epoch, so a system is not cached before its registration.

@@ -88,18 +88,8 @@ pub async fn ask(platform: &Platform, key: Uuid, at: Ts) -> Option<Since> {
 }
 
 async fn submit(platform: &Platform, failure: Failure) -> Option<Since> {
-    let counting = platform.shared_limits().failures.counts.submit(failure);
-    match tokio::time::timeout(WAIT, counting).await {
-        Ok(Ok(since)) => Some(since),
-        Ok(Err(lost)) => {
-            warn(WHAT, &lost.0);
-            None
-        }
-        Err(late) => {
-            warn(WHAT, &late);
-            None
-        }
-    }
+    let counted = platform.shared_limits().failures.counts.submit_within(WAIT, failure).await;
+    counted.inspect_err(|lost| warn(WHAT, &lost.0)).ok()
 }
 
 /// Tells every process that the pair is refused. When this returns, they know.
@@ -108,12 +98,8 @@ async fn refuse(platform: &Platform, key: Uuid) {
     if !platform.db.is_postgres() {
         return;
     }
-    let telling = platform.shared_limits().failures.refusals.submit(key);
-    match tokio::time::timeout(WAIT, telling).await {
-        Ok(Ok(())) => {}
-        Ok(Err(lost)) => warn(WHAT, &lost.0),
-        Err(late) => warn(WHAT, &late),
-    }
+    let written = platform.shared_limits().failures.refusals.submit_within(WAIT, key).await;
+    let _ = written.inspect_err(|lost| warn(WHAT, &lost.0));
 }
 
 async fn count_group(db: Db, purger: Arc<Purger>, group: Vec<Failure>) -> Result<Vec<Since>, StoreError> {

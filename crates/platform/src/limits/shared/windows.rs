@@ -56,22 +56,14 @@ impl Guess {
         // Also where it is unknown whether it was counted: taking back what was not is harmless.
         let keys = self.told.iter().chain(&self.silent).map(|counter| counter.key).collect();
         let unknown = Counted { keys, at: self.at, is_hopeless: false };
-        let counting = platform.shared_limits().windows.submit(Turn::Count(self));
-        let outcome = match tokio::time::timeout(WAIT, counting).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(lost)) => {
+        match platform.shared_limits().windows.submit_within(WAIT, Turn::Count(self)).await {
+            Ok(Outcome::Refused(wait)) => Err(wait),
+            Ok(Outcome::Counted(counted)) => Ok(counted),
+            Ok(Outcome::TakenBack) => Ok(unknown),
+            Err(lost) => {
                 warn("guesses", &lost.0);
-                return Ok(unknown);
+                Ok(unknown)
             }
-            Err(late) => {
-                warn("guesses", &late);
-                return Ok(unknown);
-            }
-        };
-        match outcome {
-            Outcome::Refused(wait) => Err(wait),
-            Outcome::Counted(counted) => Ok(counted),
-            Outcome::TakenBack => Ok(unknown),
         }
     }
 }
