@@ -153,7 +153,7 @@ async fn storm(t: &Test, round: usize) {
         let body = json!({"email": format!("s{round}{n}@example.org"), "name": "N", "user_role_ids": ["reader"], "organization_id": c2});
         calls.push(t.post("/api/users").bearer(&owner.token).json(body));
     }
-    // Nine at a time: a test has two connections, and nobody may wait 5 s for one on a busy machine. Each round takes them
+    // A test has two connections, and a heartbeat waits two seconds at most: so nine requests at a time. Each round takes them
     // in another order, by a step that has no divisor in common with their number.
     assert_eq!(calls.len(), 54);
     let step = [5, 7, 11, 13, 17, 19][round];

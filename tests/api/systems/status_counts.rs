@@ -13,7 +13,7 @@ use bailiwick_store::{
     },
     walk::Step,
 };
-use bailiwick_testkit::{Engine, eventually, seed::Seeded};
+use bailiwick_testkit::{Engine, seed::Seeded};
 use futures_util::future::join_all;
 use uuid::Uuid;
 
@@ -61,6 +61,7 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
     assert_eq!(wrong, 0, "rows of lists by status that are wrong after {what}");
     let cutoff = t.app.now().minus(t.app.settings.systems.liveness_timeout);
     let mut are_good = true;
+    let unsettled = unsettled_systems(&t.app.db).await.unwrap();
     for (n, scope) in scopes.iter().enumerate() {
         let expected = counted_totals(&t.app.db, scope, cutoff).await.unwrap();
         match kept_totals(&t.app.db, scope, cutoff).await.unwrap() {
@@ -68,15 +69,8 @@ async fn compare(t: &Test, scopes: &[Scope], what: &str) -> bool {
             None => are_good = false,
         }
         assert_eq!(totals(&t.app.db, scope, cutoff).await.unwrap(), expected);
-        eventually("two reads see the same epochs and agree", async || {
-            let unsettled = unsettled_systems(&t.app.db).await.unwrap();
-            let (epochs, _, lag) = counters(&t.app.db, scope, cutoff).await.unwrap();
-            if unsettled.epochs == epochs {
-                assert_eq!(unsettled.lag(scope, cutoff), lag, "{scope:?} after {what}");
-            }
-            unsettled.epochs == epochs
-        })
-        .await;
+        let (epochs, _, lag) = counters(&t.app.db, scope, cutoff).await.unwrap();
+        assert_eq!((unsettled.epochs, unsettled.lag(scope, cutoff)), (epochs, lag), "{scope:?} after {what}");
         if !matches!(scope, Scope::Organization(_)) {
             let direction = [SortDirection::Asc, SortDirection::Desc][n % 2];
             ranked::compare(t, scope, n, cutoff, what).await;
