@@ -78,17 +78,23 @@ pub async fn revoke_user(
     sessions::revoke_of_user(tx, user, keep, now, reason.as_str()).await?;
     let (by, of) = (Which::By(user, keep), Which::As(user));
     match reason.for_impersonator(false) {
-        Some(told) => end_both(tx, now, by, of, Some(told)).await?,
+        Some(reason) => end_both(tx, now, by, of, Some(reason)).await?,
         None => end_impersonations(tx, by, now).await?,
     }
     Ok(())
 }
 
 /// Ends the impersonation sessions that these users have started, and those in which they are impersonated.
-async fn end_both(tx: &mut Tx, now: Ts, by: Which, of: Which, told: Option<&str>) -> Result<(), StoreError> {
+async fn end_both(
+    tx: &mut Tx,
+    now: Ts,
+    by: Which,
+    of: Which,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
     hold_all(tx, &[by, of], now).await?;
     end_impersonations(tx, by, now).await?;
-    end(tx, of, now, Cause::Target, told).await?;
+    end(tx, of, now, Cause::Target, reason).await?;
     Ok(())
 }
 
@@ -127,7 +133,7 @@ pub async fn revoke_organization(
     let (id, org_type) = organization;
     let (by, of) = (Which::ByBelow(id, org_type), Which::AsBelow(id, org_type));
     match reason.for_impersonator(true) {
-        Some(told) => end_both(tx, now, by, of, Some(told)).await?,
+        Some(reason) => end_both(tx, now, by, of, Some(reason)).await?,
         None => end_impersonations(tx, by, now).await?,
     }
     Ok(())

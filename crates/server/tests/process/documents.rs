@@ -14,7 +14,7 @@ struct Page {
     lines: Vec<(Option<String>, String)>,
 }
 
-/// Every document of the repository. The changelog is history: what it names may be gone.
+/// Every document of the repository.
 fn pages() -> Vec<Page> {
     let listed = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"])
@@ -42,10 +42,6 @@ fn page(path: &Path) -> Page {
 }
 
 impl Page {
-    fn is_history(&self) -> bool {
-        self.path == Path::new("CHANGELOG.md")
-    }
-
     fn text(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().filter(|(block, _)| block.is_none()).map(|(_, line)| line.as_str())
     }
@@ -207,7 +203,7 @@ fn fault(words: &[&str], helps: &mut BTreeMap<Vec<String>, Option<String>>) -> O
 #[test]
 fn every_command_of_the_program_exists() {
     let (mut wrong, mut count, mut helps) = (Vec::new(), 0, BTreeMap::new());
-    for page in pages().iter().filter(|page| !page.is_history()) {
+    for page in pages().iter() {
         for name in ["bailiwick", "bw"] {
             for words in calls(page, name).filter(|words| !words.is_empty()) {
                 count += 1;
@@ -228,7 +224,7 @@ fn every_target_of_make_and_every_file_that_is_run_exists() {
     let targets: BTreeSet<&str> =
         makefile.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name).collect();
     let (mut wrong, mut count) = (Vec::new(), 0);
-    for page in pages().iter().filter(|page| !page.is_history()) {
+    for page in pages().iter() {
         for words in calls(page, "make") {
             let named = words.iter().take_while(|word| !word.starts_with('#')).filter(|word| {
                 !word.contains(['=', '\'', '-', '$']) || word.contains("test-") || word.contains("bench-")
@@ -327,7 +323,7 @@ fn every_setting_that_a_text_names_exists() {
         }
     }
     let (mut wrong, mut count) = (Vec::new(), 0);
-    for page in pages().iter().filter(|page| !page.is_history() && !page.path.ends_with("configuration.md")) {
+    for page in pages().iter().filter(|page| !page.path.ends_with("configuration.md")) {
         for code in page.text().flat_map(|line| line.split('`').skip(1).step_by(2)) {
             let name = code.split([' ', '=']).next().unwrap_or_default();
             let is_name = name.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '.'));

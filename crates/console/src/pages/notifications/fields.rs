@@ -39,7 +39,7 @@ fn recipient(form: &Form, kind: Kind, at: usize) -> Option<Value> {
         is_written |= matches!(input, Input::Line(_) | Input::Number) && !sent.trim().is_empty();
         let value = match input {
             Input::Severities => form.all(&name).into(),
-            // Zero is no chat, so the check of the layer refuses what is not a number.
+            // A chat id is a number. The check of the layer refuses the zero that stands for anything else.
             Input::Number => json!(sent.trim().parse::<i64>().unwrap_or(0)),
             _ => json!(sent),
         };
