@@ -65,7 +65,6 @@ api_test!(nobody_of_the_tree_can_sign_in_and_each_has_a_role, |t| async move {
 
 api_test!(statuses_come_in_the_announced_shares, |t| async move {
     fill(&t, SMALL).await;
-    let timeout = t.app.settings.systems.liveness_timeout;
     let share = async |status: SystemStatus| {
         let filter = systems::SystemFilter {
             statuses: Some(vec![systems::StatusFilter::Is(status)]),
@@ -74,7 +73,6 @@ api_test!(statuses_come_in_the_announced_shares, |t| async move {
         let part = systems::Part {
             order: (systems::SystemOrder::Name, SortDirection::Asc),
             page: PageRequest { page: 1, page_size: 1 },
-            cutoff: t.app.now().minus(timeout),
         };
         let known = systems::Known::default();
         systems::list(&t.app.db, &Scope::Everything, &filter, part, known).await.unwrap().total

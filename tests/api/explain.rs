@@ -16,9 +16,7 @@ use bailiwick_store::{
         directory::{DirectoryFilter, DirectorySort, count, directory},
     },
     sql::Q,
-    systems,
-    time::TsCodec,
-    users,
+    systems, users,
 };
 use bailiwick_testkit::{ManualClock, SeededEntropy, engine::settings, parts::postgres::Cluster};
 use serde_json::Value;
@@ -164,27 +162,17 @@ async fn mark(db: &Db, label: &str) {
 /// Runs every list and returns what each may cost, in the same order.
 async fn run_all(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
     let mut done = Vec::new();
-    let (newest,): (TsCodec,) =
-        Q::new("SELECT MAX(last_heartbeat) FROM system_activity").one(db).await.unwrap();
-    let cutoff: Ts = newest.0.minus(Duration::from_secs(1200));
-    // As the monitor leaves them: counted, but for a few.
-    let silent_to = cutoff.minus(Duration::from_secs(30));
-    systems::status_counts::watch(db, silent_to, cutoff).await.unwrap();
-    let mut after = SystemId(Uuid::nil());
-    while let Some(last) = systems::status_counts::settle_some(db, silent_to, after, 1_000).await.unwrap() {
-        after = last;
-    }
     for (who, scope) in callers.all() {
-        run_systems(db, who, scope, cutoff, &mut done).await;
+        run_systems(db, who, scope, &mut done).await;
         run_users(db, who, scope, &mut done).await;
         run_organizations(db, who, scope, &mut done).await;
-        cursors::run(db, who, scope, cutoff, &mut done).await;
-        deleted::run(db, who, scope, cutoff, &mut done).await;
+        cursors::run(db, who, scope, &mut done).await;
+        deleted::run(db, who, scope, &mut done).await;
     }
     done
 }
 
-async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut Vec<(String, Bounds)>) {
+async fn run_systems(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bounds)>) {
     let words = [
         ("name", INDEX_RANGE),
         ("type", INDEX_RANGE),
@@ -198,7 +186,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
         ("organization_name", COMPUTED),
     ];
     mark(db, "what is not looked at").await;
-    let totals = systems::stats::counted_totals(db, scope, cutoff).await.unwrap();
+    let totals = systems::stats::totals(db, scope).await.unwrap();
     let known = systems::Known { totals: Some(totals), ..systems::Known::default() };
     for (word, bounds) in words {
         let order = systems::SystemOrder::WORDS.parse(word).unwrap();
@@ -206,7 +194,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
             let label = format!("systems by {word} {} for {who}", direction.as_str());
             mark(db, &label).await;
             for _ in 0..REPEATS {
-                let part = systems::Part { order: (order, direction), page: PAGE, cutoff };
+                let part = systems::Part { order: (order, direction), page: PAGE };
                 let page = systems::list(db, scope, &Default::default(), part, known).await;
                 assert_eq!(page.unwrap().rows.len(), 20, "{label}");
             }
@@ -214,40 +202,17 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut V
             let label = format!("systems by {word} {} for {who}, far behind", direction.as_str());
             mark(db, &label).await;
             for _ in 0..REPEATS {
-                let part = systems::Part { order: (order, direction), page: FAR, cutoff };
+                let part = systems::Part { order: (order, direction), page: FAR };
                 systems::list(db, scope, &Default::default(), part, known).await.unwrap();
             }
             done.push((label, PASSED_OVER));
         }
     }
-    run_ranked(db, who, scope, cutoff, done).await;
     let label = format!("systems by status for {who}");
     mark(db, &label).await;
     for _ in 0..REPEATS {
         organizations::totals(db, scope).await.unwrap();
-        systems::stats::kept_totals(db, scope, cutoff).await.unwrap();
-    }
-    done.push((label, INDEX_RANGE));
-}
-
-/// A page of inactive systems that a search finds. The search itself, which runs once, is not measured.
-async fn run_ranked(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut Vec<(String, Bounds)>) {
-    let statuses = Some(vec![systems::StatusFilter::Is(SystemStatus::Inactive)]);
-    let filter = systems::SystemFilter { search: Some("srl".into()), statuses, ..Default::default() };
-    let order = (systems::SystemOrder::CreatedAt, SortDirection::Desc);
-    if !systems::is_ranked(scope, &filter, order.0) {
-        return;
-    }
-    mark(db, "what is not looked at").await;
-    let systems::Ranked::Ids(ids) = systems::ranked(db, scope, &filter, order.0, None).await.unwrap() else {
-        panic!("too many for {who}")
-    };
-    let label = format!("inactive systems that a search finds for {who}");
-    mark(db, &label).await;
-    for _ in 0..REPEATS {
-        let (_, unsettled) = systems::unsettled(db, scope, &filter, cutoff).await.unwrap().unwrap();
-        let page = systems::ranked_page(db, &ids, unsettled, order, PAGE).await.unwrap();
-        assert!(page.total <= ids.len() as u64 + 100, "{label}");
+        systems::stats::totals(db, scope).await.unwrap();
     }
     done.push((label, INDEX_RANGE));
 }

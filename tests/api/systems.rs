@@ -13,12 +13,11 @@ mod legacy;
 mod lifecycle;
 mod list;
 mod pages;
-mod ranked;
 mod reachability;
 mod reassign;
 mod register;
 mod stats;
-mod status_counts;
+mod statuses;
 
 async fn post(t: &Test, who: &Persona, body: Value) -> Reply {
     t.post("/api/systems").bearer(&who.token).json(body).send().await

@@ -10,9 +10,9 @@ UNION ALL SELECT 'counters of resolved alerts', count(*) FROM (SELECT organizati
     WHERE t.history <> (SELECT count(*) FROM alert_history h WHERE h.organization_id = t.organization_id AND h.status = 'resolved')) wrong
 UNION ALL SELECT 'counters of systems', count(*) FROM organization_counts n WHERE n.systems <>
     (SELECT count(*) FROM systems s WHERE s.organization_id = n.organization_id AND s.deleted_at IS NULL)
-UNION ALL SELECT 'counters of systems without a heartbeat', count(*) FROM organization_counts n WHERE n.systems_unheard <>
-    (SELECT count(*) FROM systems s LEFT JOIN system_activity a ON a.system_id = s.id
-     WHERE s.organization_id = n.organization_id AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND coalesce(a.counted, 0) = 0)
-UNION ALL SELECT 'counters of silent systems', count(*) FROM organization_counts n WHERE n.systems_silent <>
+UNION ALL SELECT 'counters of systems without a heartbeat', count(*) FROM organization_counts n WHERE n.systems_unknown <>
     (SELECT count(*) FROM systems s JOIN system_activity a ON a.system_id = s.id
-     WHERE s.organization_id = n.organization_id AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.counted = 2);
+     WHERE s.organization_id = n.organization_id AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.status = 0)
+UNION ALL SELECT 'counters of inactive systems', count(*) FROM organization_counts n WHERE n.systems_inactive <>
+    (SELECT count(*) FROM systems s JOIN system_activity a ON a.system_id = s.id
+     WHERE s.organization_id = n.organization_id AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.status = 2);

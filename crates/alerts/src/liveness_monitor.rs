@@ -2,7 +2,7 @@
 //! refreshes it while the system stays inactive, and resolves it in its tenant when the system recovers, is suspended,
 //! deleted, destroyed or moved.
 //!
-//! It also updates the numbers of systems by status ([`systems::stats::settle`]), under a lease of its own: raising the alerts of a
+//! It also sets the statuses that time changes ([`systems::stats::update_statuses`]), under a lease of its own: raising the alerts of a
 //! large network that fails takes minutes, and lists and totals must not wait for it.
 //!
 //! Only the process that holds the lease works. All work is in batches. Raised alerts are recorded apart from the
@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 /// The lease of the alerts.
 const LEASE: &str = "liveness";
-/// The lease of the numbers by status.
+/// The lease of the statuses.
 const STATUSES: &str = "system statuses";
 /// Systems or alerts of one batch.
 const BATCH: u64 = 2_000;
@@ -46,7 +46,7 @@ pub struct Checked {
 pub fn start_monitor(service: &Alerts) {
     let interval = service.settings.systems.check_interval;
     periodic::repeat(service, STATUSES, interval, |service| {
-        Box::pin(async { settle(service).await.map(u64::from) })
+        Box::pin(async { update_statuses(service).await.map(u64::from) })
     });
     periodic::repeat(service, LEASE, interval, |service| {
         Box::pin(async { Ok(check_alerts(service).await?.posted) })
@@ -55,7 +55,7 @@ pub fn start_monitor(service: &Alerts) {
 
 /// Checks everything once, as far as this process holds the leases.
 pub async fn check(service: &Alerts) -> Result<Checked> {
-    settle(service).await?;
+    update_statuses(service).await?;
     check_alerts(service).await
 }
 
@@ -64,11 +64,11 @@ async fn take(service: &Alerts, lease: &str) -> Result<bool> {
     Ok(leases::take(&service.db, lease, service.instance(), now, now.plus(length)).await?)
 }
 
-/// Updates the numbers by status; false without the lease.
-async fn settle(service: &Alerts) -> Result<bool> {
+/// Sets the statuses that time changes; false without the lease.
+async fn update_statuses(service: &Alerts) -> Result<bool> {
     let is_leader = take(service, STATUSES).await?;
     if is_leader {
-        systems::stats::settle(service).await?;
+        systems::stats::update_statuses(service).await?;
     }
     Ok(is_leader)
 }
@@ -76,7 +76,6 @@ async fn settle(service: &Alerts) -> Result<bool> {
 async fn check_alerts(service: &Alerts) -> Result<Checked> {
     let mut checked = Checked::default();
     let renew = async || take(service, LEASE).await;
-    let cutoff = service.now().minus(service.settings.systems.liveness_timeout);
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {
         // A long check renews its lease, and stops when it has lost it.
@@ -84,16 +83,16 @@ async fn check_alerts(service: &Alerts) -> Result<Checked> {
         if !checked.is_leader {
             return Ok(checked);
         }
-        let over = silent_systems::over(&service.db, cutoff, after, BATCH).await?;
+        let over = silent_systems::over(&service.db, after, BATCH).await?;
         let Some(last) = over.last() else { break };
         after = (last.system_id, last.organization_id);
-        checked.resolved += resolve(service, over, cutoff).await?;
+        checked.resolved += resolve(service, over).await?;
     }
     let due = service.now().minus(service.settings.systems.link_alert_refresh);
     for source in Source::ALL {
         let mut after = SystemId(Uuid::nil());
         while checked.is_leader {
-            let silent = silent_systems::due(&service.db, source, (cutoff, due), after, BATCH).await?;
+            let silent = silent_systems::due(&service.db, source, due, after, BATCH).await?;
             let Some(last) = silent.last() else { break };
             after = last.id;
             checked.posted += fire(service, silent).await?;
@@ -140,7 +139,7 @@ async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
 }
 
 /// Resolves these alerts, one batch for each tenant.
-async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>, cutoff: Ts) -> Result<u64> {
+async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
     let mut tenants: BTreeMap<OrgId, Vec<OpenLinkAlert>> = BTreeMap::new();
     for raised in over {
         tenants.entry(raised.organization_id).or_default().push(raised);
@@ -160,7 +159,7 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>, cutoff: Ts) -> Resu
             taken
         };
         let mut tx = service.db.begin_relaxed().await?;
-        let heard = silent_systems::heard(&mut tx, &resolved, cutoff).await?;
+        let heard = silent_systems::heard(&mut tx, &resolved).await?;
         let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
         let restored = restored.map(|raised| event_for(Happening::LinkRestored, raised));
         EventDraft::write_all(restored, &mut tx, service.now()).await?;

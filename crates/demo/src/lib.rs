@@ -34,7 +34,7 @@ use bailiwick_store::{
 };
 use machines::Workshop;
 use random::{Dice, mix};
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 use tree::{Admin, Root, Tree};
 
 /// Rows of one statement.
@@ -201,7 +201,8 @@ pub async fn fill_and_list(
     load.systems(service, &tree, plan, &dice, now).await?;
     let Load { mut tx, counts, kinds, progress, summary, .. } = load;
     store::add_counts(&mut tx, &counts).await?;
-    bailiwick_store::systems::status_counts::recount(&mut tx).await?;
+    bailiwick_store::systems::status::recount(&mut tx, now.minus(service.settings.systems.liveness_timeout))
+        .await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
     // Processes that remember unknown keys must read the new credentials.
     tx.bump_auth_epoch(Concerns::All).await?;
@@ -356,7 +357,7 @@ impl Load<'_> {
             }
             if let Some(credential) = credential(tree, at, &row, secret) {
                 (self.list)(&credential)?;
-                let is_active = row.system.status(now, timeout) == SystemStatus::Active;
+                let is_active = row.system.status() == SystemStatus::Active;
                 let is_example = is_active && tree.nodes[at].org_type == OrgType::Customer;
                 if is_example && credential.is_registered && self.summary.examples.len() < EXAMPLES {
                     self.summary.examples.push(credential);
@@ -366,8 +367,7 @@ impl Load<'_> {
             if rows.len() == CHUNK || i + 1 == plan.systems {
                 store::insert_systems(&mut self.tx, &rows).await?;
                 let first = i + 1 - rows.len() as u64;
-                let made =
-                    |(n, row): (usize, &PlacedSystem)| made(plan.seed, first + n as u64, row, (now, timeout));
+                let made = |(n, row): (usize, &PlacedSystem)| made(plan.seed, first + n as u64, row);
                 let made: Vec<MadeSystem> = rows.iter().enumerate().map(made).collect();
                 marks::mark_systems(&mut self.tx, &made).await?;
                 if plan.applications {
@@ -405,9 +405,9 @@ impl Load<'_> {
     }
 }
 
-fn made(seed: u64, number: u64, row: &PlacedSystem, (now, timeout): (Ts, Duration)) -> MadeSystem {
-    let is_silent = row.system.status(now, timeout) == SystemStatus::Inactive
-        && mix(seed ^ mix(number)) % 100 < STAY_SILENT;
+fn made(seed: u64, number: u64, row: &PlacedSystem) -> MadeSystem {
+    let is_silent =
+        row.system.status() == SystemStatus::Inactive && mix(seed ^ mix(number)) % 100 < STAY_SILENT;
     MadeSystem { id: row.system.id, seed, number, is_silent }
 }
 

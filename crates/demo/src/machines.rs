@@ -6,7 +6,7 @@ use super::{
     words,
 };
 use bailiwick_domain::{
-    System, SystemId, Ts,
+    Liveness, System, SystemId, Ts,
     id::uuid_v7,
     org::{Mark, OrgRef},
     validate::{SystemKey, SystemSecret},
@@ -131,6 +131,7 @@ impl<'a> Workshop<'a> {
             updated_at: created_at,
             registered_at: None,
             created_by: admin.creator.clone(),
+            liveness: Liveness::of(heard, self.now.minus(self.timeout)),
             last_heartbeat: heard,
             last_inventory: None,
             suspended: self.own_mark(15, created_at),

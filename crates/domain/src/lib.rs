@@ -48,7 +48,7 @@ pub use pages::Pages;
 pub use ports::{Clock, Entropy};
 pub use secret::Secret;
 pub use sign_in_method::{SignInMethod, SignInMethods};
-pub use system::{System, SystemStatus};
+pub use system::{Liveness, System, SystemStatus};
 pub use time::Ts;
 pub use user::User;
 

@@ -5,9 +5,32 @@ use crate::{
     org::{Creator, Mark, OrgRef},
 };
 use serde_json::{Map, Value};
-use std::time::Duration;
 
-/// Status of a system, by its marks and its last heartbeat (spec: systems#status).
+/// What the heartbeats of a system say of it (spec: systems#status). It is stored, and changed by heartbeats and by the liveness
+/// monitor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Liveness {
+    /// No heartbeat yet.
+    #[default]
+    Unknown,
+    /// A heartbeat arrived within the liveness timeout.
+    Active,
+    /// The last heartbeat is older.
+    Inactive,
+}
+
+impl Liveness {
+    /// The rule. `cutoff`: now minus the liveness timeout.
+    pub fn of(last_heartbeat: Option<Ts>, cutoff: Ts) -> Liveness {
+        match last_heartbeat {
+            None => Liveness::Unknown,
+            Some(at) if at > cutoff => Liveness::Active,
+            Some(_) => Liveness::Inactive,
+        }
+    }
+}
+
+/// Status of a system: its marks, else its [`Liveness`] (spec: systems#status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SystemStatus {
     /// No heartbeat yet.
@@ -33,13 +56,14 @@ impl SystemStatus {
             SystemStatus::Deleted => "deleted",
         }
     }
+}
 
-    /// The status by the last heartbeat alone.
-    pub fn liveness(last_heartbeat: Option<Ts>, now: Ts, timeout: Duration) -> SystemStatus {
-        match last_heartbeat {
-            None => SystemStatus::Unknown,
-            Some(at) if at > now.minus(timeout) => SystemStatus::Active,
-            Some(_) => SystemStatus::Inactive,
+impl From<Liveness> for SystemStatus {
+    fn from(liveness: Liveness) -> SystemStatus {
+        match liveness {
+            Liveness::Unknown => SystemStatus::Unknown,
+            Liveness::Active => SystemStatus::Active,
+            Liveness::Inactive => SystemStatus::Inactive,
         }
     }
 }
@@ -77,6 +101,8 @@ pub struct System {
     pub registered_at: Option<Ts>,
     /// Creation snapshot.
     pub created_by: Creator,
+    /// By its heartbeats.
+    pub liveness: Liveness,
     /// Newest heartbeat.
     pub last_heartbeat: Option<Ts>,
     /// Newest accepted document.
@@ -90,14 +116,14 @@ pub struct System {
 }
 
 impl System {
-    /// Its status at `now` with the liveness timeout.
-    pub fn status(&self, now: Ts, timeout: Duration) -> SystemStatus {
+    /// Its status.
+    pub fn status(&self) -> SystemStatus {
         if self.deleted.is_set() {
             SystemStatus::Deleted
         } else if self.suspended.is_set() {
             SystemStatus::Suspended
         } else {
-            SystemStatus::liveness(self.last_heartbeat, now, timeout)
+            self.liveness.into()
         }
     }
 }

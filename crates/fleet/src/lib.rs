@@ -18,11 +18,7 @@ use backups::Backups;
 use bailiwick_directory::Directory;
 use bailiwick_domain::{Error, Result, SystemId, UserId};
 use bailiwick_outbound::reachability::Reach;
-use bailiwick_platform::{
-    limits::KeyedLimit,
-    shared_read::{SharedRead, SharedReads},
-};
-use bailiwick_store::systems::stats::UnsettledSystems;
+use bailiwick_platform::{limits::KeyedLimit, shared_read::SharedReads};
 use ingest::Ingest;
 use std::sync::{Arc, OnceLock};
 use systems::transfer::Transfers;
@@ -49,12 +45,8 @@ pub struct Parts {
     pub backups: Backups,
     /// Signals that a system has moved to another organization.
     pub transfers: Transfers,
-    /// The systems whose counted status may have changed, for concurrent totals.
-    unsettled: SharedRead<Arc<UnsettledSystems>>,
     /// What needs attention, by scope.
     attention: SharedReads<Attention>,
-    /// Landmarks of lists by organization that were asked for.
-    landmarks: systems::Asked,
     /// Group commits; started by the first write.
     ingest: OnceLock<Ingest>,
 }
@@ -73,9 +65,7 @@ impl Fleet {
             inventories: KeyedLimit::per_hour(directory.clock.clone(), settings.systems.inventories_per_hour),
             backups: Backups::new(settings.assets.uploads),
             transfers: Transfers::default(),
-            unsettled: SharedRead::default(),
             attention: SharedReads::default(),
-            landmarks: systems::Asked::default(),
             ingest: OnceLock::new(),
             directory,
         })))

@@ -32,6 +32,10 @@ pub enum DependsOn {
     People,
     /// Organizations, and their counts of systems and applications; which systems there are, without their columns.
     Figures,
+    /// The same with the statuses of systems.
+    Statuses,
+    /// The systems that a filter finds, with their statuses.
+    Listed,
     /// Users, and the times of their last sign-ins.
     Logins,
     /// The systems that a filter finds, apart from their statuses.
@@ -51,6 +55,11 @@ impl DependsOn {
         match self {
             DependsOn::People => people,
             DependsOn::Figures => ListEpochs { figures: all.figures, ..people },
+            DependsOn::Statuses => ListEpochs { figures: all.figures, statuses: all.statuses, ..people },
+            DependsOn::Listed => {
+                let (figures, systems, statuses) = (all.figures, all.systems, all.statuses);
+                ListEpochs { figures, systems, statuses, ..people }
+            }
             DependsOn::Logins => ListEpochs { logins: all.logins, ..people },
             DependsOn::Systems => ListEpochs { systems: all.systems, ..people },
             DependsOn::Applications => ListEpochs { applications: all.applications, ..people },

@@ -416,7 +416,7 @@ impl Settings {
             systems: Systems {
                 key_prefix: "SYS".to_owned(),
                 liveness_timeout: Duration::from_secs(20 * 60),
-                check_interval: Duration::from_secs(60),
+                check_interval: Duration::from_secs(15),
                 link_alert_refresh: Duration::from_secs(300),
                 registration_repeat: Duration::from_secs(120),
                 inventory_max_bytes: 10 * 1024 * 1024,

@@ -16,7 +16,7 @@ macro_rules! columns {
     ($more:literal) => {
         concat!(
             "s.id, s.system_key, s.secret_public, s.secret_hash, s.name, s.type AS system_type, s.fqdn, s.ipv4_address, \
-         s.registered_at, s.registered_from, s.authenticated_at, s.first_heartbeat_at, s.suspended_at, s.deleted_at, o.id AS org_id, \
+         s.registered_at, s.registered_from, s.authenticated_at, s.suspended_at, s.deleted_at, o.id AS org_id, \
          o.name AS org_name, o.type AS org_type, o.vat AS org_vat, o.eff_suspended_at, o.eff_deleted_at",
             $more,
             " FROM systems s JOIN organizations o ON o.id = s.organization_id"
@@ -65,8 +65,6 @@ pub struct CredentialRecord {
     pub registered_from: Option<String>,
     /// First authenticated call soon after the registration.
     pub authenticated_at: Option<Ts>,
-    /// Whether it has ever sent a heartbeat.
-    pub is_heard: bool,
     /// Its organization, the tenant.
     pub organization: OrgRef,
     /// VAT number of the organization.
@@ -90,7 +88,6 @@ pub(crate) struct Row {
     registered_at: Option<TsCodec>,
     registered_from: Option<String>,
     authenticated_at: Option<TsCodec>,
-    first_heartbeat_at: Option<TsCodec>,
     suspended_at: Option<TsCodec>,
     deleted_at: Option<TsCodec>,
     org_id: Uuid,
@@ -119,7 +116,6 @@ impl TryFrom<Row> for CredentialRecord {
             registered_at: row.registered_at.map(|t| t.0),
             registered_from: row.registered_from,
             authenticated_at: row.authenticated_at.map(|t| t.0),
-            is_heard: row.first_heartbeat_at.is_some(),
             organization: OrgRef { id: OrgId(row.org_id), name: row.org_name, org_type },
             organization_vat: row.org_vat,
             is_suspended: row.suspended_at.is_some() || row.eff_suspended_at.is_some(),

@@ -8,10 +8,11 @@ use crate::{
     engine::{Engine, WRITE_CACHE},
     organizations,
     sql::{Arg, On, Q},
-    systems, users,
+    systems::{self, status},
+    users,
 };
 use bailiwick_domain::{
-    OrgId, Organization, System, SystemId, Ts, User, UserId,
+    OrgId, Organization, System, Ts, User, UserId,
     fold::{fold, fold_start},
     org::{Creator, Mark},
     validate::{Email, Vat},
@@ -189,22 +190,18 @@ const SYSTEMS: Columns<PlacedSystem> = columns! { PlacedSystem;
     Time "registered_at" = |r| r.system.registered_at;
     TextOrNull "registered_from" = |r| r.registered_from.as_deref();
     Time "authenticated_at" = |r| r.authenticated_at;
-    Time "first_heartbeat_at" = |r| r.system.last_heartbeat;
     Time "suspended_at" = |r| own(r.system.suspended);
     Time "deleted_at" = |r| own(r.system.deleted);
 };
 
-/// The last heartbeat of a system.
-struct Activity {
-    system: SystemId,
-    heartbeat: Option<Ts>,
-    inventory: Option<Ts>,
-}
-
-const ACTIVITY: Columns<Activity> = columns! { Activity;
-    Id "system_id" = |r| r.system;
-    Time "last_heartbeat" = |r| r.heartbeat;
-    Time "last_inventory" = |r| r.inventory;
+const ACTIVITY: Columns<PlacedSystem> = columns! { PlacedSystem;
+    Id "system_id" = |r| r.system.id;
+    Id "organization_id" = |r| r.path.id;
+    Id "p2" = |r| r.path.p2;
+    Id "p3" = |r| r.path.p3;
+    Int "status" = |r| status::stored(r.system.liveness);
+    Time "last_heartbeat" = |r| r.system.last_heartbeat;
+    Time "last_inventory" = |r| r.system.last_inventory;
 };
 
 fn own(mark: Mark) -> Option<Ts> {
@@ -247,16 +244,7 @@ pub async fn insert_users(tx: &mut Tx, rows: &[PlacedUser]) -> Result<(), StoreE
 /// Stores systems and their activity.
 pub async fn insert_systems(tx: &mut Tx, rows: &[PlacedSystem]) -> Result<(), StoreError> {
     insert(tx, "systems", &[SYSTEMS, TEXTS, FACTS].concat(), rows).await?;
-    let heard: Vec<Activity> = rows
-        .iter()
-        .map(|PlacedSystem { system: s, .. }| Activity {
-            system: s.id,
-            heartbeat: s.last_heartbeat,
-            inventory: s.last_inventory,
-        })
-        .filter(|a| a.heartbeat.is_some() || a.inventory.is_some())
-        .collect();
-    insert(tx, "system_activity", ACTIVITY, &heard).await
+    insert(tx, "system_activity", ACTIVITY, rows).await
 }
 
 /// Adds to the counters of organizations: systems and users that are not individually deleted.

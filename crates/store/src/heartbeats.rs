@@ -3,28 +3,23 @@
 use crate::{
     StoreError, Tx,
     sql::{Arg, Column, Q, padded, push_rows},
+    systems::status::{self, Late},
 };
 use bailiwick_domain::{SystemId, Ts};
 use uuid::Uuid;
 
-/// Stored on the wide row, once in a system's life: so systems without a heartbeat are an index range.
-const FIRST: &str = "UPDATE systems SET first_heartbeat_at = [[v.at \
-     FROM unnest(?::uuid[], ?::timestamptz[]) AS v (system_id, at) WHERE systems.id = v.system_id\
-     ||? WHERE id = ?]] AND first_heartbeat_at IS NULL";
-const NOTE_INVENTORY: &str = "INSERT INTO system_activity (system_id, last_inventory, latest_inventory_id) \
-     SELECT v.system_id, v.received_at, v.latest_id FROM \
+const NOTE_INVENTORY: &str = "UPDATE system_activity SET latest_inventory_id = v.latest_id, last_inventory = \
+     CASE WHEN last_inventory > v.received_at THEN last_inventory ELSE v.received_at END FROM \
      [[unnest(?::uuid[], ?::timestamptz[], ?::bigint[]) AS v (system_id, received_at, latest_id)\
-     ||(SELECT ? AS system_id, ? AS received_at, ? AS latest_id) v]] WHERE 1 = 1 \
-     ON CONFLICT (system_id) DO UPDATE SET latest_inventory_id = excluded.latest_inventory_id, last_inventory = \
-     CASE WHEN system_activity.last_inventory > excluded.last_inventory THEN system_activity.last_inventory \
-     ELSE excluded.last_inventory END";
+     ||(SELECT ? AS system_id, ? AS received_at, ? AS latest_id) AS v]] WHERE system_activity.system_id = v.system_id";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![FIRST, NOTE_INVENTORY];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![NOTE_INVENTORY];
 
-/// Stores heartbeats, each system at most once; times never move back. Systems that do not
-/// exist are left out. Systems counted as something other than active are noted
-/// ([`status_counts`](crate::systems::status_counts)): on PostgreSQL in the same statement, because only its own writes are known to
-/// be the newest version of a row.
+/// Stores heartbeats, each system at most once; times never move back. A system that was not active is active then.
+/// Systems that do not exist are left out.
+///
+/// # Errors
+/// The database's.
 pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
     if beats.is_empty() {
         return Ok(());
@@ -33,44 +28,24 @@ pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreErro
     // Few different texts, so that they stay prepared; a repeated row changes nothing on SQLite.
     let beats: Vec<(SystemId, Ts)> = if is_postgres { beats.to_vec() } else { padded(beats).collect() };
     let (ids, times): (Vec<Uuid>, Vec<Option<Ts>>) = beats.iter().map(|(id, at)| (id.0, Some(*at))).unzip();
-    let mut q = Q::new(
-        "[[WITH beat AS (||]]INSERT INTO system_activity (system_id, last_heartbeat) SELECT v.system_id, v.at FROM ",
-    );
-    push_rows(
-        &mut q,
-        is_postgres,
-        vec![("system_id", Column::Ids(ids.clone())), ("at", Column::Times(times))],
-    );
+    let rows = vec![("system_id", Column::Ids(ids.clone())), ("at", Column::Times(times))];
+    let mut q = Q::new("[[WITH beat AS (||]]UPDATE system_activity AS a SET last_heartbeat = v.at FROM ");
+    push_rows(&mut q, is_postgres, rows);
     q.push(
-        " [[JOIN||CROSS JOIN]] systems s ON s.id = v.system_id WHERE 1 = 1 \
-         ON CONFLICT (system_id) DO UPDATE SET last_heartbeat = excluded.last_heartbeat \
-         WHERE system_activity.last_heartbeat IS NULL OR system_activity.last_heartbeat < excluded.last_heartbeat\
-         [[ RETURNING system_id, counted) INSERT INTO system_unsettled (system_id) SELECT b.system_id FROM beat b \
-         WHERE b.counted <> 1 ON CONFLICT (system_id) DO NOTHING||]]",
+        " WHERE a.system_id = v.system_id AND (a.last_heartbeat IS NULL OR a.last_heartbeat < v.at)\
+         [[ RETURNING a.system_id, a.organization_id, a.status) SELECT system_id, organization_id, status FROM beat \
+         WHERE status <> 1 ORDER BY system_id||]]",
     );
-    q.run(&mut *tx).await?;
-    if is_postgres {
-        return Ok(());
-    }
-    let mut q = Q::new(
-        "INSERT INTO system_unsettled (system_id) SELECT a.system_id FROM system_activity a WHERE a.system_id IN (",
-    );
-    q.list(ids).push(") AND a.counted <> 1 ON CONFLICT (system_id) DO NOTHING");
-    q.run(tx).await?;
-    Ok(())
-}
-
-/// Marks systems as having sent a heartbeat; those already marked stay unchanged.
-pub async fn mark_heard(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
-    if tx.is_postgres() {
-        let (ids, times) = beats.iter().map(|(id, at)| (id.0, *at)).unzip();
-        Q::new(FIRST).bind(Arg::Ids(ids)).bind(Arg::Times(times)).run(tx).await?;
-        return Ok(());
-    }
-    for (id, at) in beats {
-        Q::new(FIRST).bind(*at).bind(*id).run(tx).await?;
-    }
-    Ok(())
+    let late: Vec<Late> = if is_postgres {
+        q.all(&mut *tx).await?
+    } else {
+        q.run(&mut *tx).await?;
+        let mut q =
+            Q::new("SELECT system_id, organization_id, status FROM system_activity WHERE status <> 1 AND ");
+        q.one_of(&mut *tx, "system_id", &ids);
+        q.all(&mut *tx).await?
+    };
+    status::set(tx, &late, status::ACTIVE).await
 }
 
 /// Notes for each system, at most once, when its newest document came and which record is its latest.

@@ -1,17 +1,17 @@
-//! `LinkFailed` alerts (spec: systems#link-failed): which systems are silent, and which alerts were raised for them.
+//! `LinkFailed` alerts (spec: systems#link-failed): which systems are inactive, and which alerts were raised for them.
 //! The rows of raised alerts outlive their systems.
 
-use crate::{Db, StoreError, Tx, sql::Q, time::TsCodec, tree::parse_type};
+use crate::{Db, StoreError, Tx, sql::Q, systems::own_marked, time::TsCodec, tree::parse_type};
 use bailiwick_domain::{OrgId, SystemId, Ts, org::OrgRef};
 use sqlx_macros::FromRow;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// The silent systems of a source: `$source` finds candidates without reading a system, then heartbeats and marks
-/// decide. `OFFSET 0` (`LIMIT -1`) makes the engine run the source first and in order; LATERAL looks up each candidate by
-/// its key.
+/// The inactive systems of a source: `$source` finds candidates without reading a system, then status and marks decide.
+/// `OFFSET 0` (`LIMIT -1`) makes the engine run the source first and in order; LATERAL looks up each candidate by its
+/// key.
 macro_rules! silent {
-    ($source:literal, $condition:literal) => {
+    ($source:expr, $condition:literal) => {
         concat!(
             "[[SELECT v.* FROM (",
             $source,
@@ -24,47 +24,45 @@ macro_rules! silent {
              LEFT JOIN link_alerts l ON l.system_id = s.id AND l.organization_id = s.organization_id \
              WHERE s.id = c.system_id AND ",
             $condition,
-            " AND a.last_heartbeat <= ? AND s.deleted_at IS NULL AND s.suspended_at IS NULL \
+            " AND a.status = 2 AND s.deleted_at IS NULL AND s.suspended_at IS NULL \
              AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL[[ OFFSET 0) v||]] \
              ORDER BY c.system_id LIMIT ?"
         )
     };
 }
 
-const COUNTED: &str = silent!(
-    "SELECT c.system_id FROM system_statuses c JOIN organizations o ON o.id = c.organization_id \
-     LEFT JOIN link_alerts l ON l.system_id = c.system_id AND l.organization_id = c.organization_id \
-     WHERE c.counted = 2 AND c.system_id > ? AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
-     AND l.system_id IS NULL",
+const NEW: &str = silent!(
+    concat!(
+        "SELECT c.system_id FROM system_activity c JOIN organizations o ON o.id = c.organization_id \
+         LEFT JOIN link_alerts l ON l.system_id = c.system_id AND l.organization_id = c.organization_id \
+         WHERE c.status = 2 AND c.system_id > ? AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
+         AND l.system_id IS NULL AND c.system_id NOT IN ",
+        own_marked!()
+    ),
     "l.system_id IS NULL"
 );
-const UNSETTLED: &str =
-    silent!("SELECT c.system_id FROM system_unsettled c WHERE c.system_id > ?", "l.system_id IS NULL");
 /// By system and not by time: refreshing moves the time, and an index of it would cost more than it finds.
 const RAISED: &str = silent!(
     "SELECT c.system_id, c.organization_id FROM link_alerts c WHERE c.refreshed_at <= ? AND c.system_id > ?",
     "l.organization_id = c.organization_id"
 );
-/// Alerts whose system is not silent in their organization. The inner statement reads no system: it leaves out those
-/// counted as silent there, unless their status may have changed since.
-const OVER: &str = "SELECT c.system_id, c.organization_id, c.system_key FROM \
-     (SELECT l.system_id, l.organization_id, l.system_key FROM link_alerts l \
-     LEFT JOIN system_statuses k ON k.system_id = l.system_id AND k.organization_id = l.organization_id \
-     AND k.counted = 2 LEFT JOIN system_unsettled u ON u.system_id = l.system_id \
-     LEFT JOIN organizations o ON o.id = l.organization_id WHERE (l.system_id, l.organization_id) > (?, ?) \
-     AND (k.system_id IS NULL OR u.system_id IS NOT NULL OR o.id IS NULL OR o.eff_deleted_at IS NOT NULL \
-     OR o.eff_suspended_at IS NOT NULL) ORDER BY l.system_id, l.organization_id [[OFFSET 0||LIMIT -1]]) c \
-     WHERE NOT EXISTS (SELECT 1 FROM systems s JOIN system_activity a ON a.system_id = s.id \
-     JOIN organizations o ON o.id = s.organization_id WHERE s.id = c.system_id AND s.organization_id = c.organization_id \
-     AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
-     AND a.last_heartbeat <= ?[[ OFFSET 0||]]) ORDER BY c.system_id, c.organization_id LIMIT ?";
+/// Alerts whose system is not inactive in their organization, or marked.
+const OVER: &str = concat!(
+    "SELECT l.system_id, l.organization_id, l.system_key FROM link_alerts l \
+     LEFT JOIN system_activity k ON k.system_id = l.system_id AND k.organization_id = l.organization_id \
+     AND k.status = 2 LEFT JOIN organizations o ON o.id = l.organization_id \
+     WHERE (l.system_id, l.organization_id) > (?, ?) AND (k.system_id IS NULL OR o.id IS NULL \
+     OR o.eff_deleted_at IS NOT NULL OR o.eff_suspended_at IS NOT NULL OR l.system_id IN ",
+    own_marked!(),
+    ") ORDER BY l.system_id, l.organization_id LIMIT ?"
+);
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![COUNTED, UNSETTLED, RAISED, OVER];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![NEW, RAISED, OVER];
 
 /// Rows of one statement.
 const ROWS: usize = 500;
 
-/// A system that is silent.
+/// An inactive system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Silent {
     /// Id.
@@ -90,17 +88,15 @@ pub struct Silent {
 /// Where systems are found whose alert is due. None reads the systems of alerts that are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Systems counted as silent that have no alert.
-    Counted,
-    /// Systems without an alert whose status may have changed since they were counted.
-    Unsettled,
+    /// Inactive systems that have no alert.
+    New,
     /// Alerts that have not been posted for a while.
     Raised,
 }
 
 impl Source {
     /// All of them.
-    pub const ALL: [Source; 3] = [Source::Counted, Source::Unsettled, Source::Raised];
+    pub const ALL: [Source; 2] = [Source::New, Source::Raised];
 }
 
 #[derive(FromRow)]
@@ -118,21 +114,19 @@ struct Row {
     last_heartbeat: TsCodec,
 }
 
-/// The first `limit` systems of a source behind `after` that are silent since before `cutoff` and whose alert has not
-/// been posted since `due`.
+/// The first `limit` inactive systems of a source behind `after` whose alert has not been posted since `due`.
 pub async fn due(
     db: &Db,
     source: Source,
-    (cutoff, due): (Ts, Ts),
+    due: Ts,
     after: SystemId,
     limit: u64,
 ) -> Result<Vec<Silent>, StoreError> {
     let q = match source {
-        Source::Counted => Q::new(COUNTED),
-        Source::Unsettled => Q::new(UNSETTLED),
+        Source::New => Q::new(NEW),
         Source::Raised => Q::new(RAISED).bind(due),
     };
-    let rows: Vec<Row> = q.bind(after).bind(cutoff).bind(limit).all(db).await?;
+    let rows: Vec<Row> = q.bind(after).bind(limit).all(db).await?;
     rows.into_iter()
         .map(|r| {
             Ok(Silent {
@@ -165,16 +159,11 @@ pub struct OpenLinkAlert {
     pub system_key: String,
 }
 
-/// The first `limit` raised alerts behind `after` for systems that are no longer silent there, or no longer exist
+/// The first `limit` raised alerts behind `after` for systems that are no longer inactive there, or no longer exist
 /// there.
-pub async fn over(
-    db: &Db,
-    cutoff: Ts,
-    after: (SystemId, OrgId),
-    limit: u64,
-) -> Result<Vec<OpenLinkAlert>, StoreError> {
+pub async fn over(db: &Db, after: (SystemId, OrgId), limit: u64) -> Result<Vec<OpenLinkAlert>, StoreError> {
     let rows: Vec<(Uuid, Uuid, String)> =
-        Q::new(OVER).bind(after.0).bind(after.1).bind(cutoff).bind(limit).all(db).await?;
+        Q::new(OVER).bind(after.0).bind(after.1).bind(limit).all(db).await?;
     Ok(rows
         .into_iter()
         .map(|(system, organization, system_key)| OpenLinkAlert {
@@ -218,18 +207,13 @@ pub async fn first(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)]) -> Result<Vec<Op
     Ok(raised.iter().map(|(alert, _)| alert).filter(is_new).cloned().collect())
 }
 
-/// Which of these systems have sent a heartbeat after `cutoff`: the alerts of the others have ended for another reason.
-pub async fn heard(
-    tx: &mut Tx,
-    raised: &[OpenLinkAlert],
-    cutoff: Ts,
-) -> Result<BTreeSet<SystemId>, StoreError> {
+/// Which of these systems are active: the alerts of the others have ended for another reason.
+pub async fn heard(tx: &mut Tx, raised: &[OpenLinkAlert]) -> Result<BTreeSet<SystemId>, StoreError> {
     let mut heard = BTreeSet::new();
     for chunk in raised.chunks(ROWS) {
-        let mut q = Q::new(
-            "SELECT a.system_id FROM system_activity a WHERE a.last_heartbeat > ? AND a.system_id IN (",
-        );
-        q.arg(cutoff).list(chunk.iter().map(|alert| alert.system_id)).push(")");
+        let mut q =
+            Q::new("SELECT a.system_id FROM system_activity a WHERE a.status = 1 AND a.system_id IN (");
+        q.list(chunk.iter().map(|alert| alert.system_id)).push(")");
         let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
         heard.extend(rows.into_iter().map(|(id,)| SystemId(id)));
     }

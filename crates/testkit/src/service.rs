@@ -134,6 +134,12 @@ impl Test {
         self.clock.advance(by);
     }
 
+    /// Lets time pass, and the statuses of systems with it.
+    pub async fn pass(&self, by: Duration) {
+        self.advance(by);
+        bailiwick_fleet::systems::stats::update_statuses(&self.app).await.expect("statuses");
+    }
+
     /// A fresh service on a real port that is also its public address, for browsers.
     pub async fn on_port(engine: Engine, change: impl FnOnce(&mut Settings)) -> (Test, Running) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");

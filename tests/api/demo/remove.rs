@@ -10,7 +10,7 @@ use bailiwick_testkit::{Engine, Test, api_test};
 use std::{collections::BTreeMap, time::Duration};
 
 /// What tells of the removal, and what every process writes about itself.
-const APART: [&str; 12] = [
+const APART: [&str; 11] = [
     "audit_log",
     "auth_changes",
     "auth_epoch",
@@ -22,7 +22,6 @@ const APART: [&str; 12] = [
     "retention",
     "router_life",
     "shared_limits",
-    "system_unsettled",
 ];
 
 async fn rows(t: &Test) -> BTreeMap<String, u64> {

@@ -16,7 +16,7 @@ pub(super) const fn step(after: Option<bailiwick_store::walk::Position>, rows: u
 /// The systems of one organization are read again for a page in the middle of them.
 const IN_AN_ORGANIZATION: Bounds = Bounds { read: 2_000, sorted: 2_000 };
 
-pub(super) async fn run(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut Vec<(String, Bounds)>) {
+pub(super) async fn run(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bounds)>) {
     use systems::SystemOrder::*;
     if who == "customer" {
         // Fewer rows than are passed over here.
@@ -29,7 +29,7 @@ pub(super) async fn run(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mu
         for direction in [SortDirection::Asc, SortDirection::Desc] {
             let walk = async |step: Step| {
                 let known = systems::Known::default();
-                systems::walk(db, scope, &filter, (by, direction), cutoff, known, &step).await.unwrap()
+                systems::walk(db, scope, &filter, (by, direction), known, &step).await.unwrap()
             };
             mark(db, "what is not looked at").await;
             let rows = if who == "reseller" { 100 } else { DEEP };

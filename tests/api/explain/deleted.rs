@@ -3,14 +3,14 @@
 use super::*;
 
 /// The deleted systems are sorted, as no index has their order, and each may be looked up.
-pub(super) async fn run(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mut Vec<(String, Bounds)>) {
+pub(super) async fn run(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, Bounds)>) {
     use systems::SystemOrder::*;
     let statuses = Some(vec![systems::StatusFilter::Is(SystemStatus::Deleted)]);
     let all = systems::SystemFilter { statuses, ..Default::default() };
     let named = systems::SystemFilter { name: Some("a".into()), ..all.clone() };
     mark(db, "what is not looked at").await;
     let known = systems::Known::default();
-    let deleted = systems::total(db, &Scope::Everything, &all, cutoff, known).await.unwrap();
+    let deleted = systems::total(db, &Scope::Everything, &all, known).await.unwrap();
     assert!(deleted > 100 && deleted < 20_000, "{deleted} deleted systems");
     // All of a small scope may be read.
     let small = if matches!(who, "owner" | "distributor") { 0 } else { 5_000 };
@@ -22,7 +22,7 @@ pub(super) async fn run(db: &Db, who: &str, scope: &Scope, cutoff: Ts, done: &mu
         let label = format!("deleted systems by {order:?} for {who}, {}", filter.name.is_some());
         mark(db, &label).await;
         for _ in 0..REPEATS {
-            let part = systems::Part { order: (order, SortDirection::Desc), page: PAGE, cutoff };
+            let part = systems::Part { order: (order, SortDirection::Desc), page: PAGE };
             systems::list(db, scope, filter, part, known).await.unwrap();
             systems::matches(db, scope, filter).await.unwrap();
         }

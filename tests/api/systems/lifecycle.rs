@@ -132,7 +132,7 @@ api_test!(states_of_a_system, |t| async move {
     done(&t, &c, "reactivate", system.id).await;
     assert_eq!(text(&show().await, "status"), "active");
     done(&t, &c, "delete", system.id).await;
-    t.advance(Duration::from_secs(86_400));
+    t.pass(Duration::from_secs(86_400)).await;
     let c = t.session(c.id).await;
     done(&t, &c, "restore", system.id).await;
     let shown = get(&t, &c, &format!("/{}", system.id)).await.expect(200).data();
@@ -160,12 +160,12 @@ api_test!(a_restored_system_is_what_its_heartbeat_says_at_once, |t| async move {
     // Just within the timeout, deleted on its own or with an organization above it.
     done(&t, &d, "delete", own.id).await;
     t.delete_organization(tree.reseller).await;
-    t.advance(Duration::from_secs(20 * 60) - Duration::from_micros(1));
+    t.pass(Duration::from_secs(20 * 60) - Duration::from_micros(1)).await;
     t.patch(&format!("/api/resellers/{}/restore", tree.reseller)).bearer(&d.token).send().await.expect(200);
     done(&t, &d, "restore", own.id).await;
     assert_eq!((status(&own).await.as_str(), status(&below).await.as_str()), ("active", "active"));
     assert_eq!(status(&unheard).await, "unknown");
-    t.advance(Duration::from_micros(1));
+    t.pass(Duration::from_micros(1)).await;
     done(&t, &d, "delete", own.id).await;
     done(&t, &d, "restore", own.id).await;
     assert_eq!((status(&own).await.as_str(), status(&below).await.as_str()), ("inactive", "inactive"));
@@ -189,15 +189,10 @@ api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| asy
         .all(&t.app.db)
         .await
         .unwrap();
-        let first: Vec<(uuid::Uuid,)> =
-            Q::new("SELECT id FROM systems WHERE first_heartbeat_at IS NOT NULL ORDER BY id")
-                .all(&t.app.db)
-                .await
-                .unwrap();
-        (activity, first)
+        activity
     };
     let before = kept().await;
-    assert_eq!((before.0.len(), before.1.len()), (2, 2));
+    assert_eq!(before.iter().filter(|(_, at)| at.is_some()).count(), 2);
     for system in [&own, &unheard] {
         done(&t, &owner, "suspend", system.id).await;
     }
@@ -226,7 +221,7 @@ api_test!(nothing_about_liveness_is_written_while_a_system_is_suspended, |t| asy
         found
     };
     assert_eq!(statuses().await, ["active", "active", "unknown"]);
-    t.advance(Duration::from_secs(1));
+    t.pass(Duration::from_secs(1)).await;
     assert_eq!(statuses().await, ["inactive", "inactive", "unknown"]);
     assert_eq!(kept().await, before);
 });

@@ -15,7 +15,7 @@ async fn zoo(t: &Test, who: &Persona, org: OrgId) {
             t.suspend_system(text(&made, "id").parse().unwrap()).await;
         }
     }
-    t.advance(t.app.settings.systems.liveness_timeout);
+    t.pass(t.app.settings.systems.liveness_timeout).await;
     for name in ["Active 1", "active 2", "unknown 1", "unknown 2", "suspended a", "deleted"] {
         let made = made(t, who, org, name).await;
         let (key, secret) = (text(&made, "system_key"), text(&made, "system_secret"));

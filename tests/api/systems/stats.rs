@@ -54,7 +54,7 @@ api_test!(every_status_agrees_everywhere_at_any_moment, |t| async move {
         beat(&t, s).await;
     }
     beat(&t, &systems[4]).await;
-    t.advance(t.app.settings.systems.liveness_timeout);
+    t.pass(t.app.settings.systems.liveness_timeout).await;
     beat(&t, &systems[3]).await;
     beat(&t, &systems[4]).await;
     let callers = [
@@ -131,7 +131,7 @@ api_test!(
         let (c, s) = (t.user(tree.customer, &["reader"]).await, t.system(tree.customer).await);
         beat(&t, &s).await;
         for (advance, status, alerts) in [(59, "active", 0), (1, "inactive", 1)] {
-            t.advance(Duration::from_secs(advance));
+            t.pass(Duration::from_secs(advance)).await;
             let all = agrees(&t, &c).await;
             assert_eq!((&all[status], &all["timeout_minutes"]), (&json!(1), &json!(1)));
             let info = t.get("/systems/info").basic(&s.key, &s.secret).send().await.expect(200).data();

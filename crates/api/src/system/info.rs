@@ -7,5 +7,5 @@ use bailiwick_fleet::{Fleet, systems};
 /// The data that the system may read about itself.
 pub async fn show(Service(fleet): Service<Fleet>, Itself(system): Itself) -> Outcome<Answer<InfoOutput>> {
     let info = systems::info(&fleet, &system).await?;
-    Ok(Answer::ok("system info retrieved successfully", InfoOutput::of(&fleet, info)))
+    Ok(Answer::ok("system info retrieved successfully", InfoOutput::of(info)))
 }

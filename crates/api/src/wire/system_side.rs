@@ -2,7 +2,7 @@
 
 use super::users::OrganizationRefOutput;
 use bailiwick_domain::Ts;
-use bailiwick_fleet::{Fleet, systems::Info};
+use bailiwick_fleet::systems::Info;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -124,10 +124,10 @@ pub struct InfoOutput {
 
 impl InfoOutput {
     /// As it is now.
-    pub fn of(fleet: &Fleet, info: Info) -> InfoOutput {
+    pub fn of(info: Info) -> InfoOutput {
         let s = info.system;
         InfoOutput {
-            status: s.status(fleet.now(), fleet.settings.systems.liveness_timeout).as_str(),
+            status: s.status().as_str(),
             system_id: s.id.to_string(),
             system_key: s.system_key,
             name: s.name,

@@ -160,9 +160,9 @@ pub struct SystemOutput {
 impl SystemOutput {
     /// As it is now.
     pub fn of(fleet: &Fleet, s: System) -> SystemOutput {
-        let (now, timeout) = (fleet.now(), fleet.settings.systems.liveness_timeout);
+        let now = fleet.now();
         SystemOutput {
-            status: s.status(now, timeout).as_str(),
+            status: s.status().as_str(),
             id: s.id.to_string(),
             name: s.name,
             r#type: s.system_type,
@@ -187,7 +187,7 @@ impl SystemOutput {
             last_inventory: s.last_inventory,
             rebranding_enabled: s.rebranding.is_some(),
             rebranding_org_id: s.rebranding.map(|id| id.to_string()),
-            heartbeat_status: SystemStatus::liveness(s.last_heartbeat, now, timeout).as_str(),
+            heartbeat_status: SystemStatus::from(s.liveness).as_str(),
             heartbeat_minutes: s.last_heartbeat.map(|at| now.since(at).as_secs() / 60),
         }
     }

@@ -8,7 +8,7 @@ use bailiwick_domain::{Error, Result, SystemId, Ts};
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{Db, StoreError, heartbeats};
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use documents::{Accepted, Document, submit, too_large};
@@ -23,7 +23,7 @@ const HEARTBEAT_WAIT: Duration = Duration::from_secs(2);
 /// A heartbeat on its way.
 #[derive(Debug)]
 struct Beat {
-    from: Arc<SystemIdentity>,
+    from: SystemId,
     at: Ts,
 }
 
@@ -83,26 +83,19 @@ async fn write_beats(db: Db, group: Vec<Beat>) -> Result<Vec<()>, StoreError> {
 }
 
 async fn write_once(db: &Db, group: &[Beat]) -> Result<(), StoreError> {
-    let mut beats: Vec<(SystemId, Ts)> = group.iter().map(|beat| (beat.from.id, beat.at)).collect();
+    let mut beats: Vec<(SystemId, Ts)> = group.iter().map(|beat| (beat.from, beat.at)).collect();
     // The newest of each system, in the order of ids, so that processes do not deadlock.
     beats.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     beats.dedup_by_key(|beat| beat.0);
-    let new: HashSet<SystemId> = group.iter().filter(|b| !b.from.is_heard()).map(|b| b.from.id).collect();
     let mut tx = db.begin_relaxed().await?;
     heartbeats::beat(&mut tx, &beats).await?;
-    if !new.is_empty() {
-        beats.retain(|(id, _)| new.contains(id));
-        heartbeats::mark_heard(&mut tx, &beats).await?;
-    }
-    tx.commit().await?;
-    group.iter().for_each(|beat| beat.from.set_heard());
-    Ok(())
+    tx.commit().await
 }
 
 /// `POST /systems/heartbeat`: returns the time of receipt once it is committed.
 pub async fn heartbeat(service: &Fleet, system: &Arc<SystemIdentity>) -> Result<Ts> {
     let now = service.now();
-    let beat = Beat { from: system.clone(), at: now };
+    let beat = Beat { from: system.id, at: now };
     let lost = |log: String| Error::Unavailable { message: "failed to process heartbeat".into(), log };
     let written = service.ingest().heartbeats.submit_within(HEARTBEAT_WAIT, beat).await;
     written.map(|()| now).map_err(|e| lost(e.0.to_string()))

@@ -2,7 +2,7 @@
 
 use crate::Fleet;
 use bailiwick_domain::{
-    AuditAction, Error, Happening, OrgId, Result, System, SystemId, Ts,
+    AuditAction, Error, Happening, Liveness, OrgId, Result, System, SystemId, Ts,
     org::{Creator, Mark, OrgRef},
     validate::{self, Fields, Holder, SystemKey, SystemSecret, client_keys, free_text, string_values},
 };
@@ -180,6 +180,7 @@ fn build(
         updated_at: now,
         registered_at,
         created_by,
+        liveness: Liveness::Unknown,
         last_heartbeat: None,
         last_inventory: None,
         suspended: Mark::default(),

@@ -3,7 +3,7 @@
 use super::{SystemQuery, prepare};
 use crate::Fleet;
 use bailiwick_directory::exports::{self, Asked, File, Format, Kind, Source, Stored, Written};
-use bailiwick_domain::{Result, SortDirection, Ts};
+use bailiwick_domain::{Result, SortDirection};
 use bailiwick_export::{
     Cover, Faces,
     systems::{Row, report, table},
@@ -13,7 +13,6 @@ use bailiwick_store::{
     systems::{self as stored, Known, SystemFilter, SystemOrder, SystemRecord},
     walk::{Step, Walked},
 };
-use std::time::Duration;
 
 /// `GET /systems/export`.
 ///
@@ -21,12 +20,10 @@ use std::time::Duration;
 /// 400 without a format or for a PDF with too many rows, 503 while too many exports are made or sent.
 pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked: Asked) -> Result<File> {
     let scope = list_scope(caller, Resource::Systems)?;
-    let (order, cutoff) = prepare(service, &query)?;
+    let order = prepare(&query)?;
     let format = Format::parse(&asked.format)?;
     let kind = Kind { noun: "Systems", plural: "systems" };
-    let (now, timeout) = (service.now(), service.settings.systems.liveness_timeout);
-    let source =
-        Systems { service: service.clone(), scope, filter: query.filter, order, cutoff, now, timeout };
+    let source = Systems { service: service.clone(), scope, filter: query.filter, order };
     exports::export(service, caller, (kind, format), asked.filters, source).await
 }
 
@@ -35,16 +32,12 @@ struct Systems {
     scope: Scope,
     filter: SystemFilter,
     order: (SystemOrder, SortDirection),
-    cutoff: Ts,
-    /// Statuses are those of the time when the export began.
-    now: Ts,
-    timeout: Duration,
 }
 
 impl Systems {
     fn row(&self, record: SystemRecord) -> Row {
         let system = record.seen_from(&self.scope).system;
-        Row { status: system.status(self.now, self.timeout), system }
+        Row { status: system.status(), system }
     }
 }
 
@@ -53,11 +46,11 @@ impl Source for Systems {
 
     async fn read(&self, step: Step) -> Stored<Walked<SystemRecord>> {
         let known = Known::default();
-        stored::walk(&self.service.db, &self.scope, &self.filter, self.order, self.cutoff, known, &step).await
+        stored::walk(&self.service.db, &self.scope, &self.filter, self.order, known, &step).await
     }
 
     async fn count(&self) -> Stored<u64> {
-        stored::total(&self.service.db, &self.scope, &self.filter, self.cutoff, Known::default()).await
+        stored::total(&self.service.db, &self.scope, &self.filter, Known::default()).await
     }
 
     fn table(&self, lines: Vec<SystemRecord>, has_header: bool) -> Written {

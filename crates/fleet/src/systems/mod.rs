@@ -4,9 +4,7 @@ mod create;
 mod export;
 mod info;
 mod issue_credentials;
-mod landmarks;
 mod lifecycle;
-mod ranked;
 mod reachability;
 mod reassign;
 mod register;
@@ -20,7 +18,6 @@ pub use create::{Created, NewSystem, create};
 pub use export::export;
 pub use info::{Info, info};
 pub use issue_credentials::{Issued, issue_credentials};
-pub(crate) use landmarks::Asked;
 pub use lifecycle::{delete, destroy, reactivate, regenerate_secret, restore, suspend};
 pub use reachability::{Reachability, reachability};
 pub use register::{Registered, register};
@@ -30,7 +27,7 @@ pub use update::{Change, update};
 pub use walk::walk;
 
 use crate::Fleet;
-use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SortDirection, System, SystemId, Ts};
+use bailiwick_domain::{Error, ObjectKind, Page, PageRequest, Result, SortDirection, System, SystemId};
 use bailiwick_platform::{
     answer_cache::{self, DependsOn, Key},
     list_filters,
@@ -64,14 +61,9 @@ pub async fn list(service: &Fleet, caller: &Caller, query: SystemQuery) -> Resul
 
 /// The systems of a scope.
 pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuery) -> Result<Page<System>> {
-    let (order, cutoff) = prepare(service, &query)?;
-    let ranked = ranked::page(service, scope, &query, order, cutoff).await?;
-    let listed = ranked.number();
-    if let ranked::Known::Found(page) = ranked {
-        return Ok(page.map(|record| record.seen_from(&scope).system));
-    }
+    let order = prepare(&query)?;
     let matches = matches(service, scope, &query.filter).await?;
-    let part = Part { order, page: query.page, cutoff };
+    let part = Part { order, page: query.page };
     if let Some(many @ Matches::Many(_)) = &matches
         && order.0 != SystemOrder::Status
         && systems::is_found_whole(&query.filter)
@@ -79,9 +71,7 @@ pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuer
         let page = page_of_many(service, (scope, &query.filter), part, many).await?;
         return Ok(page.map(|record| record.seen_from(&scope).system));
     }
-    let landmarks = landmarks::landmarks(service, scope, &query, order.0).await?;
-    let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
-    let known = Known { landmarks: landmarks.as_ref(), listed, ..known };
+    let known = known(service, scope, &query, order.0, matches.as_ref()).await?;
     let page = systems::list(&service.db, &scope, &query.filter, part, known).await?;
     Ok(page.map(|record| record.seen_from(&scope).system))
 }
@@ -107,20 +97,35 @@ async fn known<'a>(
     scope: Scope,
     query: &SystemQuery,
     order: SystemOrder,
-    cutoff: Ts,
     matches: Option<&'a Matches>,
 ) -> Result<Known<'a>> {
     Ok(Known {
         // Only for the unfiltered list: others do not need it.
         all: if query.filter == SystemFilter::default() { Some(all(service, scope).await?) } else { None },
-        totals: if wants_totals(query, order) {
-            Some(stats::of(service, scope, cutoff).await?)
-        } else {
-            None
-        },
+        totals: if wants_totals(query, order) { Some(stats::of(service, scope).await?) } else { None },
+        listed: listed(service, scope, &query.filter, matches).await?,
         matches,
-        ..Known::default()
     })
+}
+
+/// How many systems a list with statuses and another filter has.
+async fn listed(
+    service: &Fleet,
+    scope: Scope,
+    filter: &SystemFilter,
+    matches: Option<&Matches>,
+) -> Result<Option<u64>> {
+    let is_told = |status: &StatusFilter| matches!(status, StatusFilter::Is(_));
+    let is_cached = filter.statuses.as_ref().is_some_and(|asked| asked.iter().all(is_told))
+        && systems::is_lasting(filter)
+        && !systems::is_found_whole(filter);
+    if !is_cached {
+        return Ok(None);
+    }
+    let known = Known { matches, ..Known::default() };
+    let total = async { Ok(systems::total(&service.db, &scope, filter, known).await?) };
+    let other = answer_cache::variant(filter);
+    answer_cache::number(service, DependsOn::Listed, "systems/listed", scope, other, total).await.map(Some)
 }
 
 /// How many systems a scope holds.
@@ -149,13 +154,6 @@ async fn matches(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result
     Ok(Matches::from_bytes(&answer_cache::value(service, key, found).await?))
 }
 
-/// The same, where it was found before.
-async fn found(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<Option<Matches>> {
-    let epochs = answer_cache::latest_epochs(service, DependsOn::Systems).await?;
-    let (key, _) = key_of_matches(epochs, scope, filter);
-    Ok(service.answers.get(&key).await.and_then(|kept| Matches::from_bytes(&kept)))
-}
-
 /// The cache key for the systems that a filter matches, and the part of the filter that decides which they are.
 fn key_of_matches(epochs: ListEpochs, scope: Scope, filter: &SystemFilter) -> (Key, SystemFilter) {
     let lasting = systems::lasting_part(filter);
@@ -163,8 +161,8 @@ fn key_of_matches(epochs: ListEpochs, scope: Scope, filter: &SystemFilter) -> (K
     (Key { epochs, operation: "systems/matches", scope, other }, lasting)
 }
 
-/// The order of the query, and the oldest heartbeat of an active system.
-pub(crate) fn prepare(service: &Fleet, query: &SystemQuery) -> Result<((SystemOrder, SortDirection), Ts)> {
+/// The order of the query.
+pub(crate) fn prepare(query: &SystemQuery) -> Result<(SystemOrder, SortDirection)> {
     let f = &query.filter;
     list_filters::check_lengths([
         f.types.as_ref().map(Vec::len),
@@ -173,8 +171,7 @@ pub(crate) fn prepare(service: &Fleet, query: &SystemQuery) -> Result<((SystemOr
         f.organizations.as_ref().map(Vec::len),
         f.statuses.as_ref().map(Vec::len),
     ])?;
-    let order = query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc));
-    Ok((order, service.now().minus(service.settings.systems.liveness_timeout)))
+    Ok(query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc)))
 }
 
 /// `GET /systems/{id}`; a malformed id is treated as missing.

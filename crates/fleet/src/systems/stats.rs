@@ -2,80 +2,64 @@
 
 use crate::Fleet;
 use bailiwick_directory::{creators::narrow, organizations::by_name};
-use bailiwick_domain::{ChoiceSearch, Result, SystemId, Ts, org::OrgRef};
+use bailiwick_domain::{ChoiceSearch, Result, Ts, org::OrgRef};
 use bailiwick_platform::{
-    answer_cache::{self, DependsOn, Key},
+    answer_cache::{self, DependsOn},
     trend::{Trend, Window},
 };
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
     creators::{self, CreatorChoice, Of},
-    systems::{
-        stats::{self, Counters},
-        status_counts,
-    },
+    systems::{stats, status},
 };
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use uuid::Uuid;
+use std::{collections::BTreeMap, time::Duration};
 
 pub use stats::Totals;
 
-/// Number of systems that are recounted at once.
-const BATCH: u64 = 1_000;
-/// Largest difference between clocks: a system counts as inactive only if the slowest clock agrees.
-const SKEW: Duration = Duration::from_secs(30);
-/// Number of check intervals for which systems about to become inactive are known in advance.
-const INTERVALS: u32 = 3;
+/// Systems that one look for late statuses finds at most.
+const LATE: u64 = 50_000;
+/// Systems whose statuses are set at once.
+const BATCH: usize = 500;
 
-/// Updates the counts of systems by present status, and prepares for those about to become inactive, so that [`totals`]
-/// reads few rows (`bailiwick_store::systems::status_counts`).
-pub async fn settle(service: &Fleet) -> Result<()> {
-    let systems = &service.settings.systems;
-    let silent = service.now().minus(systems.liveness_timeout);
-    let ahead = (systems.check_interval * INTERVALS).min(systems.liveness_timeout / 2);
-    let silent_to = silent.minus(SKEW);
-    status_counts::watch(&service.db, silent_to, silent.plus(ahead)).await?;
-    let mut after = SystemId(Uuid::nil());
-    while let Some(last) = status_counts::settle_some(&service.db, silent_to, after, BATCH).await? {
-        after = last;
+/// Sets the statuses that time has changed: of systems that have fallen silent, and, after another timeout was set, of those that
+/// count as active again.
+///
+/// # Errors
+/// The database's.
+pub async fn update_statuses(service: &Fleet) -> Result<()> {
+    let cutoff = service.now().minus(service.settings.systems.liveness_timeout);
+    loop {
+        let due = status::due(&service.db, cutoff, LATE).await?;
+        let mut set = 0;
+        for ids in due.chunks(BATCH) {
+            set += status::update_some(&service.db, ids, cutoff).await?;
+        }
+        // The next round has what others have locked.
+        if set == 0 || (due.len() as u64) < LATE {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// `GET /systems/totals`, with the timeout to count by, in minutes; none = the liveness timeout.
 pub async fn totals(service: &Fleet, caller: &Caller, minutes: Option<u64>) -> Result<(Totals, u64)> {
     let scope = list_scope(caller, Resource::Systems)?;
-    let timeout = match minutes {
-        Some(minutes) => Duration::from_secs(minutes.saturating_mul(60)),
-        None => service.settings.systems.liveness_timeout,
+    let timeout = service.settings.systems.liveness_timeout;
+    let asked = minutes.map_or(timeout, |minutes| Duration::from_secs(minutes.saturating_mul(60)));
+    let totals = if asked == timeout {
+        of(service, scope).await?
+    } else {
+        // No system is older than the epoch, and some databases cannot store earlier times.
+        let cutoff = service.now().minus(asked).max(Ts(0));
+        stats::totals_at(&service.db, &scope, cutoff).await?
     };
-    // No system is older than the epoch, and some databases cannot store earlier times.
-    let cutoff = service.now().minus(timeout).max(Ts(0));
-    let totals = of(service, scope, cutoff).await?;
     Ok((totals, minutes.unwrap_or(timeout.as_secs() / 60)))
 }
 
-/// The totals of a scope. The counters of its organizations are summed once for each version of them.
-pub(super) async fn of(service: &Fleet, scope: Scope, cutoff: Ts) -> Result<Totals> {
-    let db = &service.db;
-    let key = |epochs| Key { epochs, operation: "systems/counters", scope, other: String::new() };
-    let unsettled =
-        service.unsettled.get(async { Ok(Arc::new(stats::unsettled_systems(db).await?)) }).await?;
-    // Lists of a single organization read its heartbeats, so its totals do too.
-    let is_single = matches!(scope, Scope::Organization(_)) && unsettled.are_too_many();
-    let Some(lag) = unsettled.lag(&scope, cutoff).filter(|_| !is_single) else {
-        return Ok(stats::counted_totals(db, &scope, cutoff).await?);
-    };
-    let kept = service.answers.get(&key(unsettled.epochs)).await;
-    if let Some(counters) = kept.and_then(|kept| Counters::from_bytes(&kept)) {
-        return Ok(counters.totals(lag));
-    }
-    let (epochs, counters, unsettled) = stats::counters(db, &scope, cutoff).await?;
-    service.answers.put(key(epochs), counters.to_bytes().into()).await;
-    match unsettled {
-        Some(unsettled) => Ok(counters.totals(unsettled)),
-        None => Ok(stats::counted_totals(db, &scope, cutoff).await?),
-    }
+/// The totals of a scope.
+pub(super) async fn of(service: &Fleet, scope: Scope) -> Result<Totals> {
+    let totals = async { Ok(stats::totals(&service.db, &scope).await?) };
+    answer_cache::computed(service, DependsOn::Statuses, "systems/totals", scope, String::new(), totals).await
 }
 
 /// `GET /systems/trend`. `period` as sent; none = 7.

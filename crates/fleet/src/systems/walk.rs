@@ -1,14 +1,11 @@
 //! The list of systems by cursors.
 
-use super::{SystemQuery, SystemRecord, known, matches, prepare, ranked};
+use super::{SystemQuery, SystemRecord, known, matches, prepare};
 use crate::Fleet;
 use bailiwick_domain::{Result, System, Walked};
 use bailiwick_platform::{answer_cache, cursor::Walk};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
-use bailiwick_store::{
-    systems::{self, Known},
-    walk::Walked as Found,
-};
+use bailiwick_store::{systems, walk::Walked as Found};
 
 /// `GET /systems` with a cursor; an empty one begins the walk.
 ///
@@ -21,26 +18,17 @@ pub async fn walk(
     cursor: &str,
 ) -> Result<Walked<System>> {
     let scope = list_scope(caller, Resource::Systems)?;
-    let (order, cutoff) = prepare(service, &query)?;
+    let order = prepare(&query)?;
     let list = answer_cache::variant(&("systems", &query.filter, order));
     let walk = Walk::open(service, &list, cursor)?;
     let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));
-    let ranked = ranked::walk(service, scope, &query, order, cutoff, &step).await?;
-    let listed = ranked.number();
-    if let ranked::Known::Found((found, total)) = ranked {
-        let total = walk.total().unwrap_or(total);
-        return walk.page(seen_from(&scope, found), total, rows);
-    }
     let matches = matches(service, scope, &query.filter).await?;
-    let total = match walk.total().or(listed) {
+    let known = known(service, scope, &query, order.0, matches.as_ref()).await?;
+    let total = match walk.total() {
         Some(total) => total,
-        None => {
-            let known = known(service, scope, &query, order.0, cutoff, matches.as_ref()).await?;
-            systems::total(&service.db, &scope, &query.filter, cutoff, known).await?
-        }
+        None => systems::total(&service.db, &scope, &query.filter, known).await?,
     };
-    let known = Known { matches: matches.as_ref(), ..Known::default() };
-    let found = systems::walk(&service.db, &scope, &query.filter, order, cutoff, known, &step).await?;
+    let found = systems::walk(&service.db, &scope, &query.filter, order, known, &step).await?;
     walk.page(seen_from(&scope, found), total, rows)
 }
 

@@ -27,19 +27,6 @@ pub struct SystemIdentity {
     pub organization: OrgRef,
     /// VAT number of the organization.
     pub organization_vat: Option<String>,
-    is_heard: AtomicBool,
-}
-
-impl SystemIdentity {
-    /// Whether the system is known to have sent a heartbeat before.
-    pub fn is_heard(&self) -> bool {
-        self.is_heard.load(Ordering::Relaxed)
-    }
-
-    /// Notes that it is stored.
-    pub fn set_heard(&self) {
-        self.is_heard.store(true, Ordering::Relaxed);
-    }
 }
 
 /// A row as of an epoch.
@@ -81,7 +68,6 @@ impl Entry {
                 ipv4_address: row.ipv4_address,
                 organization: row.organization,
                 organization_vat: row.organization_vat,
-                is_heard: AtomicBool::new(row.is_heard),
             }),
         }
     }

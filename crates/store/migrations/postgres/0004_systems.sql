@@ -32,8 +32,6 @@ CREATE TABLE systems (
   registered_from text COLLATE "C",
   -- First authenticated call after the registration: from then on a repeated registration is a conflict.
   authenticated_at timestamptz,
-  -- Set once: NULL = never heard of. The newest heartbeat is in system_activity.
-  first_heartbeat_at timestamptz,
   suspended_at timestamptz,
   deleted_at timestamptz,
   FOREIGN KEY (organization_id, p2, p3) REFERENCES organizations (id, p2, p3) ON UPDATE CASCADE
@@ -96,57 +94,29 @@ CREATE INDEX systems_p3_created ON systems (p3, created_at, id, organization_id)
 CREATE INDEX systems_p3_updated ON systems (p3, updated_at, id, organization_id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_creator ON systems (p3, creator_key, id, organization_id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_p3_key ON systems (p3, system_key, id, organization_id) WHERE deleted_at IS NULL;
--- The order by status: those that are neither deleted nor suspended on their own, by id.
-CREATE INDEX systems_all_live ON systems (id, organization_id) WHERE deleted_at IS NULL AND suspended_at IS NULL;
-CREATE INDEX systems_p2_live ON systems (p2, id, organization_id) WHERE deleted_at IS NULL AND suspended_at IS NULL;
-CREATE INDEX systems_p3_live ON systems (p3, id, organization_id) WHERE deleted_at IS NULL AND suspended_at IS NULL;
-CREATE INDEX systems_all_unheard ON systems (id, organization_id)
-  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
-CREATE INDEX systems_p2_unheard ON systems (p2, id, organization_id)
-  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
-CREATE INDEX systems_p3_unheard ON systems (p3, id, organization_id)
-  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
-CREATE INDEX systems_org_unheard ON systems (organization_id, id)
-  WHERE deleted_at IS NULL AND suspended_at IS NULL AND first_heartbeat_at IS NULL;
 -- Alerts of deleted systems are not listed: the few keys by which they are recognized.
 CREATE INDEX systems_gone_key ON systems (system_key) WHERE deleted_at IS NOT NULL;
 
--- What moves often about a system, apart from its wide and much indexed row.
+-- What moves often about a system, apart from its wide and much indexed row. Each system has one. A heartbeat changes no indexed
+-- column, unless the status changes with it.
 CREATE TABLE system_activity (
-  system_id uuid PRIMARY KEY NOT NULL REFERENCES systems (id) ON DELETE CASCADE,
+  system_id uuid PRIMARY KEY NOT NULL,
+  organization_id uuid NOT NULL,
+  p2 uuid NOT NULL,
+  p3 uuid NOT NULL,
+  -- 0 unknown, 1 active, 2 inactive. The marks of the system and of its organization win over it (spec: systems#status).
+  status bigint NOT NULL DEFAULT 0,
   last_heartbeat timestamptz,
   last_inventory timestamptz,
   latest_inventory_id bigint,
-  -- As what the system is counted: 0 never heard of, 1 active, 2 silent. In no index, so that what moves it writes none.
-  counted bigint NOT NULL DEFAULT 0
+  FOREIGN KEY (system_id, organization_id, p2, p3) REFERENCES systems (id, organization_id, p2, p3)
+    ON UPDATE CASCADE ON DELETE CASCADE
 ) WITH (fillfactor = 50);
-
--- Systems that are neither deleted nor suspended on their own and have been heard of, by what they are counted as
--- (system_activity.counted): lists in the order of status walk through it instead of looking at each heartbeat. It changes
--- with what they are counted as, not with heartbeats.
-CREATE TABLE system_statuses (
-  system_id uuid PRIMARY KEY NOT NULL REFERENCES systems (id) ON DELETE CASCADE,
-  counted bigint NOT NULL,
-  organization_id uuid NOT NULL,
-  p2 uuid,
-  p3 uuid
-);
-CREATE INDEX system_statuses_all ON system_statuses (counted, system_id, organization_id);
-CREATE INDEX system_statuses_p2 ON system_statuses (p2, counted, system_id, organization_id);
-CREATE INDEX system_statuses_p3 ON system_statuses (p3, counted, system_id, organization_id);
-
--- Systems that may be something else than they are counted as: heard of since, or about to fall silent. No foreign key:
--- a heartbeat would wait for whoever holds the system.
-CREATE TABLE system_unsettled (system_id uuid PRIMARY KEY NOT NULL);
-
--- One row. All counted as silent were heard of last at or before silent_to, unless they are unsettled; all heard of last at
--- or before watched_to are counted as silent or unsettled. Null until somebody has looked.
-CREATE TABLE system_figures (
-  id bigint PRIMARY KEY NOT NULL CHECK (id = 1),
-  silent_to timestamptz,
-  watched_to timestamptz
-);
-INSERT INTO system_figures (id) VALUES (1);
+-- The systems of a status, by id.
+CREATE INDEX system_activity_all ON system_activity (status, system_id, organization_id);
+CREATE INDEX system_activity_p2 ON system_activity (p2, status, system_id, organization_id);
+CREATE INDEX system_activity_p3 ON system_activity (p3, status, system_id, organization_id);
+CREATE INDEX system_activity_org ON system_activity (organization_id, status, system_id);
 
 -- Credentials that systems have from an earlier installation (spec: systems-interface#credentials). Beside them,
 -- systems.secret_hash may hold an imported Argon2id hash until its first use.

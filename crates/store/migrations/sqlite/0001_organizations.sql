@@ -87,10 +87,10 @@ CREATE INDEX organizations_p3_name ON organizations (p3, type, name_key, id) WHE
 CREATE TABLE organization_counts (
   organization_id BLOB PRIMARY KEY NOT NULL REFERENCES organizations (id) ON DELETE CASCADE,
   systems INTEGER NOT NULL DEFAULT 0,
-  -- Of these: suspended on their own; of the others, those counted as 0 and as 2 (system_activity.counted).
+  -- Of these: suspended on their own; of the others, those of status 0 and 2 (system_activity.status).
   systems_suspended INTEGER NOT NULL DEFAULT 0,
-  systems_unheard INTEGER NOT NULL DEFAULT 0,
-  systems_silent INTEGER NOT NULL DEFAULT 0,
+  systems_unknown INTEGER NOT NULL DEFAULT 0,
+  systems_inactive INTEGER NOT NULL DEFAULT 0,
   users INTEGER NOT NULL DEFAULT 0,
   -- What lists show of the systems of the organization.
   applications INTEGER NOT NULL DEFAULT 0

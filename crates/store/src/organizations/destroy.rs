@@ -66,14 +66,6 @@ pub async fn destroy(
     hold_what_goes(tx, id, org_type).await?;
     unassign_below(tx, id, org_type, now).await?;
     let column = subtree_column(org_type, "organization_id");
-    // No foreign key removes these (`systems::status_counts`); rows that a heartbeat adds meanwhile are removed in the
-    // monitor's next round.
-    Q::new(&format!(
-        "DELETE FROM system_unsettled WHERE system_id IN (SELECT s.id FROM systems s WHERE s.{column} = ?)"
-    ))
-    .bind(id)
-    .run(&mut *tx)
-    .await?;
     for table in ["systems", "users"] {
         Q::new(&format!("DELETE FROM {table} WHERE {column} = ?")).bind(id).run(tx).await?;
     }

@@ -12,13 +12,10 @@ const TURN: &str = "UPDATE organizations SET type = 'distributor', parent_id = ?
     updated_by_org_id = CASE WHEN updated_by_org_id IS NULL THEN NULL ELSE [[CAST(? AS uuid)||?]] END WHERE id = ?";
 /// `p3` is the organization itself before and after; users and systems follow by their foreign key.
 const MOVE: &str = "UPDATE organizations SET p2 = ? WHERE p3 = ?";
-/// No foreign key updates these, so that counting a system does not wait for its organization.
-const MOVE_STATUSES: &str = "UPDATE system_statuses SET p2 = ? WHERE p3 = ?";
 /// What was done in the branch goes with it.
 const MOVE_AUDIT: &str = "UPDATE audit_log SET p2 = ? WHERE p3 = ?";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] =
-    crate::sql::statements![MORE_TIME, TURN, MOVE, MOVE_STATUSES, MOVE_AUDIT];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![MORE_TIME, TURN, MOVE, MOVE_AUDIT];
 
 /// The counts of rows that a promotion changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +47,7 @@ pub async fn promote(
     let (_,): (String,) = Q::new(MORE_TIME).one(&mut *tx).await?;
     let from = serde_json::to_value(from).map_err(|e| StoreError::Encode(e.into()))?;
     Q::new(TURN).bind(owner).bind(from).bind(at).bind(by).bind(id).run(&mut *tx).await?;
-    for statement in [MOVE, MOVE_STATUSES, MOVE_AUDIT] {
+    for statement in [MOVE, MOVE_AUDIT] {
         Q::new(statement).bind(id).bind(id).run(&mut *tx).await?;
     }
     Ok(Promoted { customers, users: own.users, systems: own.systems })

@@ -1,7 +1,8 @@
 //! The filters and orders of a list of systems (spec: systems#list).
 
+use super::status::{UNKNOWN, stored};
 use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q, walk::Kind};
-use bailiwick_domain::{Keywords, OrgId, SystemStatus, fold::fold};
+use bailiwick_domain::{Keywords, Liveness, OrgId, SystemStatus, fold::fold};
 use uuid::Uuid;
 
 /// One value of the filter `status` (spec: systems#list).
@@ -117,11 +118,14 @@ pub(super) fn push_live(q: &mut Q) {
     q.push(&format!(" AND s.deleted_at IS NULL AND s.organization_id NOT IN {DELETED_ORGANIZATIONS}"));
 }
 
-/// Appends ` AND …`: neither deleted nor suspended, individually or with the organization.
-pub(super) fn push_unmarked(q: &mut Q) {
-    q.push(" AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND s.organization_id NOT IN ");
-    push_marked(q);
+/// Systems with a mark of their own: few, and found by indexes of them.
+macro_rules! own_marked {
+    () => {
+        "(SELECT m.id FROM systems m WHERE m.deleted_at IS NOT NULL UNION ALL \
+         SELECT m.id FROM systems m WHERE m.deleted_at IS NULL AND m.suspended_at IS NOT NULL)"
+    };
 }
+pub(crate) use own_marked;
 
 /// Appends `(…)`: the organizations that are deleted or suspended, individually or with one above them.
 pub(super) fn push_marked(q: &mut Q) {
@@ -130,26 +134,8 @@ pub(super) fn push_marked(q: &mut Q) {
     ));
 }
 
-/// Whether it is a status of systems that are neither deleted nor suspended: heartbeats decide among these.
-pub(super) const fn is_never_suspended(status: StatusFilter) -> bool {
-    matches!(status, StatusFilter::Is(SystemStatus::Unknown | SystemStatus::Active | SystemStatus::Inactive))
-}
-
-/// The condition of such a status on heartbeats; active and inactive bind the time before which one is too old.
-pub(super) const fn heard(status: StatusFilter) -> &'static str {
-    match status {
-        StatusFilter::Is(SystemStatus::Active) => "a.last_heartbeat > ?",
-        StatusFilter::Is(SystemStatus::Inactive) => "a.last_heartbeat <= ?",
-        // In this form PostgreSQL looks up the activity of the few systems that are left, not of all.
-        _ => {
-            "s.first_heartbeat_at IS NULL AND COALESCE((SELECT false FROM system_activity h \
-             WHERE h.system_id = s.id AND h.last_heartbeat IS NOT NULL), true)"
-        }
-    }
-}
-
-/// The condition of a status; active and inactive bind the time before which a heartbeat is too old. It equals
-/// `System::status` for a system that is not deleted; `is_live`: another condition already ensures that.
+/// The condition of a status on systems `s`, their activity `a` and their organizations. It equals `System::status`;
+/// `is_live`: another condition already ensures that the system is not deleted.
 pub(super) fn condition(status: StatusFilter, is_live: bool) -> String {
     let suspended = format!("s.organization_id IN ({SUSPENDED})");
     let of_live = match status {
@@ -158,9 +144,11 @@ pub(super) fn condition(status: StatusFilter, is_live: bool) -> String {
         }
         StatusFilter::Is(SystemStatus::Suspended) => format!("(s.suspended_at IS NOT NULL OR {suspended})"),
         StatusFilter::NoInventory => format!(
-            "a.last_inventory IS NULL AND (s.suspended_at IS NOT NULL OR a.last_heartbeat IS NOT NULL OR {suspended})"
+            "a.last_inventory IS NULL AND (s.suspended_at IS NOT NULL OR a.status <> {UNKNOWN} OR {suspended})"
         ),
-        StatusFilter::Is(_) => format!("s.suspended_at IS NULL AND NOT {suspended} AND {}", heard(status)),
+        StatusFilter::Is(SystemStatus::Unknown) => by_liveness(Liveness::Unknown, &suspended),
+        StatusFilter::Is(SystemStatus::Active) => by_liveness(Liveness::Active, &suspended),
+        StatusFilter::Is(SystemStatus::Inactive) => by_liveness(Liveness::Inactive, &suspended),
     };
     if is_live {
         return of_live;
@@ -168,14 +156,23 @@ pub(super) fn condition(status: StatusFilter, is_live: bool) -> String {
     format!("s.deleted_at IS NULL AND s.organization_id NOT IN {DELETED_ORGANIZATIONS} AND {of_live}")
 }
 
-/// Whether it binds that time.
-pub(super) const fn binds_cutoff(status: StatusFilter) -> bool {
-    matches!(status, StatusFilter::Is(SystemStatus::Active | SystemStatus::Inactive))
+fn by_liveness(liveness: Liveness, suspended: &str) -> String {
+    format!("s.suspended_at IS NULL AND NOT {suspended} AND a.status = {}", stored(liveness))
 }
 
-/// Whether it reads `system_activity a`.
+/// What heartbeats say of systems with this status; none where marks decide.
+pub(super) const fn liveness(status: StatusFilter) -> Option<Liveness> {
+    match status {
+        StatusFilter::Is(SystemStatus::Unknown) => Some(Liveness::Unknown),
+        StatusFilter::Is(SystemStatus::Active) => Some(Liveness::Active),
+        StatusFilter::Is(SystemStatus::Inactive) => Some(Liveness::Inactive),
+        _ => None,
+    }
+}
+
+/// Whether its condition reads `system_activity a`.
 pub(super) const fn reads_activity(status: StatusFilter) -> bool {
-    binds_cutoff(status) || matches!(status, StatusFilter::NoInventory)
+    liveness(status).is_some() || matches!(status, StatusFilter::NoInventory)
 }
 
 /// Statuses whose word contains a searched text.

@@ -1,7 +1,7 @@
 //! The marks of a system, its removal, a new secret. The counters of systems and of the system's applications are
 //! updated as well. The caller holds the row, and raises the auth epoch in the same transaction.
 
-use super::status_counts;
+use super::status;
 use crate::{
     StoreError, Tx,
     applications::counts::{settle, tally},
@@ -17,8 +17,6 @@ const SET_SECRET: &str = "UPDATE systems SET secret_public = ?, secret_hash = ?,
      registered_from = NULL, authenticated_at = NULL, updated_at = ? WHERE id = ?";
 /// Heartbeat, inventory with its waiting documents, and applications are removed with the row.
 const DESTROY: &str = "DELETE FROM systems WHERE id = ?";
-/// No foreign key does it ([`status_counts`]).
-const FORGET_UNSETTLED: &str = "DELETE FROM system_unsettled WHERE system_id = ?";
 const DESTROY_ALERTS: &str = "DELETE FROM router_alerts WHERE organization_id = ? AND system_key = ?";
 const DESTROY_SILENCES: &str = "DELETE FROM router_silences WHERE organization_id = ? AND system_key = ?";
 
@@ -27,7 +25,6 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
     SET_DELETED,
     SET_SECRET,
     DESTROY,
-    FORGET_UNSETTLED,
     DESTROY_ALERTS,
     DESTROY_SILENCES
 ];
@@ -39,9 +36,9 @@ pub async fn set_suspended(
     at: Option<Ts>,
     now: Ts,
 ) -> Result<(), StoreError> {
-    let before = status_counts::tally(tx, target.id()).await?;
+    let before = status::tally(tx, target.id()).await?;
     Q::new(SET_SUSPENDED).bind(at).bind(now).bind(target.id()).run(tx).await?;
-    status_counts::settle(tx, target.id(), before).await
+    status::settle(tx, target.id(), before).await
 }
 
 /// Sets (`at`) or clears (none) the own deletion mark.
@@ -52,10 +49,9 @@ pub async fn set_deleted(
     now: Ts,
 ) -> Result<(), StoreError> {
     tx.systems_changed();
-    let (before, applications) =
-        (status_counts::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
+    let (before, applications) = (status::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
     Q::new(SET_DELETED).bind(at).bind(now).bind(target.id()).run(tx).await?;
-    status_counts::settle(tx, target.id(), before).await?;
+    status::settle(tx, target.id(), before).await?;
     settle(tx, target.id(), applications).await
 }
 
@@ -72,15 +68,12 @@ pub async fn destroy(
     let home = system.organization.id;
     hold(tx, [home]).await?;
     close_system(tx, home, &system.system_key, now).await?;
-    let (before, applications) =
-        (status_counts::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
+    let (before, applications) = (status::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
     for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {
         Q::new(statement).bind(home).bind(&system.system_key).run(tx).await?;
     }
-    for statement in [FORGET_UNSETTLED, DESTROY] {
-        Q::new(statement).bind(target.id()).run(tx).await?;
-    }
-    status_counts::settle(tx, target.id(), before).await?;
+    Q::new(DESTROY).bind(target.id()).run(tx).await?;
+    status::settle(tx, target.id(), before).await?;
     settle(tx, target.id(), applications).await
 }
 

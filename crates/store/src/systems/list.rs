@@ -7,16 +7,14 @@
 mod by_status;
 mod deep;
 mod deleted;
-mod landmarks;
 mod lasting;
-mod ranked;
 mod walk;
 
 use super::{
     SystemRecord,
     filter::{
-        BY_WORD, DELETED_ORGANIZATIONS, StatusFilter, SystemFilter, SystemOrder, binds_cutoff, condition,
-        distinct, heard, is_never_suspended, push_live, push_unmarked, reads_activity, statuses_with,
+        BY_WORD, DELETED_ORGANIZATIONS, StatusFilter, SystemFilter, SystemOrder, condition, distinct,
+        liveness, push_live, reads_activity, statuses_with,
     },
     row::{Row, row_columns},
     stats::Totals,
@@ -32,24 +30,19 @@ use crate::{
     walk::{By, PAGE, in_order, push_page_end},
 };
 use bailiwick_domain::{
-    OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, Ts, fold::contains_pattern,
+    OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, fold::contains_pattern,
 };
 use bailiwick_policy::Scope;
 use deep::{Start, Walk, Window};
 use deleted::DELETED;
 use uuid::Uuid;
 
-pub use landmarks::{Landmarks, landmarks};
 pub use lasting::{is_found_whole, is_lasting, lasting_part, matches};
-pub use ranked::{
-    Ranked, Unsettled, UnsettledNumbers, is_ranked, ranked, ranked_number, ranked_page, unsettled,
-    unsettled_numbers,
-};
-pub use walk::{ranked_walk, walk, walk_query};
+pub use walk::{walk, walk_query};
 
 /// The joins that a row is read with.
 const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
-     LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
+     JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id";
 
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,8 +69,6 @@ struct Spec<'a> {
     expanded: &'a [(OrgId, OrgType)],
     order: SystemOrder,
     direction: SortDirection,
-    /// A heartbeat at or before it is too old.
-    cutoff: Ts,
     known: Known<'a>,
 }
 
@@ -88,12 +79,10 @@ pub struct Known<'a> {
     pub all: Option<u64>,
     /// How many systems the list has.
     pub listed: Option<u64>,
-    /// How many have which status by the cutoff of the list.
+    /// How many have which status.
     pub totals: Option<Totals>,
     /// The matches of the [`lasting_part`] of the filter.
     pub matches: Option<&'a Matches>,
-    /// Landmarks of the order by organization.
-    pub landmarks: Option<&'a Landmarks>,
 }
 
 /// Which part of a list is asked for, in which order.
@@ -103,8 +92,6 @@ pub struct Part {
     pub order: (SystemOrder, SortDirection),
     /// Page.
     pub page: PageRequest,
-    /// Now minus the liveness timeout: a heartbeat at or before it is too old.
-    pub cutoff: Ts,
 }
 
 /// A page of the systems in scope with the true total.
@@ -115,9 +102,11 @@ pub async fn list(
     part: Part,
     known: Known<'_>,
 ) -> Result<Page<SystemRecord>, StoreError> {
-    let Part { order: (order, direction), page: request, cutoff } = part;
+    let Part { order: (order, direction), page: request } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, known };
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known };
+    let few = spec.few_of_statuses(db).await?;
+    let spec = Spec { known: Known { matches: few.as_ref().or(known.matches), ..known }, ..spec };
     let (rows, total) = if request.offset() == 0 && filter.search.is_none() {
         let (rows, total) = tokio::join!(spec.page(db, Window::of(request, None)), spec.total(db));
         (rows?, total?)
@@ -143,10 +132,10 @@ pub async fn page_ids(
     part: Part,
     matches: &Matches,
 ) -> Result<Vec<Uuid>, StoreError> {
-    let Part { order: (order, direction), page: request, cutoff } = part;
+    let Part { order: (order, direction), page: request } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let known = Known { matches: Some(matches), ..Known::default() };
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, known };
+    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known };
     match request.offset() {
         0 => spec.page_ids(db, Window::of(request, None)).await,
         offset if offset < matches.len() => spec.page_ids(db, Window::of(request, Some(matches.len()))).await,
@@ -174,12 +163,11 @@ pub async fn total(
     db: &Db,
     scope: &Scope,
     filter: &SystemFilter,
-    cutoff: Ts,
     known: Known<'_>,
 ) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let (order, direction) = (SystemOrder::CreatedAt, SortDirection::Asc);
-    Spec { db, scope, filter, expanded: &expanded, order, direction, cutoff, known }.total(db).await
+    Spec { db, scope, filter, expanded: &expanded, order, direction, known }.total(db).await
 }
 
 impl Spec<'_> {
@@ -223,11 +211,8 @@ impl Spec<'_> {
 
     /// In every order but that of status.
     async fn page_ids(&self, db: &Db, window: Window) -> Result<Vec<Uuid>, StoreError> {
-        let (mut walk, mut start) = (window.walk(self.direction), None);
-        if self.order == SystemOrder::OrganizationName {
-            (walk, start) = self.start(db, walk).await?;
-        }
-        self.found(db, (self.ids(None, walk, start.as_ref()), walk)).await
+        let walk = window.walk(self.direction);
+        self.found(db, (self.ids(None, walk, None), walk)).await
     }
 
     /// The ids that a statement finds, in the order of the list.
@@ -324,17 +309,8 @@ impl Spec<'_> {
             _ => None,
         };
         let asked = statuses.unwrap_or_default();
-        if run_status.is_some_and(reads_activity) {
-            // For a part of all systems one lookup each; for all of them a merge of both tables.
-            q.push(match self.scope {
-                Scope::Everything => " [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id",
-                _ => {
-                    " CROSS JOIN [[LATERAL (SELECT h.last_heartbeat, h.last_inventory FROM system_activity h \
-                     WHERE h.system_id = s.id OFFSET 0) a||system_activity a ON a.system_id = s.id]]"
-                }
-            });
-        } else if asked.iter().chain(&searched).any(|s| reads_activity(*s)) {
-            q.push(" LEFT JOIN system_activity a ON a.system_id = s.id");
+        if asked.iter().chain(&searched).chain(&run_status).any(|s| reads_activity(*s)) {
+            q.push(" [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id");
         }
         q.push(" WHERE 1 = 1");
         let deleted = StatusFilter::Is(SystemStatus::Deleted);
@@ -346,7 +322,6 @@ impl Spec<'_> {
             true if self.is_by_organization(run) => {
                 q.push(&format!(" AND s.deleted_at IS NULL AND o.id NOT IN {DELETED_ORGANIZATIONS}"));
             }
-            true if run_status.is_some_and(is_never_suspended) => push_unmarked(q),
             true => push_live(q),
         }
         if self.is_by_organization(run) {
@@ -369,13 +344,8 @@ impl Spec<'_> {
             }
             Some(Run::Of(_)) | None => q,
         };
-        match run_status {
-            Some(status) if is_never_suspended(status) => q.push(" AND ").push(heard(status)),
-            Some(status) => q.push(" AND (").push(&condition(status, is_live)).push(")"),
-            None => q,
-        };
-        if run_status.is_some_and(binds_cutoff) {
-            q.arg(self.cutoff);
+        if let Some(status) = run_status {
+            q.push(" AND (").push(&condition(status, is_live)).push(")");
         }
         if let Some(statuses) = statuses.filter(|_| !in_deleted_half) {
             self.push_any(q, statuses, is_live);
@@ -402,9 +372,6 @@ impl Spec<'_> {
     fn push_alternatives(&self, q: &mut Q, statuses: &[StatusFilter], is_live: bool) {
         for (i, status) in statuses.iter().enumerate() {
             q.push(if i > 0 { " OR (" } else { "(" }).push(&condition(*status, is_live)).push(")");
-            if binds_cutoff(*status) {
-                q.arg(self.cutoff);
-            }
         }
     }
 

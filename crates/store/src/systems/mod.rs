@@ -2,7 +2,7 @@
 //!
 //! `search_key` holds the folded texts that `search` compares; a statement that writes one of its parts writes it too
 //! ([`search_key`]). `organization_counts` counts the rows that are not individually deleted; [`insert`] keeps that
-//! here, [`lifecycle`] and [`reassignments`] do as well ([`status_counts`]).
+//! here, [`lifecycle`] and [`reassignments`] do as well ([`status`]).
 
 mod filter;
 pub mod lifecycle;
@@ -10,14 +10,14 @@ mod list;
 pub mod reassignments;
 mod row;
 pub mod stats;
-pub mod status_counts;
+pub mod status;
 
 pub use crate::filters::VersionFilter;
+pub(crate) use filter::own_marked;
 pub use filter::{StatusFilter, SystemFilter, SystemOrder};
 pub use list::{
-    Known, Landmarks, Part, Ranked, Unsettled, UnsettledNumbers, by_ids, is_found_whole, is_lasting,
-    is_ranked, landmarks, lasting_part, list, matches, page_ids, ranked, ranked_number, ranked_page,
-    ranked_walk, total, unsettled, unsettled_numbers, walk, walk_query,
+    Known, Part, by_ids, is_found_whole, is_lasting, lasting_part, list, matches, page_ids, total, walk,
+    walk_query,
 };
 pub use row::SystemRecord;
 
@@ -73,7 +73,7 @@ const GET: &str = concat!(
     "SELECT ",
     row_columns!(),
     " FROM systems s JOIN organizations o ON o.id = s.organization_id \
-     LEFT JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id \
+     JOIN system_activity a ON a.system_id = s.id LEFT JOIN organizations c ON c.id = s.creator_org_id \
      WHERE s.id = ?"
 );
 const LOCK: &str = "SELECT s.id FROM systems s WHERE s.id = ? [[FOR UPDATE||]]";
@@ -87,16 +87,17 @@ const INSERT: &str = concat!(
     kept_texts!(placeholders),
     "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 );
-const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems, systems_unheard) \
+const ACTIVITY: &str = "INSERT INTO system_activity (system_id, organization_id, p2, p3) VALUES (?, ?, ?, ?)";
+const ONE_MORE: &str = "INSERT INTO organization_counts (organization_id, systems, systems_unknown) \
      VALUES (?, 1, 1) ON CONFLICT (organization_id) DO UPDATE SET systems = organization_counts.systems + 1, \
-     systems_unheard = organization_counts.systems_unheard + 1";
+     systems_unknown = organization_counts.systems_unknown + 1";
 const UPDATE: &str =
     concat!("UPDATE systems SET ", kept_texts!(assignments), "search_key = ?, updated_at = ? WHERE id = ?");
 const SET_FACTS: &str =
     concat!("UPDATE systems SET ", kept_facts!(assignments), "search_key = ?, updated_at = ? WHERE id = ?");
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
-    crate::sql::statements![GET, LOCK, HOME, INSERT, ONE_MORE, UPDATE, SET_FACTS];
+    crate::sql::statements![GET, LOCK, HOME, INSERT, ACTIVITY, ONE_MORE, UPDATE, SET_FACTS];
 
 /// The system, whatever its state; the caller decides whether it may be seen.
 pub async fn get(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<SystemRecord>, StoreError> {
@@ -209,10 +210,12 @@ pub async fn insert(
         .bind(new.created_at)
         .bind(new.updated_at)
         .bind(new.registered_at)
-        .run(tx)
+        .run(&mut *tx)
         .await?;
     tx.figures_changed();
     tx.systems_changed();
+    let activity = Q::new(ACTIVITY).bind(new.id).bind(path.id).bind(path.p2).bind(path.p3);
+    activity.run(&mut *tx).await?;
     Q::new(ONE_MORE).bind(path.id).run(tx).await?;
     Ok(())
 }

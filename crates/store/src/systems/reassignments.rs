@@ -1,7 +1,7 @@
 //! Moves a system to another organization (spec: systems#reassignment): its row, all rows that repeat its place, and
 //! the record of the move itself.
 
-use super::status_counts;
+use super::status;
 use crate::{
     StoreError, Tx,
     applications::counts::{settle, tally},
@@ -11,7 +11,7 @@ use bailiwick_domain::{OrgId, ReassignmentId, SystemId, Ts, UserId};
 use bailiwick_policy::{Granted, Path};
 use uuid::Uuid;
 
-/// Applications follow by their foreign key.
+/// Applications and activity follow by their foreign keys.
 const PLACE: &str = "UPDATE systems SET organization_id = ?, p2 = ?, p3 = ?, updated_at = ? WHERE id = ?";
 /// Includes applications that have disappeared: they would come back with the assignment.
 const UNASSIGN: &str = "UPDATE applications SET organization_id = NULL, status = 'unassigned', \
@@ -44,11 +44,11 @@ pub async fn place(
     }
     let id = target.id();
     tx.systems_changed();
-    let (before, applications) = (status_counts::tally(tx, id).await?, tally(tx, id).await?);
+    let (before, applications) = (status::tally(tx, id).await?, tally(tx, id).await?);
     let unassigned = Q::new(UNASSIGN).bind(now).bind(id).run(&mut *tx).await?;
     let q = Q::new(PLACE).bind(path.id).bind(path.p2).bind(path.p3).bind(now).bind(id);
     q.run(&mut *tx).await?;
-    status_counts::settle(tx, id, before).await?;
+    status::settle(tx, id, before).await?;
     settle(tx, id, applications).await?;
     Ok(unassigned)
 }

@@ -1,5 +1,6 @@
 //! One row of a system with its organization, creator's organization and activity.
 
+use super::status;
 use crate::{StoreError, creator_row::CreatorRow, time::TsCodec};
 use bailiwick_domain::{
     OrgId, OrgType, System, SystemId, Ts,
@@ -22,7 +23,7 @@ macro_rules! row_columns {
          s.system_key, s.notes, s.created_at, s.updated_at, s.registered_at, s.suspended_at, \
          s.deleted_at, o.id AS org_id, o.name AS org_name, o.type AS org_type, o.p2 AS org_p2, o.p3 AS org_p3, \
          o.eff_suspended_at, o.eff_suspended_by, o.eff_deleted_at, o.eff_deleted_by, \
-         a.last_heartbeat, a.last_inventory, ",
+         a.status, a.last_heartbeat, a.last_inventory, ",
             $crate::creator_row::creator_columns!("s"),
             ", ",
             $crate::rebranding::nearest!("o.id", "o.p3", "o.p2"),
@@ -60,6 +61,7 @@ pub(super) struct Row {
     eff_suspended_by: Option<Uuid>,
     eff_deleted_at: Option<TsCodec>,
     eff_deleted_by: Option<Uuid>,
+    status: i64,
     last_heartbeat: Option<TsCodec>,
     last_inventory: Option<TsCodec>,
     rebranding_org_id: Option<Uuid>,
@@ -159,6 +161,7 @@ impl TryFrom<Row> for SystemRecord {
                 updated_at: row.updated_at.0,
                 registered_at: ts(row.registered_at),
                 created_by,
+                liveness: status::liveness(row.status)?,
                 last_heartbeat: ts(row.last_heartbeat),
                 last_inventory: ts(row.last_inventory),
                 suspended: Mark::effective(suspended_at, org_suspended.inherited_from(org_id)),

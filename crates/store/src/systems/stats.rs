@@ -2,7 +2,7 @@
 //! filters. Stored or rare values are read from counters and small indexes.
 
 use crate::{
-    Db, ListEpochs, StoreError,
+    Db, StoreError,
     changes_by_day::push_gone,
     organizations::{
         stats::organizations_with,
@@ -10,40 +10,14 @@ use crate::{
     },
     scope::push_scope,
     sql::Q,
-    systems::status_counts::{MOST_UNSETTLED, SILENT, UNHEARD, are_few},
-    time::{TsCodec, utc_day},
+    time::utc_day,
 };
-use bailiwick_domain::{ChoiceSearch, OrgId, Ts, org::OrgRef};
-use bailiwick_policy::{Path, Scope};
-use uuid::Uuid;
-
-/// The systems of the unsettled ones `w` that are not deleted, neither suspended themselves nor through their organizations; behind
-/// it, conditions may follow. One lookup for each, whatever the engine estimates about their number.
-macro_rules! of_unsettled {
-    () => {
-        " CROSS JOIN [[LATERAL (SELECT s.organization_id, s.p2, s.p3, a.counted, a.last_heartbeat FROM||]] systems s \
-         [[||ON s.id = w.system_id]] [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
-         [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id WHERE [[s.id = w.system_id AND||]] s.deleted_at IS NULL \
-         AND s.suspended_at IS NULL AND o.eff_deleted_at IS NULL AND o.eff_suspended_at IS NULL \
-         [[OFFSET 0) s WHERE 1 = 1||]]"
-    };
-}
-
-/// Without an unsettled system a row of nulls.
-const UNSETTLED_SYSTEMS: &str = concat!(
-    "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, \
-     (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c), u.organization_id, u.p2, u.p3, \
-     CAST(COALESCE(u.counted, 0) AS BIGINT), u.last_heartbeat FROM list_epochs e JOIN system_figures m ON m.id = 1 \
-     LEFT JOIN (SELECT s.organization_id, s.p2, s.p3, [[s||a]].counted, [[s||a]].last_heartbeat \
-     FROM (SELECT system_id FROM system_unsettled LIMIT ?) w",
-    of_unsettled!(),
-    ") u ON 1 = 1 WHERE e.id = 1"
-);
-
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![UNSETTLED_SYSTEMS];
+use bailiwick_domain::{ChoiceSearch, Ts, org::OrgRef};
+use bailiwick_policy::Scope;
+use serde::{Deserialize, Serialize};
 
 /// Systems that are not deleted, by status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// All of them.
     pub total: u64,
@@ -70,228 +44,26 @@ impl Totals {
     }
 }
 
-/// The totals of a scope at one moment; `cutoff` is now minus the timeout.
-pub async fn totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
-    match kept_totals(db, scope, cutoff).await? {
-        Some(totals) => Ok(totals),
-        None => counted_totals(db, scope, cutoff).await,
-    }
-}
-
-/// The same from the counters and the systems that are not [settled](super::counted). None when the counters are for
-/// another time: the timeout has changed, the monitor has not run for a while, or clocks differ too much.
-pub async fn kept_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Option<Totals>, StoreError> {
-    let (_, counters, unsettled) = counters(db, scope, cutoff).await?;
-    Ok(unsettled.map(|unsettled| counters.totals(unsettled)))
-}
-
-/// The counters of a scope's organizations. They change with the epochs of people, figures and statuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counters {
-    /// Systems of organizations that are not suspended.
-    pub open: i64,
-    /// Systems of suspended organizations.
-    pub below: i64,
-    /// Of the open ones: individually suspended.
-    pub own: i64,
-    /// Of the others, those counted as never heard of.
-    pub unheard: i64,
-    /// Those that are counted as silent.
-    pub silent: i64,
-}
-
-/// The lag of the counters at one moment; none while too many systems are unsettled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unsettled {
-    /// Systems without a heartbeat.
-    unheard: i64,
-    /// Silent systems.
-    silent: i64,
-}
-
-impl Counters {
-    /// For [`Counters::from_bytes`].
-    pub fn to_bytes(self) -> Vec<u8> {
-        let Counters { open, below, own, unheard, silent } = self;
-        [open, below, own, unheard, silent].iter().flat_map(|n| n.to_be_bytes()).collect()
-    }
-
-    /// Reads the result of [`Counters::to_bytes`]; none for anything else.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Counters> {
-        let (numbers, []) = bytes.as_chunks() else { return None };
-        let [open, below, own, unheard, silent] = *numbers else { return None };
-        let [open, below, own, unheard, silent] = [open, below, own, unheard, silent].map(i64::from_be_bytes);
-        Some(Counters { open, below, own, unheard, silent })
-    }
-
-    /// The totals of the moment of `unsettled`.
-    pub fn totals(self, unsettled: Unsettled) -> Totals {
-        let Counters { open, below, own, unheard, silent } = self;
-        Totals::new([open + below, below + own, unheard + unsettled.unheard, silent + unsettled.silent])
-    }
-}
-
-/// The counters of a scope and their lag, in one statement, so that they fit together, with the epochs of that moment.
+/// The totals of a scope, from the counters of its organizations.
 ///
 /// # Errors
 /// The database's.
-pub async fn counters(
-    db: &Db,
-    scope: &Scope,
-    cutoff: Ts,
-) -> Result<(ListEpochs, Counters, Option<Unsettled>), StoreError> {
-    type Found = (i64, i64, i64, Option<TsCodec>, Option<TsCodec>, i64, i64, i64, i64, i64, i64, i64, i64);
-    let mut q = Q::new(
-        "SELECT e.people, e.figures, e.statuses, m.silent_to, m.watched_to, \
-         (SELECT CAST(COUNT(*) AS BIGINT) FROM (SELECT 1 FROM system_unsettled LIMIT ?) c), u.unheard, u.silent, \
-         n.systems, n.below, n.own, n.unheard, n.silent FROM list_epochs e, system_figures m, (SELECT ",
-    );
-    q.arg(MOST_UNSETTLED + 1);
-    push_kept(&mut q, scope);
-    q.push(") n, ");
-    push_unsettled(&mut q, scope, cutoff);
-    let (
-        people,
-        figures,
-        statuses,
-        silent_to,
-        watched_to,
-        all,
-        more_unheard,
-        more_silent,
-        open,
-        below,
-        own,
-        unheard,
-        silent,
-    ): Found = q.one(db).await?;
-    let epochs = ListEpochs { people, figures, statuses, ..ListEpochs::default() };
-    let behind = match are_few(all) {
-        true => Unsettled { unheard: more_unheard, silent: more_silent },
-        false => Unsettled::default(),
-    };
-    let is_known = covers((silent_to, watched_to), cutoff);
-    Ok((epochs, Counters { open, below, own, unheard, silent }, is_known.then_some(behind)))
-}
-
-/// The unsettled systems of all scopes at one moment: those that are not deleted, neither suspended themselves nor through
-/// their organizations. No system when they are more than 2,000 (`MOST_UNSETTLED`): then the counters are used as they are.
-#[derive(Clone, Debug)]
-pub struct UnsettledSystems {
-    /// Of that moment: those of people, figures and statuses.
-    pub epochs: ListEpochs,
-    /// The cutoffs that the counters are for.
-    covered: (Option<TsCodec>, Option<TsCodec>),
-    systems: Vec<UnsettledSystem>,
-    are_too_many: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct UnsettledSystem {
-    home: Path,
-    counted: i64,
-    last_heartbeat: Option<Ts>,
-}
-
-impl UnsettledSystems {
-    /// Whether they are so many that the counters are used as they are.
-    pub const fn are_too_many(&self) -> bool {
-        self.are_too_many
+pub async fn totals(db: &Db, scope: &Scope) -> Result<Totals, StoreError> {
+    let mut q = Q::new("SELECT ");
+    for column in ["systems", "systems_suspended", "systems_unknown", "systems_inactive"] {
+        q.push(&sum(&format!("c.{column}"))).push(", ");
     }
-
-    /// The lag of the counters of a scope; none when they are for another time.
-    pub fn lag(&self, scope: &Scope, cutoff: Ts) -> Option<Unsettled> {
-        let mut lag = Unsettled { unheard: 0, silent: 0 };
-        for system in self.systems.iter().filter(|system| scope.contains(&system.home)) {
-            let is_silent = system.last_heartbeat.is_some_and(|at| at <= cutoff);
-            lag.unheard += i64::from(system.last_heartbeat.is_none()) - i64::from(system.counted == UNHEARD);
-            lag.silent += i64::from(is_silent) - i64::from(system.counted == SILENT);
-        }
-        covers(self.covered, cutoff).then_some(lag)
-    }
-}
-
-/// The unsettled systems now.
-///
-/// # Errors
-/// The database's.
-pub async fn unsettled_systems(db: &Db) -> Result<UnsettledSystems, StoreError> {
-    type Found = (
-        i64,
-        i64,
-        i64,
-        Option<TsCodec>,
-        Option<TsCodec>,
-        i64,
-        Option<Uuid>,
-        Option<Uuid>,
-        Option<Uuid>,
-        i64,
-        Option<TsCodec>,
-    );
-    let rows: Vec<Found> =
-        Q::new(UNSETTLED_SYSTEMS).bind(MOST_UNSETTLED + 1).bind(MOST_UNSETTLED).all(db).await?;
-    let Some(&(people, figures, statuses, silent_to, watched_to, all, ..)) = rows.first() else {
-        // The rows of the epochs and of the times are never deleted.
-        return Ok(UnsettledSystems {
-            epochs: ListEpochs::default(),
-            covered: (None, None),
-            systems: Vec::new(),
-            are_too_many: false,
-        });
-    };
-    let are_too_many = !are_few(all);
-    let rows = if are_too_many { Vec::new() } else { rows };
-    let system = |(_, _, _, _, _, _, id, p2, p3, counted, at): Found| {
-        let home = Path { id: OrgId(id?), p2: OrgId(p2?), p3: OrgId(p3?) };
-        Some(UnsettledSystem { home, counted, last_heartbeat: at.map(|at| at.0) })
-    };
-    Ok(UnsettledSystems {
-        epochs: ListEpochs { people, figures, statuses, ..ListEpochs::default() },
-        covered: (silent_to, watched_to),
-        systems: rows.into_iter().filter_map(system).collect(),
-        are_too_many,
-    })
-}
-
-/// Whether the systems that will be silent by `cutoff` are known.
-pub(super) fn covers((silent_to, watched_to): (Option<TsCodec>, Option<TsCodec>), cutoff: Ts) -> bool {
-    silent_to.is_some_and(|at| at.0 <= cutoff) && watched_to.is_some_and(|at| cutoff <= at.0)
-}
-
-/// The table `u`, and the end of the statement.
-fn push_unsettled(q: &mut Q, scope: &Scope, cutoff: Ts) {
-    let one = |condition: &str| format!("CASE WHEN [[s||a]].{condition} THEN 1 ELSE 0 END");
-    q.push(&format!(
-        "(SELECT {} AS unheard, {} AS silent FROM (SELECT system_id FROM system_unsettled LIMIT {MOST_UNSETTLED}) w",
-        sum(&format!("{} - {}", one("last_heartbeat IS NULL"), one("counted = 0"))),
-        sum(&format!("{} - {}", one("last_heartbeat <= ?"), one("counted = 2"))),
-    ));
-    q.push(of_unsettled!());
-    q.arg(cutoff);
-    push_scope(q, "s", "organization_id", scope);
-    q.push(") u WHERE m.id = 1 AND e.id = 1");
+    // Those of suspended organizations, whatever they are counted as.
+    q.push(&format!("(SELECT {} ", sum("c.systems")));
+    push_counts(&mut q, scope, true);
+    q.push(") ");
+    push_counts(&mut q, scope, false);
+    let (open, own, unknown, inactive, below): (i64, i64, i64, i64, i64) = q.one(db).await?;
+    Ok(Totals::new([open + below, own + below, unknown, inactive]))
 }
 
 fn sum(of: &str) -> String {
     format!("CAST(COALESCE(SUM({of}), 0) AS BIGINT)")
-}
-
-/// The counters of a scope: of its open organizations `systems`, `own` suspended ones, `unheard`, `silent`; `below`: all
-/// systems of suspended ones.
-fn push_kept(q: &mut Q, scope: &Scope) {
-    for (name, column) in [
-        ("systems", "systems"),
-        ("own", "systems_suspended"),
-        ("unheard", "systems_unheard"),
-        ("silent", "systems_silent"),
-    ] {
-        q.push(&format!("{} AS {name}, ", sum(&format!("c.{column}"))));
-    }
-    q.push(&format!("(SELECT {} ", sum("c.systems")));
-    push_counts(q, scope, true);
-    q.push(") AS below ");
-    push_counts(q, scope, false);
 }
 
 /// Counters of systems that are not deleted, of suspended organizations or of all others.
@@ -312,77 +84,24 @@ fn push_counts(q: &mut Q, scope: &Scope, is_suspended: bool) {
     push_suspended(q, "c.organization_id", is_suspended);
 }
 
-/// The same by reading the rows instead of the counters.
-pub async fn counted_totals(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
-    type Found = (i64, i64, i64, i64, i64, i64, i64, i64);
-    let mut q = Q::new("SELECT ");
-    push_counters(&mut q, scope, |_| {});
-    push_counters(&mut q, scope, |q| push_suspended(q, "o.id", true));
-    // Individually suspended in an organization that is not suspended.
-    push_count(
-        &mut q,
-        scope,
-        SYSTEMS,
-        " AND s.suspended_at IS NOT NULL AND o.eff_suspended_at IS NULL",
-        None,
-    );
-    let unheard = " AND s.suspended_at IS NULL AND o.eff_suspended_at IS NULL AND s.first_heartbeat_at IS NULL \
-         AND (SELECT h.last_heartbeat FROM system_activity h WHERE h.system_id = s.id) IS NULL";
-    push_count(&mut q, scope, SYSTEMS, unheard, None);
-    push_silent(&mut q, scope, cutoff);
-    let (total, below, own, unknown, silent, deleted, suspended, inherited): Found = q.one(db).await?;
-    Ok(Totals::new([total, below + own, unknown, silent - deleted - suspended - inherited]))
-}
-
-/// Not deleted, with their organizations.
-const SYSTEMS: &str = "systems s JOIN organizations o ON o.id = s.organization_id \
-     WHERE s.deleted_at IS NULL AND o.eff_deleted_at IS NULL";
-
-fn push_counters(q: &mut Q, scope: &Scope, push_and: fn(&mut Q)) {
-    q.push(
-        "(SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT) FROM organizations o JOIN organization_counts n \
-            ON n.organization_id = o.id WHERE o.eff_deleted_at IS NULL",
-    );
-    push_and(q);
-    push_scope(q, "o", "id", scope);
-    q.push("), ");
-}
-
-fn push_count(q: &mut Q, scope: &Scope, from: &str, and: &str, cutoff: Option<Ts>) {
-    q.push(&format!("(SELECT CAST(COUNT(*) AS BIGINT) FROM {from}{and}"));
-    if let Some(cutoff) = cutoff {
-        q.arg(cutoff);
-    }
-    push_scope(q, "s", "organization_id", scope);
-    q.push("), ");
-}
-
-/// The number of systems whose last heartbeat came before the cutoff, whatever their marks; then those among them that
-/// are deleted, suspended, or in an organization that is either: few, each with an index of its own.
-fn push_silent(q: &mut Q, scope: &Scope, cutoff: Ts) {
-    let heard = "JOIN system_activity a ON a.system_id = s.id";
-    if *scope == Scope::Everything {
-        q.push("(SELECT CAST(COUNT(*) AS BIGINT) FROM system_activity a WHERE a.last_heartbeat <= ?), ")
-            .arg(cutoff);
-        let gone = format!("systems s {heard} WHERE s.deleted_at IS NOT NULL AND a.last_heartbeat <= ?");
-        push_count(q, scope, &gone, "", Some(cutoff));
-    } else {
-        let live = format!("systems s {heard} WHERE s.deleted_at IS NULL AND a.last_heartbeat <= ?");
-        push_count(q, scope, &live, "", Some(cutoff));
-        q.push("CAST(0 AS BIGINT), ");
-    }
-    let own = format!(
-        "systems s {heard} WHERE s.deleted_at IS NULL AND s.suspended_at IS NOT NULL AND a.last_heartbeat <= ?"
-    );
-    push_count(q, scope, &own, "", Some(cutoff));
-    q.push(&format!(
-        "(SELECT CAST(COUNT(*) AS BIGINT) FROM organizations o JOIN systems s ON s.organization_id = o.id {heard} \
-         WHERE o.id IN (SELECT g.id FROM organizations g WHERE g.eff_deleted_at IS NOT NULL UNION ALL {SUSPENDED}) \
-         AND s.deleted_at IS NULL AND s.suspended_at IS NULL AND a.last_heartbeat <= ?"
+/// The totals of a scope by another timeout than the one that the counters are for, from the rows. `cutoff`: now minus
+/// the timeout.
+///
+/// # Errors
+/// The database's.
+pub async fn totals_at(db: &Db, scope: &Scope, cutoff: Ts) -> Result<Totals, StoreError> {
+    let is_suspended = format!("s.suspended_at IS NOT NULL OR o.id IN ({SUSPENDED})");
+    let mut q = Q::new(&format!(
+        "SELECT CAST(COUNT(*) AS BIGINT), {}, {}, {} FROM systems s JOIN organizations o ON o.id = s.organization_id \
+         JOIN system_activity a ON a.system_id = s.id WHERE s.deleted_at IS NULL AND o.eff_deleted_at IS NULL",
+        sum(&format!("CASE WHEN {is_suspended} THEN 1 ELSE 0 END")),
+        sum(&format!("CASE WHEN {is_suspended} OR a.last_heartbeat IS NOT NULL THEN 0 ELSE 1 END")),
+        sum(&format!("CASE WHEN {is_suspended} THEN 0 WHEN a.last_heartbeat <= ? THEN 1 ELSE 0 END")),
     ));
     q.arg(cutoff);
-    push_scope(q, "s", "organization_id", scope);
-    q.push(")");
+    push_scope(&mut q, "s", "organization_id", scope);
+    let (total, suspended, unknown, inactive): (i64, i64, i64, i64) = q.one(db).await?;
+    Ok(Totals::new([total, suspended, unknown, inactive]))
 }
 
 /// Changes of the number of systems by UTC day since 1970, from `since` on: systems created minus systems deleted,

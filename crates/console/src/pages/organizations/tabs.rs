@@ -94,13 +94,13 @@ pub(crate) async fn systems(
         page: params.page(PAGE_SIZE),
     };
     let listed = fleet::list(&app, &guest.caller, query).await?;
-    let (look, timeout) = (&guest.look, app.settings.systems.liveness_timeout);
+    let look = &guest.look;
     let row = |system: &System| {
         json!({
             "name": system.name,
             "href": systems::address(system.id),
             "detail": system.fqdn,
-            "status": system.status(look.now, timeout).as_str(),
+            "status": system.status().as_str(),
             "middle": system.organization.name,
             "seen": When::maybe(look.language, look.now, system.last_heartbeat),
         })

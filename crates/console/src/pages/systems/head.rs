@@ -31,7 +31,7 @@ pub(super) async fn load(app: &App, guest: &Guest, id: Option<SystemId>) -> Outc
 /// The head of a tab; `tab`: its word.
 pub(super) async fn head(app: &App, guest: &Guest, found: &SystemRecord, tab: &str) -> Outcome<Value> {
     let (look, system, caller) = (&guest.look, &found.system, &guest.caller);
-    let status = system.status(app.now(), app.settings.systems.liveness_timeout);
+    let status = system.status();
     let when = |at| When::maybe(look.language, look.now, at);
     let (verb, mark) = match system.deleted.is_set() {
         true => ("delete", system.deleted),

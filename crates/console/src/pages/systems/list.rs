@@ -49,7 +49,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     ];
     let pager = Pager::of(&found, &here)?;
     let values = json!({
-        "rows": rows(&app, &guest, found),
+        "rows": rows(&guest, found),
         "columns": columns,
         "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
@@ -71,9 +71,9 @@ pub(crate) async fn export(State(app): State<App>, guest: Guest, params: Params)
     Ok(download(systems::export(&app, &guest.caller, query, asked(&params, &SYSTEMS)).await?)?)
 }
 
-fn rows(app: &App, guest: &Guest, found: Page<System>) -> Vec<Value> {
+fn rows(guest: &Guest, found: Page<System>) -> Vec<Value> {
     let look = &guest.look;
-    let (now, timeout) = (look.now, app.settings.systems.liveness_timeout);
+    let now = look.now;
     let when = |at| When::maybe(look.language, now, at);
     let row = |system: System| {
         let is_deleted = system.deleted.is_set();
@@ -83,7 +83,7 @@ fn rows(app: &App, guest: &Guest, found: Page<System>) -> Vec<Value> {
             "href": href,
             "name": system.name,
             "fqdn": system.fqdn,
-            "status": system.status(now, timeout).as_str(),
+            "status": system.status().as_str(),
             "product": product(look.language, system.system_type.as_deref()),
             "version": system.version,
             "organization": system.organization.name,

@@ -2,22 +2,12 @@
 
 use super::{Run, Spec, SystemFilter, SystemOrder};
 use crate::{
-    Db, StoreError,
-    scope::push_scope,
     sql::Q,
-    systems::filter::{DELETED_ORGANIZATIONS, StatusFilter, distinct},
+    systems::filter::{StatusFilter, distinct},
     walk::{By, Position},
 };
 use bailiwick_domain::{OrgType, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
-
-/// Up to this many pages before a page by organization are walked through.
-const NEAR: u64 = 100;
-/// How many organizations have their systems added up at once: an eighth of the rows to pass over, and no fewer than
-/// this.
-const SMALLEST_BLOCK: u64 = 16;
-/// Blocks become smaller near the page as long as they still hold so many organizations.
-const FINEST_BLOCK: u64 = 512;
 
 /// Rows of a walk.
 #[derive(Clone, Copy, Debug)]
@@ -58,42 +48,25 @@ pub(super) struct Walk {
     pub limit: u64,
 }
 
-/// The start of a walk.
+/// The start of a walk: the rows behind one.
 #[derive(Clone, Debug)]
-pub(super) enum Start {
-    /// The systems of the organizations from this name on.
-    AtName { name_key: String, direction: SortDirection },
-    /// The rows behind one.
-    Behind { by: By, position: Position, direction: SortDirection },
+pub(super) struct Start {
+    pub by: By,
+    pub position: Position,
+    pub direction: SortDirection,
 }
 
 impl Start {
     pub(super) fn push(&self, q: &mut Q) {
-        match self {
-            Start::AtName { name_key, direction } => {
-                q.push(&format!(" AND o.name_key {} ?", at_or_behind(*direction))).arg(name_key);
-            }
-            Start::Behind { by, position, direction } => {
-                if let Some((column @ "o.name_key", _)) = by.column {
-                    position.push_not_before(q, column, *direction);
-                }
-                by.push_behind(q, position, *direction);
-            }
+        if let Some((column @ "o.name_key", _)) = self.by.column {
+            self.position.push_not_before(q, column, self.direction);
         }
+        self.by.push_behind(q, &self.position, self.direction);
     }
 
     /// The same in an order by id alone, where the id has this name.
     pub(super) fn push_by_id(&self, q: &mut Q, id: &'static str) {
-        if let Start::Behind { position, direction, .. } = self {
-            By { column: None, id }.push_behind(q, position, *direction);
-        }
-    }
-}
-
-const fn at_or_behind(direction: SortDirection) -> &'static str {
-    match direction {
-        SortDirection::Asc => ">=",
-        SortDirection::Desc => "<=",
+        By { column: None, id }.push_behind(q, &self.position, self.direction);
     }
 }
 
@@ -103,9 +76,6 @@ impl Spec<'_> {
         let is_plain = *self.filter == SystemFilter::default() && *self.scope == Scope::Everything;
         match run {
             None if is_plain && self.order == SystemOrder::SystemKey => "[[|| INDEXED BY systems_all_key]]",
-            Some(Run::Of(SystemStatus::Active | SystemStatus::Inactive)) if is_plain => {
-                "[[|| INDEXED BY systems_all_live]]"
-            }
             _ => "",
         }
     }
@@ -154,72 +124,5 @@ impl Spec<'_> {
             StatusFilter::Is(status) => Some(sum + self.size_of(status)?),
             StatusFilter::NoInventory => None,
         })
-    }
-
-    /// The start for rows far behind in a list by organization, and the walk from there on: behind the nearest landmark, whole
-    /// blocks of organizations are passed over by the counters of their systems.
-    pub(super) async fn start(&self, db: &Db, mut walk: Walk) -> Result<(Walk, Option<Start>), StoreError> {
-        if *self.filter != SystemFilter::default() {
-            return Ok((walk, None));
-        }
-        let mut at: Option<String> = None;
-        if let Some(landmarks) = self.known.landmarks {
-            (at, walk.offset) = landmarks.nearest(walk.direction, walk.offset);
-        }
-        let direction = walk.direction;
-        let at_name = |name_key| Start::AtName { name_key, direction };
-        if walk.offset < NEAR * walk.limit {
-            return Ok((walk, at.map(at_name)));
-        }
-        let mut size = (walk.offset / 8).max(SMALLEST_BLOCK);
-        loop {
-            let start = at.clone().map(at_name);
-            let (last, systems) = self.block(db, direction, start.as_ref(), size).await?;
-            let Some(name_key) = last else { break };
-            if at.as_ref() == Some(&name_key) {
-                break;
-            }
-            if systems > walk.offset {
-                size /= 4;
-                if size < FINEST_BLOCK {
-                    break;
-                }
-                continue;
-            }
-            walk.offset -= systems;
-            at = Some(name_key);
-        }
-        Ok((walk, at.map(at_name)))
-    }
-
-    /// The name that ends the next block of `size` organizations, and the number of systems before the block's end.
-    /// Organizations with the same name are in one block, because their systems are sorted together.
-    async fn block(
-        &self,
-        db: &Db,
-        direction: SortDirection,
-        start: Option<&Start>,
-        size: u64,
-    ) -> Result<(Option<String>, u64), StoreError> {
-        let (word, first) = match direction {
-            SortDirection::Asc => ("<", "MAX"),
-            SortDirection::Desc => (">", "MIN"),
-        };
-        let push_from = |q: &mut Q| {
-            q.push(&format!(" WHERE o.id NOT IN {DELETED_ORGANIZATIONS}"));
-            push_scope(q, "o", "id", self.scope);
-            if let Some(start) = start {
-                start.push(q);
-            }
-        };
-        let mut q = Q::new("SELECT b.last, (SELECT CAST(COALESCE(SUM(n.systems), 0) AS BIGINT) ");
-        q.push("FROM organizations o [[JOIN||CROSS JOIN]] organization_counts n ON n.organization_id = o.id");
-        push_from(&mut q);
-        q.push(&format!(" AND o.name_key {word} b.last) FROM (SELECT {first}(x.name_key) AS last FROM "));
-        q.push("(SELECT o.name_key FROM organizations o");
-        push_from(&mut q);
-        q.push(&format!(" ORDER BY o.name_key {} LIMIT ?) x) b", direction.as_str())).arg(size);
-        let (last, systems): (Option<String>, i64) = q.one(db).await?;
-        Ok((last, u64::try_from(systems).unwrap_or(0)))
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     sql::Q,
     systems::filter::{StatusFilter, statuses_with},
 };
-use bailiwick_domain::{SortDirection, SystemStatus, Ts};
+use bailiwick_domain::{SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
@@ -57,7 +57,6 @@ pub async fn matches(db: &Db, scope: &Scope, filter: &SystemFilter) -> Result<Ma
         expanded: &expanded,
         order: SystemOrder::CreatedAt,
         direction: SortDirection::Asc,
-        cutoff: Ts(0),
         known: Known::default(),
         db,
     };
