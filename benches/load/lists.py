@@ -19,6 +19,8 @@ SYSTEM_ORDERS = [
     "name", "type", "status", "fqdn", "version", "system_key", "created_at", "updated_at", "creator_name",
     "organization_name",
 ]
+# No index has them: they sort the systems of the scope.
+SORTED = {"type", "fqdn", "version", "updated_at", "creator_name"}
 PEOPLE_ORDERS = ["name", "description", "creator_name", "created_at", "updated_at"]
 SEARCHES = ["srl", "milan", "ns8", "rossi", "10.1", "web", "SYS-1", "zz", "fi", "node"]
 
@@ -58,9 +60,12 @@ def operations(dice):
 
     yield "systems/totals", 2, itertools.repeat("/systems/totals")
     for order in SYSTEM_ORDERS:
-        yield f"systems by {order}, pages 1 to 99", 5, listed("systems", [order], (1, 99))
-    yield "systems, any order, pages 100 to 2,000", 20, listed("systems", SYSTEM_ORDERS, (100, 2000))
+        yield f"systems by {order}, pages 1 to 99", 150 if order in SORTED else 10, listed("systems", [order], (1, 99))
+    yield "systems, any order, pages 100 to 2,000", 150, listed("systems", SYSTEM_ORDERS, (100, 2000))
     yield "systems, search, any order and page", 20, listed("systems", SYSTEM_ORDERS, (1, 5), "&search=")
+    for status in ["active", "inactive", "unknown", "suspended"]:
+        yield f"systems with status={status}, pages 1 to 9", 10, forever(
+            lambda status=status: f"/systems?page={dice.randint(1, 9)}&page_size=20&status={status}&sort_by=name")
     yield "systems by status=inactive with a search", 20, listed("systems", ["created_at"], (1, 20), "&status=inactive&search=")
     yield "customers, any order, pages 1 to 99", 5, listed("customers", PEOPLE_ORDERS, (1, 99))
     yield "customers, search, any order and page", 20, listed("customers", PEOPLE_ORDERS, (1, 5), "&search=")

@@ -19,8 +19,8 @@ macro_rules! silent {
              s.type AS system_type, s.fqdn, s.ipv4_address, o.id AS org_id, o.name AS org_name, o.type AS org_type, \
              o.vat, a.last_heartbeat FROM [[||(",
             $source,
-            " ORDER BY c.system_id LIMIT -1) c CROSS JOIN ]]systems s JOIN system_activity a ON a.system_id = s.id \
-             JOIN organizations o ON o.id = s.organization_id \
+            " ORDER BY c.system_id LIMIT -1) c CROSS JOIN ]]systems s [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id \
+             [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id \
              LEFT JOIN link_alerts l ON l.system_id = s.id AND l.organization_id = s.organization_id \
              WHERE s.id = c.system_id AND ",
             $condition,

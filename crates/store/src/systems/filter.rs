@@ -82,6 +82,18 @@ impl SystemOrder {
         ("organization_name", SystemOrder::OrganizationName),
     ]);
 
+    /// Whether an index of each scope has this order; the others sort the systems of the scope.
+    pub(super) const fn has_index(self) -> bool {
+        !matches!(
+            self,
+            SystemOrder::Type
+                | SystemOrder::Fqdn
+                | SystemOrder::Version
+                | SystemOrder::UpdatedAt
+                | SystemOrder::CreatorName
+        )
+    }
+
     /// Sort column before the id; none where the id alone orders a run.
     pub(super) const fn column(self) -> Option<(&'static str, Kind)> {
         Some(match self {

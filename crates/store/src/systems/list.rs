@@ -1,4 +1,5 @@
-//! The list of systems: in every order by a column of the row, a page is an index range (docs/tree.md).
+//! The list of systems: a page in the orders that people use all day is an index range (docs/tree.md); the other orders sort
+//! the systems of the scope.
 //!
 //! Two orders are computed. `status` is a sequence of runs, one for each status in the order of their words, each an
 //! index walk by id. `organization_name` walks the organizations in the order of their names. Rows before a page are
@@ -268,8 +269,8 @@ impl Spec<'_> {
             true => "organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id",
             false => "systems s",
         });
-        if !is_by_organization && !are_few {
-            q.push(self.hint(run));
+        if run.is_none() && !is_by_organization && !are_few {
+            q.push(self.by_rows());
         }
         self.push_where(q, run, start);
         match are_deleted {

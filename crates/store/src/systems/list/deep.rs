@@ -1,6 +1,6 @@
 //! Far pages of a list of systems.
 
-use super::{Run, Spec, SystemFilter, SystemOrder};
+use super::{Spec, SystemFilter};
 use crate::{
     sql::Q,
     systems::filter::{StatusFilter, distinct},
@@ -71,13 +71,11 @@ impl Start {
 }
 
 impl Spec<'_> {
-    /// Makes SQLite use the index that has the order and all columns of the conditions.
-    pub(super) fn hint(&self, run: Option<Run>) -> &'static str {
+    /// Makes SQLite read all rows for an order that no index has, where it would take any index that has all of them and
+    /// look up each row.
+    pub(super) fn by_rows(&self) -> &'static str {
         let is_plain = *self.filter == SystemFilter::default() && *self.scope == Scope::Everything;
-        match run {
-            None if is_plain && self.order == SystemOrder::SystemKey => "[[|| INDEXED BY systems_all_key]]",
-            _ => "",
-        }
+        if is_plain && !self.order.has_index() { "[[|| NOT INDEXED]]" } else { "" }
     }
 
     /// SQLite reads the searched texts from an index that has only these, where the scope is large. PostgreSQL has
