@@ -9,10 +9,6 @@ use crate::{
     session::{exchange, provider_token, user},
 };
 use bailiwick_domain::OrgType;
-use bailiwick_platform::{
-    answer_cache::{DependsOn, epochs, latest_epochs},
-    shared_read::with_shared_reads_once,
-};
 use bailiwick_store::{
     impersonation::consents::{self, Consent},
     sql::Q,
@@ -243,15 +239,4 @@ api_test!(a_consent_given_while_a_list_is_asked_for_shows_no_longer_than_it_last
     assert!(let_wait(tx, moved, shown()).await);
     t.advance(life);
     assert!(!shown().await);
-});
-
-api_test!(the_latest_epochs_show_a_change_within_an_answer, |t| async move {
-    let (tree, owner) = (t.tree().await, t.owner().await);
-    with_shared_reads_once(async {
-        let before = epochs(&t.app, DependsOn::People).await.unwrap();
-        let path = format!("/api/customers/{}/suspend", tree.customer);
-        t.patch(&path).bearer(&owner.token).send().await.expect(200);
-        assert_ne!(latest_epochs(&t.app, DependsOn::People).await.unwrap(), before);
-    })
-    .await;
 });

@@ -274,22 +274,6 @@ pub async fn epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs>
     Ok(shows.of(shared.get(present(platform)).await?))
 }
 
-/// The present epochs, also within an answer that [shares its reads](crate::shared_read::with_shared_reads_once): for a look
-/// at what was cached after other epochs were read.
-///
-/// # Errors
-/// The database's.
-pub async fn latest_epochs(platform: &Platform, shows: DependsOn) -> Result<ListEpochs> {
-    let shared = &platform.answers.epochs;
-    if replica::is_read() {
-        if let Ok(epochs) = shared.get_latest(of_replica(platform)).await {
-            return Ok(shows.of(epochs));
-        }
-        replica::leave();
-    }
-    Ok(shows.of(shared.get_latest(present(platform)).await?))
-}
-
 async fn present(platform: &Platform) -> Result<ListEpochs> {
     Ok(platform.db.list_epochs().await?)
 }

@@ -85,14 +85,6 @@ impl<T: Clone> SharedRead<T> {
             .await
     }
 
-    /// Like [`SharedRead::get`], but never a read that begins before this call.
-    ///
-    /// # Errors
-    /// The same.
-    pub async fn get_latest(&self, read: impl Future<Output = Result<T>>) -> Result<T> {
-        self.source().begun_after(BEGUN.load(Ordering::SeqCst), read).await
-    }
-
     fn source(&self) -> &Source<T> {
         if replica::is_read() { &self.from_replica } else { &self.from_primary }
     }
@@ -244,9 +236,11 @@ mod tests {
         with_shared_reads_once(async {
             assert_eq!(shared().await.unwrap(), 2, "the first one is older than the answer");
             assert_eq!(shared().await.unwrap(), 2);
-            assert_eq!(reads.shared.get_latest(async { Ok(7) }).await.unwrap(), 7);
+            let now = || BEGUN.load(Ordering::SeqCst);
+            let source = reads.shared.source();
+            assert_eq!(source.begun_after(now(), async { Ok(7) }).await.unwrap(), 7);
             assert_eq!(shared().await.unwrap(), 7, "a newer one serves too");
-            assert!(reads.shared.get_latest(async { Err(Error::internal("lost")) }).await.is_err());
+            assert!(source.begun_after(now(), async { Err(Error::internal("lost")) }).await.is_err());
             assert_eq!(shared().await.unwrap(), 3, "a failure that is over does not");
         })
         .await;

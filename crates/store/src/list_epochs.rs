@@ -5,11 +5,14 @@ use crate::{Db, StoreError, Tx, sql::Q};
 
 const LIST_EPOCHS: &str = "SELECT people, figures, logins, systems, statuses, applications, application_texts, \
      (SELECT a.n FROM active_alerts_epoch a WHERE a.id = 1) FROM list_epochs WHERE id = 1";
+/// A number of statuses or alerts is never used twice, even when a crash loses the commit: some transactions that write these
+/// do not wait for the disk. On SQLite the process that has read a lost number ends with the database.
 pub(crate) const MOVE_LISTS: &str = "UPDATE list_epochs SET people = people + ?, figures = figures + ?, \
-     logins = logins + ?, systems = systems + ?, statuses = statuses + ?, applications = applications + ?, \
+     logins = logins + ?, systems = systems + ?, statuses = [[CASE WHEN CAST(? AS BIGINT) = 0 THEN statuses ELSE \
+     GREATEST(statuses + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)) END||statuses + ?]], \
+     applications = applications + ?, \
      application_texts = application_texts + ? WHERE id = 1";
-/// A number is never used twice, even when a crash loses the commit: some transactions that write alerts do not wait for the
-/// disk. On SQLite the process that has read a lost number ends with the database.
+/// As the epoch of statuses in [`MOVE_LISTS`].
 pub(crate) const MOVE_ACTIVE_ALERTS: &str = "UPDATE active_alerts_epoch SET n = \
      [[GREATEST(n + 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT))||n + 1]] WHERE id = 1";
 
@@ -27,7 +30,7 @@ pub struct ListEpochs {
     pub logins: i64,
     /// The systems that a filter without statuses matches, and their order.
     pub systems: i64,
-    /// The counted status of systems.
+    /// The statuses of systems.
     pub statuses: i64,
     /// How many applications of a module are listed, and how many of them are assigned.
     pub applications: i64,
@@ -73,7 +76,7 @@ impl Tx {
         self.moved().lists.logins = 1;
     }
 
-    /// Called by every function that changes the counted status of systems without moving them.
+    /// Called by every function that changes the status of systems without moving them.
     pub(crate) const fn statuses_changed(&mut self) {
         self.moved().lists.statuses = 1;
     }

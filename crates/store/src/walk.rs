@@ -109,7 +109,7 @@ pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
 /// How many rows the text of a statement allows it to walk through; its parameters select the page among them. Without a
 /// bound in the text PostgreSQL plans the statement anew for each page, which takes as long as a walk through a thousand
 /// rows. The bound is a power of eight: each connection plans the first five executions of a text anew, so there should be few.
-pub(crate) fn bound(limit: u64, offset: u64) -> i64 {
+fn bound(limit: u64, offset: u64) -> i64 {
     let rows = limit.saturating_add(offset);
     let walked = (2..).map_while(|power| 8_i64.checked_pow(power)).find(|bound| bound.unsigned_abs() >= rows);
     walked.unwrap_or(i64::MAX)

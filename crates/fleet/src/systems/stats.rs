@@ -32,7 +32,12 @@ pub async fn update_statuses(service: &Fleet) -> Result<()> {
         let due = status::due(&service.db, cutoff, LATE).await?;
         let mut set = 0;
         for ids in due.chunks(BATCH) {
-            set += status::update_some(&service.db, ids, cutoff).await?;
+            match status::update_some(&service.db, ids, cutoff).await {
+                Ok(some) => set += some,
+                // The next round has them.
+                Err(e) if e.is_collision() => {}
+                Err(e) => return Err(e.into()),
+            }
         }
         // The next round has what others have locked.
         if set == 0 || (due.len() as u64) < LATE {

@@ -61,7 +61,7 @@ CREATE INDEX systems_p3_product ON systems (p3, type, version) WHERE deleted_at 
 CREATE INDEX systems_p3_author ON systems (p3, creator_user_id, id) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_product ON systems (organization_id, type, version) WHERE deleted_at IS NULL;
 CREATE INDEX systems_org_author ON systems (organization_id, creator_user_id, id) WHERE deleted_at IS NULL;
-CREATE INDEX systems_gone ON systems (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX systems_gone ON systems (deleted_at, id) WHERE deleted_at IS NOT NULL;
 -- The same orders of larger scopes, with the organization, so that what a page passes over is read from the index alone: the few
 -- deleted organizations are known beforehand.
 CREATE INDEX systems_all_name ON systems (name_key, id, organization_id) WHERE deleted_at IS NULL;

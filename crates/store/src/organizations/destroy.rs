@@ -9,8 +9,9 @@ use crate::{
 use bailiwick_domain::{OrgId, OrgType, Ts};
 use bailiwick_policy::Granted;
 
-/// Locks the users and systems of a subtree before its organizations: a sign-in, a move or a heartbeat locks its own
-/// user or system first and reads the organization then. In the order of ids, as groups of heartbeats are written.
+/// Locks the users and systems of a subtree, and the activity of these, before its organizations and their counters: a
+/// sign-in, a move or a heartbeat locks its own user, system or activity first. In the order of ids, as groups of heartbeats
+/// are written.
 pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());
@@ -24,6 +25,8 @@ pub async fn hold_rows(tx: &mut Tx, id: OrgId, org_type: OrgType) -> Result<(), 
         q.push(" ORDER BY id FOR UPDATE");
         let _: Vec<(uuid::Uuid,)> = q.all(&mut *tx).await?;
     }
+    let q = format!("SELECT system_id FROM system_activity WHERE {column} = ? ORDER BY system_id FOR UPDATE");
+    let _: Vec<(uuid::Uuid,)> = Q::new(&q).bind(id).all(&mut *tx).await?;
     Ok(())
 }
 

@@ -82,7 +82,7 @@ impl SystemOrder {
         ("organization_name", SystemOrder::OrganizationName),
     ]);
 
-    /// Whether an index of each scope has this order; the others sort the systems of the scope.
+    /// Whether an index of all systems has this order; the others sort the systems of the scope.
     pub(super) const fn has_index(self) -> bool {
         !matches!(
             self,

@@ -248,7 +248,7 @@ pub async fn set_facts(tx: &mut Tx, system: &System) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The texts that `search` compares, apart from the computed status (spec: systems#list). A creator of another branch is not found
+/// The texts that `search` compares, apart from the status (spec: systems#list). A creator of another branch is not found
 /// by.
 pub fn search_key(s: &System) -> String {
     let unknown = Creator::default();

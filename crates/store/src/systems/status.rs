@@ -1,5 +1,5 @@
 //! The stored status of systems (`system_activity.status`), and the numbers of systems of each organization by status
-//! (`organization_counts`). This module alone writes them; the rule is [`Liveness::of`].
+//! (`organization_counts`). This module alone changes them; the rule is [`Liveness::of`].
 //!
 //! A heartbeat makes a system active in its own transaction; [`update_some`] makes systems inactive as time passes. A use
 //! case that changes the organization or a mark of a system takes its [`tally`] before, and [`settle`]s the difference
@@ -157,6 +157,18 @@ pub(crate) type Late = (Uuid, Uuid, i64);
 
 /// Sets the status of these systems, and counts them.
 pub(crate) async fn set(tx: &mut Tx, late: &[Late], status: i64) -> Result<(), StoreError> {
+    let mut changes = BTreeMap::new();
+    note(tx, late, status, &mut changes).await?;
+    count(tx, changes).await
+}
+
+/// Sets the status of these systems, and adds what that changes to the changes: all counters of a transaction are locked in one order.
+async fn note(
+    tx: &mut Tx,
+    late: &[Late],
+    status: i64,
+    changes: &mut BTreeMap<OrgId, Change>,
+) -> Result<(), StoreError> {
     for late in late.chunks(ROWS) {
         let ids: Vec<Uuid> = late.iter().map(|(id, ..)| *id).collect();
         let mut q = Q::new("UPDATE system_activity SET status = ? WHERE ");
@@ -167,7 +179,6 @@ pub(crate) async fn set(tx: &mut Tx, late: &[Late], status: i64) -> Result<(), S
         q.one_of(&mut *tx, "id", &ids);
         let unmarked: Vec<(Uuid,)> = q.all(&mut *tx).await?;
         let unmarked: BTreeSet<Uuid> = unmarked.into_iter().map(|(id,)| id).collect();
-        let mut changes: BTreeMap<OrgId, Change> = BTreeMap::new();
         for (_, organization, before) in late.iter().filter(|(id, ..)| unmarked.contains(id)) {
             // Even where the numbers stay the same, because they now count other systems.
             tx.statuses_changed();
@@ -175,7 +186,6 @@ pub(crate) async fn set(tx: &mut Tx, late: &[Late], status: i64) -> Result<(), S
             change.add(Change::of(*before), -1);
             change.add(Change::of(status), 1);
         }
-        count(tx, changes).await?;
     }
     Ok(())
 }
@@ -208,9 +218,11 @@ pub async fn update_some(db: &Db, ids: &[SystemId], cutoff: Ts) -> Result<usize,
             late.entry(due).or_default().push((id, organization, status));
         }
     }
+    let mut changes = BTreeMap::new();
     for (due, late) in &late {
-        set(&mut tx, late, *due).await?;
+        note(&mut tx, late, *due, &mut changes).await?;
     }
+    count(&mut tx, changes).await?;
     tx.commit().await?;
     Ok(late.values().map(Vec::len).sum())
 }

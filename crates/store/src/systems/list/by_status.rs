@@ -82,7 +82,7 @@ impl Spec<'_> {
     }
 
     /// Whether the list has no filter, or one by statuses only and each of them by its word.
-    fn has_statuses_only(&self) -> bool {
+    pub(super) fn has_statuses_only(&self) -> bool {
         let statuses = self.filter.statuses.clone();
         statuses.iter().flatten().all(|status| matches!(status, StatusFilter::Is(_)))
             && *self.filter == SystemFilter { statuses, ..SystemFilter::default() }
@@ -103,7 +103,7 @@ impl Spec<'_> {
     }
 
     /// FROM and WHERE of the systems that no mark hides, found by the index of statuses.
-    pub(super) fn push_live_with(&self, q: &mut Q, any: &[Liveness]) {
+    fn push_live_with(&self, q: &mut Q, any: &[Liveness]) {
         q.push(" FROM system_activity a WHERE a.status IN (");
         q.list(any.iter().map(|liveness| status::stored(*liveness)));
         q.push(concat!(") AND a.system_id NOT IN ", own_marked!(), " AND a.organization_id NOT IN "));

@@ -92,12 +92,9 @@ impl Spec<'_> {
         if is_large && is_search { "[[|| INDEXED BY systems_search]]" } else { "" }
     }
 
-    /// Rows of a status, where there is no other condition and the totals are known.
+    /// Rows of a status, where there is no condition but statuses and the totals are known.
     pub(super) fn size_of_run(&self, status: SystemStatus) -> Option<u64> {
-        if *self.filter != SystemFilter::default() {
-            return None;
-        }
-        self.size_of(status)
+        if self.has_statuses_only() { self.size_of(status) } else { None }
     }
 
     fn size_of(&self, status: SystemStatus) -> Option<u64> {

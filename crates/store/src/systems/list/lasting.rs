@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// The status of deleted systems.
 const DELETED: StatusFilter = StatusFilter::Is(SystemStatus::Deleted);
 
-/// Whether a filter asks for the deleted systems alone. No clock decides who is deleted.
+/// Whether a filter asks for the deleted systems alone.
 pub(super) fn are_only_deleted(filter: &SystemFilter) -> bool {
     let mut asked = filter.statuses.iter().flatten().peekable();
     asked.peek().is_some() && asked.all(|status| *status == DELETED)
