@@ -201,8 +201,7 @@ pub async fn fill_and_list(
     load.systems(service, &tree, plan, &dice, now).await?;
     let Load { mut tx, counts, kinds, progress, summary, .. } = load;
     store::add_counts(&mut tx, &counts).await?;
-    bailiwick_store::systems::status::recount(&mut tx, now.minus(service.settings.systems.liveness_timeout))
-        .await?;
+    bailiwick_store::systems::status::recount(&mut tx).await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
     // Processes that remember unknown keys must read the new credentials.
     tx.bump_auth_epoch(Concerns::All).await?;

@@ -32,7 +32,7 @@ pub enum DependsOn {
     People,
     /// Organizations, and their counts of systems and applications; which systems there are, without their columns.
     Figures,
-    /// The same with the statuses of systems.
+    /// Organizations, their counts of systems, and the statuses of systems.
     Statuses,
     /// The systems that a filter finds, with their statuses.
     Listed,

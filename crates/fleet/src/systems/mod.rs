@@ -102,10 +102,23 @@ async fn known<'a>(
     Ok(Known {
         // Only for the unfiltered list: others do not need it.
         all: if query.filter == SystemFilter::default() { Some(all(service, scope).await?) } else { None },
-        totals: if wants_totals(query, order) { Some(stats::of(service, scope).await?) } else { None },
+        totals: totals_for(service, scope, query, order).await?,
         listed: listed(service, scope, &query.filter, matches).await?,
         matches,
     })
+}
+
+/// The totals of the scope, where they speed up the page.
+async fn totals_for(
+    service: &Fleet,
+    scope: Scope,
+    query: &SystemQuery,
+    order: SystemOrder,
+) -> Result<Option<Totals>> {
+    match wants_totals(query, order) {
+        true => stats::of(service, scope).await.map(Some),
+        false => Ok(None),
+    }
 }
 
 /// How many systems a list with statuses and another filter has.
@@ -115,11 +128,10 @@ async fn listed(
     filter: &SystemFilter,
     matches: Option<&Matches>,
 ) -> Result<Option<u64>> {
-    let is_told = |status: &StatusFilter| matches!(status, StatusFilter::Is(_));
-    let is_cached = filter.statuses.as_ref().is_some_and(|asked| asked.iter().all(is_told))
-        && systems::is_lasting(filter)
-        && !systems::is_found_whole(filter);
-    if !is_cached {
+    // No epoch moves with the first inventory of a system.
+    let mut asked = filter.statuses.iter().flatten();
+    let is_by_inventory = asked.any(|status| *status == StatusFilter::NoInventory);
+    if is_by_inventory || systems::is_found_whole(filter) || !systems::is_lasting(filter) {
         return Ok(None);
     }
     let known = Known { matches, ..Known::default() };

@@ -1,11 +1,14 @@
 //! The list of systems by cursors.
 
-use super::{SystemQuery, SystemRecord, known, matches, prepare};
+use super::{SystemQuery, SystemRecord, known, matches, prepare, totals_for};
 use crate::Fleet;
 use bailiwick_domain::{Result, System, Walked};
 use bailiwick_platform::{answer_cache, cursor::Walk};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
-use bailiwick_store::{systems, walk::Walked as Found};
+use bailiwick_store::{
+    systems::{self, Known},
+    walk::Walked as Found,
+};
 
 /// `GET /systems` with a cursor; an empty one begins the walk.
 ///
@@ -23,10 +26,16 @@ pub async fn walk(
     let walk = Walk::open(service, &list, cursor)?;
     let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));
     let matches = matches(service, scope, &query.filter).await?;
-    let known = known(service, scope, &query, order.0, matches.as_ref()).await?;
-    let total = match walk.total() {
-        Some(total) => total,
-        None => systems::total(&service.db, &scope, &query.filter, known).await?,
+    let (total, known) = match walk.total() {
+        // Each step but the first has it from its cursor, and counts nothing.
+        Some(total) => {
+            let totals = totals_for(service, scope, &query, order.0).await?;
+            (total, Known { totals, matches: matches.as_ref(), ..Known::default() })
+        }
+        None => {
+            let known = known(service, scope, &query, order.0, matches.as_ref()).await?;
+            (systems::total(&service.db, &scope, &query.filter, known).await?, known)
+        }
     };
     let found = systems::walk(&service.db, &scope, &query.filter, order, known, &step).await?;
     walk.page(seen_from(&scope, found), total, rows)

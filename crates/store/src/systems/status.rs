@@ -18,15 +18,10 @@ use uuid::Uuid;
 const TALLY: &str = "SELECT s.organization_id, CAST(CASE WHEN s.suspended_at IS NULL THEN 0 ELSE 1 END AS BIGINT), \
      a.status FROM systems s JOIN system_activity a ON a.system_id = s.id \
      WHERE s.id = ? AND s.deleted_at IS NULL [[FOR NO KEY UPDATE OF a||]]";
-/// The rule of [`Liveness::of`]; it binds the cutoff.
-macro_rules! due {
-    () => {
-        "CASE WHEN last_heartbeat IS NULL THEN 0 WHEN last_heartbeat > ? THEN 1 ELSE 2 END"
-    };
-}
-/// One pass through the narrow rows: an index of heartbeats would cost each of them more than this costs in all.
-const DUE: &str = concat!("SELECT system_id FROM system_activity WHERE status <> ", due!(), " LIMIT ?");
-const SET_ALL: &str = concat!("UPDATE system_activity SET status = ", due!(), " WHERE status <> ", due!());
+/// By the rule of [`Liveness::of`]; it binds the cutoff. One pass through the narrow rows: an index of heartbeats would cost
+/// each of them more than this costs in all.
+const DUE: &str = "SELECT system_id FROM system_activity WHERE status <> CASE WHEN last_heartbeat IS NULL THEN 0 \
+     WHEN last_heartbeat > ? THEN 1 ELSE 2 END LIMIT ?";
 /// One pass through the systems, because `bailiwick demo` counts a million of them before the engine has statistics.
 const COUNT_ALL: &str = "UPDATE organization_counts SET systems = n.systems, systems_suspended = n.suspended, \
      systems_unknown = n.unknown, systems_inactive = n.inactive FROM (SELECT c.organization_id, \
@@ -39,7 +34,7 @@ const COUNT_ALL: &str = "UPDATE organization_counts SET systems = n.systems, sys
      GROUP BY s.organization_id) x ON x.organization_id = c.organization_id) n \
      WHERE n.organization_id = organization_counts.organization_id";
 
-pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![TALLY, DUE, SET_ALL, COUNT_ALL];
+pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![TALLY, DUE, COUNT_ALL];
 
 pub(super) const UNKNOWN: i64 = 0;
 pub(crate) const ACTIVE: i64 = 1;
@@ -158,12 +153,13 @@ pub(crate) type Late = (Uuid, Uuid, i64);
 /// Sets the status of these systems, and counts them.
 pub(crate) async fn set(tx: &mut Tx, late: &[Late], status: i64) -> Result<(), StoreError> {
     let mut changes = BTreeMap::new();
-    note(tx, late, status, &mut changes).await?;
+    write(tx, late, status, &mut changes).await?;
     count(tx, changes).await
 }
 
-/// Sets the status of these systems, and adds what that changes to the changes: all counters of a transaction are locked in one order.
-async fn note(
+/// Sets the status of these systems, and adds the difference to `changes`. The caller counts once, at the end of its
+/// transaction, so that it locks all counters in one order.
+async fn write(
     tx: &mut Tx,
     late: &[Late],
     status: i64,
@@ -220,24 +216,23 @@ pub async fn update_some(db: &Db, ids: &[SystemId], cutoff: Ts) -> Result<usize,
     }
     let mut changes = BTreeMap::new();
     for (due, late) in &late {
-        note(&mut tx, late, *due, &mut changes).await?;
+        write(&mut tx, late, *due, &mut changes).await?;
     }
     count(&mut tx, changes).await?;
     tx.commit().await?;
     Ok(late.values().map(Vec::len).sum())
 }
 
-/// Sets and counts everything anew from the rows, while no other transaction writes systems.
+/// Computes the counters of all organizations from the rows. Other writers of systems wait until the transaction ends.
 ///
 /// # Errors
 /// The database's.
-pub async fn recount(tx: &mut Tx, cutoff: Ts) -> Result<(), StoreError> {
+pub async fn recount(tx: &mut Tx) -> Result<(), StoreError> {
     if tx.is_postgres() {
         let hold = "LOCK TABLE systems, system_activity, organization_counts IN SHARE ROW EXCLUSIVE MODE";
         Q::new(hold).run(&mut *tx).await?;
     }
     tx.figures_changed();
-    Q::new(SET_ALL).bind(cutoff).bind(cutoff).run(&mut *tx).await?;
     Q::new(COUNT_ALL).run(tx).await?;
     Ok(())
 }
