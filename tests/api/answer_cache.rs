@@ -1,6 +1,6 @@
 //! Answers that are kept are those that would be made, after every change and in every process.
 
-mod lasting;
+mod figures;
 mod narrow;
 
 use crate::{

@@ -8,17 +8,12 @@
 use crate::{Platform, limits::unavailable, shared_read::SharedRead};
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Scope;
-use bailiwick_store::{
-    ListEpochs, StoreError,
-    matches::{ids_from_bytes, ids_to_bytes},
-    replica,
-};
+use bailiwick_store::{ListEpochs, StoreError, replica};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use moka::future::Cache;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt, io::Write as _, sync::Arc};
-use uuid::Uuid;
 
 /// Most bytes of all answers.
 const BYTES: u64 = 64 * 1024 * 1024;
@@ -175,35 +170,11 @@ pub async fn number(
 ) -> Result<u64> {
     let key = Key { epochs: epochs(platform, shows).await?, operation, scope, other };
     let make = async { Ok(Bytes::copy_from_slice(&make.await?.to_be_bytes())) };
-    let cached = value(platform, key, make).await?;
+    let cached = stored(platform, key, make).await?;
     cached.as_ref().try_into().map(u64::from_be_bytes).map_err(Error::internal)
 }
 
-/// Bytes that are not an answer by themselves. `make` runs once, even if several requests ask at the same time.
-///
-/// # Errors
-/// The database's.
-pub async fn value(
-    platform: &Platform,
-    key: Key,
-    make: impl Future<Output = std::result::Result<Bytes, StoreError>>,
-) -> Result<Bytes> {
-    stored(platform, key, async { Ok(make.await?) }).await
-}
-
-/// The ids of a page, from the cache or found now.
-///
-/// # Errors
-/// The database's.
-pub async fn ids(
-    platform: &Platform,
-    key: Key,
-    find: impl Future<Output = std::result::Result<Vec<Uuid>, StoreError>>,
-) -> Result<Vec<Uuid>> {
-    let find = async { Ok(ids_to_bytes(&find.await?).into()) };
-    Ok(ids_from_bytes(&value(platform, key, find).await?))
-}
-
+/// Bytes that are not an answer by themselves.
 async fn stored(platform: &Platform, key: Key, make: impl Future<Output = Result<Bytes>>) -> Result<Bytes> {
     let make = async { Ok(CachedAnswer { plain: make.await?, gzip: None }) };
     let cached = platform.answers.answers.try_get_with(key, make).await;

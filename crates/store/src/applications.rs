@@ -12,7 +12,7 @@ mod row;
 pub mod stats;
 
 pub use filter::{ApplicationFilter, ApplicationOrder};
-pub use list::{by_ids, is_lasting, list, matches, page_ids, total, walk, walk_query};
+pub use list::{list, total, walk, walk_query};
 pub use row::{ApplicationRecord, Assignee};
 
 use crate::{

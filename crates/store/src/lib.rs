@@ -48,7 +48,6 @@ pub mod leases;
 pub mod legacy;
 mod list_epochs;
 pub mod logto;
-pub mod matches;
 pub mod migrate;
 pub mod oidc;
 pub mod organizations;

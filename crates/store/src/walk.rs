@@ -106,6 +106,21 @@ pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
     q.push(&format!(" LIMIT {}) page LIMIT ? OFFSET ?", bound(limit, offset))).arg(limit).arg(offset);
 }
 
+/// Up to this many matches of a filter are found and sorted: that costs less than looking for a page of them in the order of all
+/// rows.
+pub(crate) const FEW: u64 = 1_000;
+
+/// Ends the rows of a [`PAGE`], which begin with `SELECT * FROM (SELECT` and the columns of [`By::push_columns`], and sorts them.
+/// The fence and the sign keep both engines from looking for the page in the order of an index.
+pub(crate) fn push_found_order(q: &mut Q, by: By, direction: SortDirection) {
+    let word = direction.as_str();
+    q.push("[[ OFFSET 0||]]) found ORDER BY ");
+    if by.column.is_some() {
+        q.push(&format!("[[||+]]page_value {word}, "));
+    }
+    q.push(&format!("[[||+]]page_id {word}"));
+}
+
 /// How many rows the text of a statement allows it to walk through; its parameters select the page among them. Without a
 /// bound in the text PostgreSQL plans the statement anew for each page, which takes as long as a walk through a thousand
 /// rows. The bound is a power of eight: each connection plans the first five executions of a text anew, so there should be few.

@@ -71,7 +71,8 @@ async fn run(db: &Db, callers: &Callers) -> Vec<(String, Bounds)> {
 async fn behind_a_cursor(db: &Db, scope: &Scope, order: (ApplicationOrder, SortDirection), label: &str) {
     const DEEP: u64 = 5_000;
     let filter = ApplicationFilter::default();
-    let walk = async |step: Step| applications::walk(db, scope, &filter, order, &step).await.unwrap();
+    let walk =
+        async |step: Step| applications::walk(db, scope, &filter, order, u64::MAX, &step).await.unwrap();
     mark(db, "what is not looked at").await;
     let after = walk(step(None, DEEP)).await.next;
     assert!(after.is_some(), "{label}");

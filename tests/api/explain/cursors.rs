@@ -158,7 +158,7 @@ fn statements(db: &Db, scope: &Scope, direction: SortDirection) -> Vec<(String, 
     // The other orders sort the systems of the scope.
     for word in ["name", "created_at"] {
         let by = systems::SystemOrder::WORDS.parse(word).unwrap();
-        let q = systems::walk_query(db, scope, (by, direction), &behind(0, word));
+        let q = systems::walk_query(scope, (by, direction), &behind(0, word));
         all.push((format!("systems by {word}"), "s", q));
     }
     for (word, by) in {

@@ -5,7 +5,7 @@ use crate::Directory;
 use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User, UserId, Walked};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
-    answer_cache::{self, CachedAnswer, DependsOn, Key},
+    answer_cache::{self, CachedAnswer, DependsOn},
     cursor::Walk,
     list_filters,
 };
@@ -18,7 +18,6 @@ use bailiwick_store::{
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 /// The words of `sort_by`.
 pub const ORDERS: Keywords<Sort> = Keywords::of(&[
@@ -145,28 +144,8 @@ async fn views(
     page: PageRequest,
 ) -> Result<Page<UserView>> {
     let total = total(service, scope, filter).await?;
-    let is_search = !filter.search.trim().is_empty();
-    let rows = if is_search && page.offset() < total {
-        users::list::by_ids(&service.db, &ids(service, scope, filter, order, page).await?).await?
-    } else {
-        users::list::page_of(&service.db, &scope, filter, order, page, total).await?.rows
-    };
+    let rows = users::list::page_of(&service.db, &scope, filter, order, page, total).await?.rows;
     Ok(Page { rows: shown(service, caller, rows).await?, total, request: page })
-}
-
-/// The ids of a page of a search, cached because they are found among many rows.
-async fn ids(
-    service: &Directory,
-    scope: Scope,
-    filter: &Filter,
-    order: Order,
-    page: PageRequest,
-) -> Result<Vec<Uuid>> {
-    let shows = if order.by == Sort::LatestLoginAt { DependsOn::Logins } else { DependsOn::People };
-    let epochs = answer_cache::epochs(service, shows).await?;
-    let other = answer_cache::variant(&(filter, order, page));
-    let key = Key { epochs, operation: "users/page", scope, other };
-    answer_cache::ids(service, key, users::list::page_ids(&service.db, &scope, filter, order, page)).await
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).

@@ -17,13 +17,12 @@ use bailiwick_domain::{
     ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId, Walked,
 };
 use bailiwick_platform::{
-    answer_cache::{self, DependsOn, Key},
+    answer_cache::{self, DependsOn},
     cursor::Walk,
     list_filters,
 };
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, hierarchy, list_scope};
-use bailiwick_store::{applications, matches::Matches, sql::On};
-use bytes::Bytes;
+use bailiwick_store::{applications, sql::On};
 use std::{convert::Infallible, str::FromStr};
 
 pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord};
@@ -76,21 +75,7 @@ pub async fn list(
 ) -> Result<Page<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
     let known = known(service, scope, &query.filter).await?;
-    // The page of a search with many matches is found among many rows. Its epoch covers these orders only.
-    if let Some(many @ Matches::Many(_)) = &known
-        && applications::is_lasting(&query.filter)
-        && matches!(order.0, ApplicationOrder::DisplayName | ApplicationOrder::CreatedAt)
-    {
-        let epochs = answer_cache::epochs(service, DependsOn::ApplicationTexts).await?;
-        let other = answer_cache::variant(&(&query.filter, order, query.page));
-        let key = Key { epochs, operation: "applications/page", scope, other };
-        let ids = applications::page_ids(&service.db, &scope, &query.filter, order, query.page);
-        let ids = answer_cache::ids(service, key, ids).await?;
-        let rows = seen_from(&scope, applications::by_ids(&service.db, &ids).await?);
-        return Ok(Page { rows, total: many.len(), request: query.page });
-    }
-    let found =
-        applications::list(&service.db, &scope, &query.filter, order, query.page, known.as_ref()).await?;
+    let found = applications::list(&service.db, &scope, &query.filter, order, query.page, known).await?;
     Ok(Page { rows: seen_from(&scope, found.rows), ..found })
 }
 
@@ -99,19 +84,18 @@ fn seen_from(scope: &Scope, rows: Vec<ApplicationRecord>) -> Vec<ApplicationReco
     rows.into_iter().map(|row| row.seen_from(scope)).collect()
 }
 
-/// The applications of a list whose number is cached: of one without a filter, and of one that looks for a text.
-async fn known(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Result<Option<Matches>> {
+/// How many applications a list has, where that is cached: one without a filter, and one that looks for a text only.
+async fn known(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Result<Option<u64>> {
     if *filter == ApplicationFilter::default() {
-        return Ok(Some(Matches::Many(stats::listed(service, scope).await?)));
+        return stats::listed(service, scope).await.map(Some);
     }
-    if !applications::is_lasting(filter) {
+    let search = filter.search.clone();
+    if search.is_none() || *filter != (ApplicationFilter { search, ..ApplicationFilter::default() }) {
         return Ok(None);
     }
-    let epochs = answer_cache::epochs(service, DependsOn::ApplicationTexts).await?;
-    let key = Key { epochs, operation: "applications/matches", scope, other: answer_cache::variant(filter) };
-    let found =
-        async { Ok(Bytes::from(applications::matches(&service.db, &scope, filter).await?.to_bytes())) };
-    Ok(Matches::from_bytes(&answer_cache::value(service, key, found).await?))
+    let total = applications::total(&service.db, &scope, filter);
+    let (shows, other) = (DependsOn::ApplicationTexts, answer_cache::variant(filter));
+    answer_cache::number(service, shows, "applications/found", scope, other, total).await.map(Some)
 }
 
 /// The same list by cursors; an empty one begins the walk (spec: conventions#cursors).
@@ -130,11 +114,12 @@ pub async fn walk(
     let total = match walk.total() {
         Some(total) => total,
         None => match known(service, scope, &query.filter).await? {
-            Some(known) => known.len(),
+            Some(total) => total,
             None => applications::total(&service.db, &scope, &query.filter).await?,
         },
     };
-    let mut found = applications::walk(&service.db, &scope, &query.filter, order, &walk.step(rows)).await?;
+    let step = walk.step(rows);
+    let mut found = applications::walk(&service.db, &scope, &query.filter, order, total, &step).await?;
     found.rows = seen_from(&scope, found.rows);
     walk.page(found, total, rows)
 }

@@ -6,12 +6,11 @@ use bailiwick_domain::{
     ChoiceSearch, Error, Keywords, OrgId, Page, PageRequest, Result, SortDirection, SystemId, Ts, org::OrgRef,
 };
 use bailiwick_platform::{
-    answer_cache::{self, DependsOn, Key},
+    answer_cache::{self, DependsOn},
     trend::{Trend, Window},
 };
 use bailiwick_policy::{Caller, Resource, Scope, in_hierarchy, list_scope};
 use bailiwick_store::{
-    StoreError,
     applications::{
         ApplicationFilter,
         counts::{self, KindCount},
@@ -19,7 +18,6 @@ use bailiwick_store::{
     },
     organizations, systems,
 };
-use bytes::Bytes;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
@@ -71,14 +69,9 @@ pub(super) async fn listed(service: &Fleet, scope: Scope) -> Result<u64> {
 /// The applications of each module, unassigned and assigned ones: their counters are summed once for each version of
 /// them.
 async fn modules(service: &Fleet, scope: Scope) -> Result<Vec<(String, u64, u64)>> {
-    let epochs = answer_cache::epochs(service, DependsOn::Applications).await?;
-    let key = Key { epochs, operation: "applications/modules", scope, other: String::new() };
-    let add_up = async {
-        let modules = counts::modules(&service.db, &scope).await?;
-        Ok(Bytes::from(serde_json::to_vec(&modules).map_err(|e| StoreError::Encode(e.into()))?))
-    };
-    let kept = answer_cache::value(service, key, add_up).await?;
-    serde_json::from_slice(&kept).map_err(Error::internal)
+    let add_up = async { Ok(counts::modules(&service.db, &scope).await?) };
+    let (shows, other) = (DependsOn::Applications, String::new());
+    answer_cache::computed(service, shows, "applications/modules", scope, other, add_up).await
 }
 
 /// The applications of one version of a module.
@@ -106,17 +99,13 @@ pub struct Kind {
 /// Listed applications by module and version, the most frequent first.
 pub async fn kinds(service: &Fleet, caller: &Caller) -> Result<Vec<Kind>> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let epochs = answer_cache::epochs(service, DependsOn::Applications).await?;
-    let key = Key { epochs, operation: "applications/kinds", scope, other: String::new() };
     let add_up = async {
         let kinds = counts::kinds(&service.db, &scope).await?.into_iter();
-        let kinds: Vec<_> =
-            kinds.map(|k| (k.instance_of, k.version, k.name, k.unassigned + k.assigned)).collect();
-        Ok(Bytes::from(serde_json::to_vec(&kinds).map_err(|e| StoreError::Encode(e.into()))?))
+        Ok(kinds.map(|k| (k.instance_of, k.version, k.name, k.unassigned + k.assigned)).collect())
     };
-    let kept = answer_cache::value(service, key, add_up).await?;
+    let (shows, other) = (DependsOn::Applications, String::new());
     let counted: Vec<(String, String, String, u64)> =
-        serde_json::from_slice(&kept).map_err(Error::internal)?;
+        answer_cache::computed(service, shows, "applications/kinds", scope, other, add_up).await?;
     let mut versions: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     for (instance_of, version, _, n) in counted.iter().filter(|kind| kind.3 > 0) {
         *versions.entry(instance_of.clone()).or_default().entry(version.clone()).or_default() += n;

@@ -1,6 +1,6 @@
 //! The list of systems by cursors.
 
-use super::{SystemQuery, SystemRecord, known, matches, prepare, totals_for};
+use super::{SystemQuery, SystemRecord, known, prepare};
 use crate::Fleet;
 use bailiwick_domain::{Result, System, Walked};
 use bailiwick_platform::{answer_cache, cursor::Walk};
@@ -25,18 +25,15 @@ pub async fn walk(
     let list = answer_cache::variant(&("systems", &query.filter, order));
     let walk = Walk::open(service, &list, cursor)?;
     let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));
-    let matches = matches(service, scope, &query.filter).await?;
-    let (total, known) = match walk.total() {
+    let total = match walk.total() {
         // Each step but the first has it from its cursor, and counts nothing.
-        Some(total) => {
-            let totals = totals_for(service, scope, &query, order.0).await?;
-            (total, Known { totals, matches: matches.as_ref(), ..Known::default() })
-        }
+        Some(total) => total,
         None => {
-            let known = known(service, scope, &query, order.0, matches.as_ref()).await?;
-            (systems::total(&service.db, &scope, &query.filter, known).await?, known)
+            let known = known(service, scope, &query, order.0).await?;
+            systems::total(&service.db, &scope, &query.filter, known).await?
         }
     };
+    let known = Known { listed: Some(total), totals: None };
     let found = systems::walk(&service.db, &scope, &query.filter, order, known, &step).await?;
     walk.page(seen_from(&scope, found), total, rows)
 }

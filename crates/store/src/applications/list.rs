@@ -12,10 +12,9 @@ use super::{
 use crate::{
     Db, StoreError,
     filters::{can_be_stored, expand, push_in, push_product_versions},
-    matches::{self, Matches},
     scope::push_scope,
     sql::Q,
-    walk::{self, By, Position, Step, Walked, in_order},
+    walk::{self, By, FEW, Position, Step, Walked, in_order},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection,
@@ -44,63 +43,40 @@ struct Spec<'a> {
     expanded: &'a [(OrgId, OrgType)],
     order: ApplicationOrder,
     direction: SortDirection,
-    /// The matches of the filter, where they are known.
-    known: Option<&'a Matches>,
+    /// So few applications match that they are found and sorted.
+    is_few: bool,
 }
 
-/// A page of the listed applications in scope with the true total. `known`: the matches of the filter, where they are known.
+/// A page of the listed applications in scope with the true total. `known`: that total, where it is known.
 pub async fn list(
     db: &Db,
     scope: &Scope,
     filter: &ApplicationFilter,
-    (order, direction): (ApplicationOrder, SortDirection),
+    order: (ApplicationOrder, SortDirection),
     request: PageRequest,
-    known: Option<&Matches>,
+    known: Option<u64>,
 ) -> Result<Page<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known };
-    let total = async {
-        match known {
-            Some(known) => Ok(known.len()),
-            None => spec.total().await,
-        }
+    let spec = Spec::of(db, scope, filter, &expanded, order);
+    let total = match known {
+        Some(total) => total,
+        None => spec.total().await?,
     };
-    let (ids, total) = if request.offset() == 0 {
-        let (ids, total) = tokio::join!(spec.page(request), total);
-        (ids?, total?)
-    } else {
-        // Behind the end there is nothing to walk to.
-        let total = total.await?;
-        let ids = if request.offset() < total { spec.page(request).await? } else { Vec::new() };
-        (ids, total)
-    };
+    // Behind the end there is nothing to walk to.
+    let is_there = request.offset() < total;
+    let ids = if is_there { spec.with_total(total).page(request).await? } else { Vec::new() };
     Ok(Page { rows: by_ids(db, &ids).await?, total, request })
 }
 
-/// The ids of a page of the list.
-///
-/// # Errors
-/// The database's.
-pub async fn page_ids(
-    db: &Db,
-    scope: &Scope,
-    filter: &ApplicationFilter,
-    (order, direction): (ApplicationOrder, SortDirection),
-    request: PageRequest,
-) -> Result<Vec<Uuid>, StoreError> {
-    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    Spec { db, scope, filter, expanded: &expanded, order, direction, known: None }.page(request).await
-}
-
 /// The applications with these ids, in their order; without those that no longer exist.
-///
-/// # Errors
-/// The database's.
-pub async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<ApplicationRecord>, StoreError> {
-    rows(db, ids).await?.into_iter().map(ApplicationRecord::try_from).collect()
+async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<ApplicationRecord>, StoreError> {
+    let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM applications a"));
+    q.push(BESIDE).push(" WHERE ").one_of(db, "a.id", ids);
+    let rows = in_order(ids, q.all(db).await?, Row::id);
+    rows.into_iter().map(ApplicationRecord::try_from).collect()
 }
 
-/// The next applications of a walk (spec: conventions#cursors).
+/// The next applications of a walk of so many (spec: conventions#cursors).
 ///
 /// # Errors
 /// The database's.
@@ -108,11 +84,12 @@ pub async fn walk(
     db: &Db,
     scope: &Scope,
     filter: &ApplicationFilter,
-    (order, direction): (ApplicationOrder, SortDirection),
+    order: (ApplicationOrder, SortDirection),
+    total: u64,
     step: &Step,
 ) -> Result<Walked<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known: None };
+    let spec = Spec::of(db, scope, filter, &expanded, order).with_total(total);
     let runs = spec.walk_runs().into_iter().map(|run| (run, spec.by(run)));
     let ids = |run: &Option<Run>, after: Option<&Position>, limit| spec.leg(*run, after, limit);
     let (ids, next) = walk::walk(db, runs, step, ids).await?;
@@ -123,46 +100,20 @@ pub async fn walk(
 pub fn walk_query(
     db: &Db,
     scope: &Scope,
-    (order, direction): (ApplicationOrder, SortDirection),
+    order: (ApplicationOrder, SortDirection),
     step: &Step,
 ) -> Option<Q> {
     let filter = ApplicationFilter::default();
-    let spec = Spec { db, scope, filter: &filter, expanded: &[], order, direction, known: None };
+    let spec = Spec::of(db, scope, &filter, &[], order);
     let run = spec.walk_runs().into_iter().nth(step.run())?;
     Some(spec.leg(run, step.after.as_ref(), step.rows))
-}
-
-/// The rows with these ids, in their order.
-async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
-    let mut q = Q::new(concat!("SELECT ", row_columns!(), " FROM applications a"));
-    q.push(BESIDE).push(" WHERE ").one_of(db, "a.id", ids);
-    Ok(in_order(ids, q.all(db).await?, Row::id))
 }
 
 /// How many listed applications in scope match.
 pub async fn total(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    Spec::without_order(db, scope, filter, &expanded).total().await
-}
-
-/// Whether [`matches`] can answer the filter with a result that is valid until an application or a system changes: one that has a
-/// text only.
-pub fn is_lasting(filter: &ApplicationFilter) -> bool {
-    let search = filter.search.clone();
-    search.is_some() && *filter == ApplicationFilter { search, ..ApplicationFilter::default() }
-}
-
-/// The listed applications in scope that match a filter; the filter [`is_lasting`].
-///
-/// # Errors
-/// The database's.
-pub async fn matches(db: &Db, scope: &Scope, filter: &ApplicationFilter) -> Result<Matches, StoreError> {
-    let spec = Spec::without_order(db, scope, filter, &[]);
-    let mut q = Q::new("SELECT a.id FROM applications a");
-    q.push(JOINS);
-    push_visible(&mut q, scope);
-    spec.push_filter(&mut q);
-    matches::find(db, q, spec.total()).await
+    let order = (ApplicationOrder::CreatedAt, SortDirection::Desc);
+    Spec::of(db, scope, filter, &expanded, order).total().await
 }
 
 /// Appends the WHERE of visible rows and the scope, by the columns of `a`, `s` and `h`.
@@ -188,14 +139,19 @@ const BESIDE: &str = " JOIN systems s ON s.id = a.system_id JOIN organizations h
      LEFT JOIN organizations g ON g.id = a.organization_id";
 
 impl<'a> Spec<'a> {
-    const fn without_order(
+    const fn of(
         db: &'a Db,
         scope: &'a Scope,
         filter: &'a ApplicationFilter,
         expanded: &'a [(OrgId, OrgType)],
+        (order, direction): (ApplicationOrder, SortDirection),
     ) -> Spec<'a> {
-        let (order, direction) = (ApplicationOrder::CreatedAt, SortDirection::Desc);
-        Spec { db, scope, filter, expanded, order, direction, known: None }
+        Spec { db, scope, filter, expanded, order, direction, is_few: false }
+    }
+
+    /// The same list, with the way to a page that suits its length.
+    fn with_total(self, total: u64) -> Spec<'a> {
+        Spec { is_few: total <= FEW && *self.filter != ApplicationFilter::default(), ..self }
     }
 
     async fn total(&self) -> Result<u64, StoreError> {
@@ -322,12 +278,11 @@ impl<'a> Spec<'a> {
     /// The ids of rows behind a position, if there is one.
     fn push_ids(&self, q: &mut Q, run: Option<Run>, after: Option<&Position>, (limit, offset): (u64, u64)) {
         let by = self.by(run);
-        q.push(walk::PAGE).push("SELECT ");
+        q.push(walk::PAGE).push(if self.is_few { "SELECT * FROM (SELECT " } else { "SELECT " });
         by.push_columns(q);
         q.push(" FROM ");
         let by_host = matches!(self.order, ApplicationOrder::SystemName | ApplicationOrder::LastInventoryAt);
-        let few = self.known.and_then(Matches::few);
-        q.push(match (by_host, run, few.is_some()) {
+        q.push(match (by_host, run, self.is_few) {
             (true, _, false) => {
                 "application_hosts t [[JOIN||CROSS JOIN]] applications a ON a.system_id = t.system_id"
             }
@@ -368,20 +323,19 @@ impl<'a> Spec<'a> {
             None => {}
         }
         self.push_filter(q);
-        if let Some(few) = few {
-            q.push(" AND ").one_of(self.db, "a.id", few);
+        match self.is_few {
+            true => walk::push_found_order(q, by, self.direction),
+            false => self.push_order(q, run),
         }
-        // A few ids are looked up and sorted; SQLite does that only where no index has the order.
-        self.push_order(q, run, if few.is_some() { "[[||+]]" } else { "" });
         walk::push_page_end(q, limit, offset);
     }
 
-    fn push_order(&self, q: &mut Q, run: Option<Run>, sign: &str) {
+    fn push_order(&self, q: &mut Q, run: Option<Run>) {
         let word = self.direction.as_str();
         let (column, _) = self.order.column();
         match run {
-            Some(Run::Elsewhere | Run::Unassigned) => q.push(&format!(" ORDER BY {sign}a.id {word}")),
-            _ => q.push(&format!(" ORDER BY {sign}{column} {word}, a.id {word}")),
+            Some(Run::Elsewhere | Run::Unassigned) => q.push(&format!(" ORDER BY a.id {word}")),
+            _ => q.push(&format!(" ORDER BY {column} {word}, a.id {word}")),
         };
     }
 

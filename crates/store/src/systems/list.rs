@@ -1,14 +1,11 @@
 //! The list of systems: a page in the orders that people use all day is an index range (docs/tree.md); the other orders sort
-//! the systems of the scope.
+//! the systems of the scope, and the few matches of a filter are sorted in every order.
 //!
 //! Two orders are computed. `status` is a sequence of runs, one for each status in the order of their words, each an
-//! index walk by id. `organization_name` walks the organizations in the order of their names. Rows before a page are
-//! passed over in an index alone, from the nearer end where the number of rows is known.
+//! index walk by id. `organization_name` walks the organizations in the order of their names.
 
 mod by_status;
-mod deep;
 mod deleted;
-mod lasting;
 mod walk;
 
 use super::{
@@ -24,21 +21,19 @@ use crate::{
     Db, StoreError,
     creator_row::push_created_by,
     filters::{VersionFilter, can_be_stored, expand, push_in, push_product_versions},
-    matches::Matches,
     organizations::{suspended::push_suspended, totals},
     scope::push_scope,
     sql::Q,
-    walk::{By, PAGE, in_order, push_page_end},
+    walk::{By, FEW, PAGE, in_order, push_found_order, push_page_end},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, fold::contains_pattern,
 };
 use bailiwick_policy::Scope;
-use deep::{Start, Walk, Window};
 use deleted::DELETED;
 use uuid::Uuid;
+use walk::Start;
 
-pub use lasting::{is_found_whole, is_lasting, lasting_part, matches};
 pub use walk::{walk, walk_query};
 
 /// The joins that a row is read with.
@@ -63,27 +58,33 @@ enum Run {
 /// A requested list.
 #[derive(Clone, Copy, Debug)]
 struct Spec<'a> {
-    db: &'a Db,
     scope: &'a Scope,
     filter: &'a SystemFilter,
     /// The organizations of the filter with their types, where it includes the organizations below them.
     expanded: &'a [(OrgId, OrgType)],
     order: SystemOrder,
     direction: SortDirection,
-    known: Known<'a>,
+    known: Known,
+    /// So few systems match that they are found and sorted.
+    is_few: bool,
 }
 
 /// Facts the caller already knows about a scope's systems; the result is right without them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
-    /// How many systems there are.
-    pub all: Option<u64>,
+pub struct Known {
     /// How many systems the list has.
     pub listed: Option<u64>,
     /// How many have which status.
     pub totals: Option<Totals>,
-    /// The matches of the [`lasting_part`] of the filter.
-    pub matches: Option<&'a Matches>,
+}
+
+/// Rows of a list.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    /// Rows before it.
+    offset: u64,
+    /// Rows in it at most.
+    limit: u64,
 }
 
 /// Which part of a list is asked for, in which order.
@@ -101,55 +102,18 @@ pub async fn list(
     scope: &Scope,
     filter: &SystemFilter,
     part: Part,
-    known: Known<'_>,
+    known: Known,
 ) -> Result<Page<SystemRecord>, StoreError> {
-    let Part { order: (order, direction), page: request } = part;
+    let Part { order, page: request } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known };
-    let few = spec.few_of_statuses(db).await?;
-    let spec = Spec { known: Known { matches: few.as_ref().or(known.matches), ..known }, ..spec };
-    let (rows, total) = if request.offset() == 0 && filter.search.is_none() {
-        let (rows, total) = tokio::join!(spec.page(db, Window::of(request, None)), spec.total(db));
-        (rows?, total?)
-    } else {
-        // Behind the end there is nothing to walk to.
-        let total = spec.total(db).await?;
-        let is_there = request.offset() < total;
-        let rows = if is_there { spec.page(db, Window::of(request, Some(total))).await? } else { Vec::new() };
-        (rows, total)
-    };
+    let spec = Spec::of(scope, filter, &expanded, order, known);
+    let total = spec.total(db).await?;
+    let window = Window { offset: request.offset(), limit: request.page_size };
+    // Behind the end there is nothing to walk to.
+    let is_there = window.offset < total;
+    let rows = if is_there { spec.with_total(Some(total)).page(db, window).await? } else { Vec::new() };
     let rows = rows.into_iter().map(SystemRecord::try_from).collect::<Result<Vec<_>, _>>()?;
     Ok(Page { rows, total, request })
-}
-
-/// The ids of a page of the list, whose matches are known, in every order but that of status.
-///
-/// # Errors
-/// The database's.
-pub async fn page_ids(
-    db: &Db,
-    scope: &Scope,
-    filter: &SystemFilter,
-    part: Part,
-    matches: &Matches,
-) -> Result<Vec<Uuid>, StoreError> {
-    let Part { order: (order, direction), page: request } = part;
-    let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let known = Known { matches: Some(matches), ..Known::default() };
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known };
-    match request.offset() {
-        0 => spec.page_ids(db, Window::of(request, None)).await,
-        offset if offset < matches.len() => spec.page_ids(db, Window::of(request, Some(matches.len()))).await,
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// The systems with these ids, in their order; without those that no longer exist.
-///
-/// # Errors
-/// The database's.
-pub async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<SystemRecord>, StoreError> {
-    rows(db, ids).await?.into_iter().map(SystemRecord::try_from).collect()
 }
 
 /// The rows with these ids. They are read by their ids, which PostgreSQL plans once instead of once for each order and page.
@@ -160,41 +124,45 @@ async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
 }
 
 /// How many systems in scope match.
-pub async fn total(
-    db: &Db,
-    scope: &Scope,
-    filter: &SystemFilter,
-    known: Known<'_>,
-) -> Result<u64, StoreError> {
+pub async fn total(db: &Db, scope: &Scope, filter: &SystemFilter, known: Known) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let (order, direction) = (SystemOrder::CreatedAt, SortDirection::Asc);
-    Spec { db, scope, filter, expanded: &expanded, order, direction, known }.total(db).await
+    let order = (SystemOrder::CreatedAt, SortDirection::Asc);
+    Spec::of(scope, filter, &expanded, order, known).total(db).await
 }
 
-impl Spec<'_> {
+impl<'a> Spec<'a> {
+    fn of(
+        scope: &'a Scope,
+        filter: &'a SystemFilter,
+        expanded: &'a [(OrgId, OrgType)],
+        (order, direction): (SystemOrder, SortDirection),
+        known: Known,
+    ) -> Spec<'a> {
+        Spec { scope, filter, expanded, order, direction, known, is_few: false }
+    }
+
+    /// The same list, with the way to a page that suits its length.
+    fn with_total(self, total: Option<u64>) -> Spec<'a> {
+        let has_filter = *self.filter != SystemFilter::default();
+        Spec { is_few: has_filter && total.is_some_and(|total| total <= FEW), ..self }
+    }
+
     async fn total(&self, db: &Db) -> Result<u64, StoreError> {
-        if *self.filter == SystemFilter::default() {
-            return match self.known.all {
-                Some(all) => Ok(all),
-                None => Ok(totals(db, self.scope).await?.systems),
-            };
-        }
-        match (self.known.matches, self.known.listed.or_else(|| self.size_of_statuses())) {
-            (Some(matches), _) if is_found_whole(self.filter) => Ok(matches.len()),
-            (_, Some(size)) => Ok(size),
-            _ => self.count(db, None).await,
+        match self.known.listed.or_else(|| self.size_of_statuses()) {
+            Some(listed) => Ok(listed),
+            None if *self.filter == SystemFilter::default() => Ok(totals(db, self.scope).await?.systems),
+            None => self.count(db, None).await,
         }
     }
 
     async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
-        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM ");
         if self.are_deleted(run) {
-            self.push_all_ids(q.push("("), run);
-            q.push(") found");
-        } else {
-            q.push("systems s").push(self.by_search());
-            self.unordered().push_where(&mut q, run, None);
+            return self.count_deleted().count(db).await;
         }
+        let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT)");
+        let all = Spec { is_few: true, ..self.unordered() };
+        all.push_from(&mut q, run);
+        all.push_where(&mut q, run, None);
         q.count(db).await
     }
 
@@ -206,78 +174,112 @@ impl Spec<'_> {
     async fn page(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
         match self.order {
             SystemOrder::Status => self.page_by_status(db, window).await,
-            _ => rows(db, &self.page_ids(db, window).await?).await,
+            _ => self.read(db, self.ids(None, window, None)).await,
         }
     }
 
-    /// In every order but that of status.
-    async fn page_ids(&self, db: &Db, window: Window) -> Result<Vec<Uuid>, StoreError> {
-        let walk = window.walk(self.direction);
-        self.found(db, (self.ids(None, walk, None), walk)).await
-    }
-
-    /// The ids that a statement finds, in the order of the list.
-    async fn found(&self, db: &Db, (ids, walk): (Q, Walk)) -> Result<Vec<Uuid>, StoreError> {
+    async fn read(&self, db: &Db, ids: Q) -> Result<Vec<Row>, StoreError> {
         let ids: Vec<(Uuid,)> = ids.all(db).await?;
-        let mut ids: Vec<Uuid> = ids.into_iter().map(|(id,)| id).collect();
-        if walk.direction != self.direction {
-            ids.reverse();
-        }
-        Ok(ids)
+        rows(db, &ids.into_iter().map(|(id,)| id).collect::<Vec<_>>()).await
     }
 
-    async fn read(&self, db: &Db, ids: (Q, Walk)) -> Result<Vec<Row>, StoreError> {
-        rows(db, &self.found(db, ids).await?).await
-    }
-
-    /// The ids of a walk's rows, by an index alone where possible.
-    fn ids(&self, run: Option<Run>, walk: Walk, start: Option<&Start>) -> Q {
+    /// The ids of rows, by an index alone where possible.
+    fn ids(&self, run: Option<Run>, window: Window, start: Option<&Start>) -> Q {
         let mut q = Q::new("");
         let halves = match run {
             Some(Run::Of(SystemStatus::Suspended)) => [Run::SuspendedSelf, Run::SuspendedAbove],
             _ if self.are_deleted(run) => DELETED,
             _ => {
-                self.push_walk(&mut q, run, start, walk);
+                self.push_page(&mut q, run, start, window);
                 return q;
             }
         };
         // Both halves in order, so that neither is read beyond the page.
-        let half = Walk { offset: 0, limit: walk.limit.saturating_add(walk.offset), ..walk };
+        let half = Window { offset: 0, limit: window.limit.saturating_add(window.offset) };
         for (run, before) in
             halves.into_iter().zip(["SELECT * FROM (SELECT * FROM (", ") own UNION ALL SELECT * FROM ("])
         {
-            self.push_walk(q.push(before), Some(run), start, half);
+            self.push_page(q.push(before), Some(run), start, half);
         }
-        let word = walk.direction.as_str();
+        let word = self.direction.as_str();
         let by_value = self.order.column().map_or(String::new(), |_| format!("page_value {word}, "));
         q.push(&format!(") inherited) halves ORDER BY {by_value}page_id {word} LIMIT ? OFFSET ?"));
-        q.arg(walk.limit).arg(walk.offset);
+        q.arg(window.limit).arg(window.offset);
         q
     }
 
-    fn push_walk(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, walk: Walk) {
-        let is_by_organization = self.is_by_organization(run);
-        let are_deleted = run.is_some_and(|run| DELETED.contains(&run));
-        // A few systems are looked up and sorted; SQLite does that only where no index has the order.
-        let are_few = self.few().is_some();
-        q.push(PAGE).push(if are_deleted { "SELECT * FROM (SELECT " } else { "SELECT " });
+    fn push_page(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, window: Window) {
+        let is_sorted = self.are_sorted(run);
+        q.push(PAGE).push(if is_sorted { "SELECT * FROM (SELECT " } else { "SELECT " });
         self.by().push_columns(q);
-        q.push(" FROM ").push(match is_by_organization {
-            true if are_few || are_deleted => {
-                "systems s [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id"
-            }
-            true => "organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id",
-            false => "systems s",
-        });
-        if run.is_none() && !is_by_organization && !are_few {
-            q.push(self.by_rows());
-        }
+        self.push_from(q, run);
         self.push_where(q, run, start);
-        match are_deleted {
-            true => self.push_order_of_found(q, walk.direction),
-            false => self.push_order(q, walk.direction, if are_few { "[[||+]]" } else { "" }),
+        match is_sorted {
+            true => push_found_order(q, self.by(), self.direction),
+            false => self.push_order(q),
         }
-        push_page_end(q, walk.limit, walk.offset);
+        push_page_end(q, window.limit, window.offset);
+    }
+
+    /// Whether the rows are found first, and then sorted.
+    fn are_sorted(&self, run: Option<Run>) -> bool {
+        self.is_few || run.is_some_and(|run| DELETED.contains(&run))
+    }
+
+    /// Appends ` FROM …`: the table that is read first, and what is joined to it.
+    fn push_from(&self, q: &mut Q, run: Option<Run>) {
+        let asked = self.filter.statuses.as_deref().unwrap_or_default();
+        let of_run = match run {
+            Some(Run::Of(status)) => Some(StatusFilter::Is(status)),
+            _ => None,
+        };
+        let reads = asked.iter().chain(&self.searched_statuses()).chain(&of_run).any(|s| reads_activity(*s));
+        let is_by_status = self.is_by_status();
+        q.push(" FROM ");
+        match (is_by_status, self.is_by_organization(run)) {
+            (true, _) => q.push("system_activity a [[JOIN||CROSS JOIN]] systems s ON s.id = a.system_id"),
+            (_, true) if !self.are_sorted(run) => {
+                q.push("organizations o [[JOIN||CROSS JOIN]] systems s ON s.organization_id = o.id")
+            }
+            _ => q.push("systems s").push(self.hint(run)),
+        };
+        if self.is_by_organization(run) && self.are_sorted(run) {
+            q.push(" [[JOIN||CROSS JOIN]] organizations o ON o.id = s.organization_id");
+        }
+        if reads && !is_by_status {
+            q.push(" [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id");
+        }
+    }
+
+    /// Whether the few systems are found by their statuses.
+    fn is_by_status(&self) -> bool {
+        let asked = self.filter.statuses.as_deref().unwrap_or_default();
+        self.is_few && !asked.is_empty() && asked.iter().all(|status| liveness(*status).is_some())
+    }
+
+    /// How SQLite reads the systems. It would take any index that has all rows of an order without one, and look up each row;
+    /// and it would not read the searched texts from the index that has only these. PostgreSQL has trigrams.
+    fn hint(&self, run: Option<Run>) -> &'static str {
+        let search = self.filter.search.clone();
+        let is_search = search.is_some() && self.is_few;
+        if is_search
+            && self.is_large()
+            && *self.filter == (SystemFilter { search, ..SystemFilter::default() })
+        {
+            return "[[|| INDEXED BY systems_search]]";
+        }
+        let is_plain = *self.filter == SystemFilter::default() && *self.scope == Scope::Everything;
+        let has_index = self.order.has_index() || run.is_some();
+        if is_plain && !has_index { "[[|| NOT INDEXED]]" } else { "" }
+    }
+
+    /// Whether the scope is so large that its systems are not read one by one.
+    fn is_large(&self) -> bool {
+        match self.scope {
+            Scope::Everything => true,
+            Scope::Subtree { org_type, .. } => *org_type == OrgType::Distributor,
+            _ => false,
+        }
     }
 
     /// Whether organizations are joined, as `o`, before the systems.
@@ -289,19 +291,19 @@ impl Spec<'_> {
         By { column: self.order.column(), id: "s.id" }
     }
 
-    fn push_order(&self, q: &mut Q, direction: SortDirection, sign: &str) {
-        let word = direction.as_str();
+    fn push_order(&self, q: &mut Q) {
+        let word = self.direction.as_str();
         match self.order.column() {
             // Unique, so ties do not occur, and the unique index has the order.
             Some((column, _)) if self.order == SystemOrder::SystemKey => {
-                q.push(&format!(" ORDER BY {sign}{column} {word}"))
+                q.push(&format!(" ORDER BY {column} {word}"))
             }
-            Some((column, _)) => q.push(&format!(" ORDER BY {sign}{column} {word}, s.id {word}")),
-            None => q.push(&format!(" ORDER BY {sign}s.id {word}")),
+            Some((column, _)) => q.push(&format!(" ORDER BY {column} {word}, s.id {word}")),
+            None => q.push(&format!(" ORDER BY s.id {word}")),
         };
     }
 
-    /// The rest of FROM and all of WHERE, behind `systems s`.
+    /// Appends ` WHERE …`.
     fn push_where(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>) {
         let searched = self.searched_statuses();
         let statuses = self.filter.statuses.as_deref();
@@ -310,9 +312,6 @@ impl Spec<'_> {
             _ => None,
         };
         let asked = statuses.unwrap_or_default();
-        if asked.iter().chain(&searched).chain(&run_status).any(|s| reads_activity(*s)) {
-            q.push(" [[JOIN||CROSS JOIN]] system_activity a ON a.system_id = s.id");
-        }
         q.push(" WHERE 1 = 1");
         let deleted = StatusFilter::Is(SystemStatus::Deleted);
         let in_deleted_half = run.is_some_and(|run| DELETED.contains(&run));
@@ -325,10 +324,12 @@ impl Spec<'_> {
             }
             true => push_live(q),
         }
-        if self.is_by_organization(run) {
-            push_scope(q, "o", "id", self.scope);
-        } else {
-            push_scope(q, "s", "organization_id", self.scope);
+        match self.is_by_organization(run) && !self.are_sorted(run) {
+            true => push_scope(q, "o", "id", self.scope),
+            false => push_scope(q, "s", "organization_id", self.scope),
+        };
+        if self.is_by_status() {
+            push_scope(q, "a", "organization_id", self.scope);
         }
         if let Some(start) = start {
             start.push(q);
@@ -350,9 +351,6 @@ impl Spec<'_> {
         }
         if let Some(statuses) = statuses.filter(|_| !in_deleted_half) {
             self.push_any(q, statuses, is_live);
-        }
-        if let Some(few) = self.few() {
-            q.push(" AND ").one_of(self.db, "s.id", few);
         }
         self.push_search(q, &searched, is_live);
         self.push_columns(q);

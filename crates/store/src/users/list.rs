@@ -11,7 +11,7 @@ use crate::{
     },
     scope::push_scope,
     sql::Q,
-    walk::{self, By, Kind, Position, Run, Step, Walked, in_order},
+    walk::{self, By, FEW, Kind, Position, Run, Step, Walked, in_order},
 };
 use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection};
 use bailiwick_policy::Scope;
@@ -65,12 +65,6 @@ impl Order {
         walk::runs(column, is_nullable, self.direction, "u.id")
     }
 
-    /// Appends ` WHERE … ORDER BY …` to a `SELECT … FROM users u `.
-    fn push_page(self, q: &mut Q, scope: &Scope, filter: &Filter) {
-        self.push_rows(q, scope, filter);
-        self.push_words(q);
-    }
-
     /// Appends ` WHERE …`, and before it the organizations where the order or the states need them.
     fn push_rows(self, q: &mut Q, scope: &Scope, filter: &Filter) {
         let joins = filter.states.deleted || matches!(self.by, Sort::Organization | Sort::SuspendedAt);
@@ -82,12 +76,6 @@ impl Order {
             // Repeats the scope, so that only the organizations of the scope are walked by name.
             push_scope(q, "o", "id", scope);
         }
-    }
-
-    /// Appends ` ORDER BY …`.
-    fn push_words(self, q: &mut Q) {
-        let ((column, _), is_nullable) = self.by.column();
-        push_order(q, column, is_nullable, self.direction, "u.id");
     }
 }
 
@@ -238,27 +226,31 @@ pub async fn page_of(
     }
     // Finds the ids of the page first, so that no row before it is read whole. Then reads the rows by their ids, which
     // PostgreSQL plans once instead of once for each order and page.
-    let ids = page_ids(db, scope, filter, order, page).await?;
+    let ids: Vec<(Uuid,)> = page_ids(scope, filter, order, page, total).all(db).await?;
+    let ids: Vec<Uuid> = ids.into_iter().map(|(id,)| id).collect();
     Ok(Page { rows: by_ids(db, &ids).await?, total, request: page })
 }
 
-/// The ids of a page.
-pub async fn page_ids(
-    db: &Db,
-    scope: &Scope,
-    filter: &Filter,
-    order: Order,
-    page: PageRequest,
-) -> Result<Vec<Uuid>, StoreError> {
+/// The ids of a page of a list that has so many users.
+fn page_ids(scope: &Scope, filter: &Filter, order: Order, page: PageRequest, total: u64) -> Q {
+    let ((column, kind), is_nullable) = order.by.column();
+    // A fence keeps PostgreSQL from looking for the few in the order of all.
+    let is_few = total <= FEW && *filter != Filter::default();
     let mut q = Q::new(walk::PAGE);
-    q.push("SELECT u.id FROM users u ");
-    order.push_page(&mut q, scope, filter);
+    q.push("SELECT page_id FROM (SELECT ");
+    By { column: Some((column, kind)), id: "u.id" }.push_columns(&mut q);
+    q.push(" FROM users u ");
+    order.push_rows(&mut q, scope, filter);
+    q.push(if is_few { "[[ OFFSET 0||]]) found" } else { ") found" });
+    let (value, id) =
+        if is_few { ("[[||+]]page_value", "[[||+]]page_id") } else { ("page_value", "page_id") };
+    push_order(&mut q, value, is_nullable, order.direction, id);
     walk::push_page_end(&mut q, page.page_size, page.offset());
-    Ok(q.all::<(Uuid,)>(db).await?.into_iter().map(|(id,)| id).collect())
+    q
 }
 
 /// The users with these ids, in their order; those that there are.
-pub async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<Placed>, StoreError> {
+async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<Placed>, StoreError> {
     let mut q = Q::new(concat!(
         "SELECT ",
         columns!(),

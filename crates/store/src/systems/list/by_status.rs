@@ -1,12 +1,10 @@
 //! Lists in the order of status: a run for each status, in the order of their words, by id.
 
 use super::{
-    BY_WORD, Row, Run, Spec, Start, StatusFilter, SystemFilter, SystemOrder, Walk, Window, liveness,
-    push_scope,
+    BY_WORD, Row, Run, Spec, Start, StatusFilter, SystemFilter, Window, distinct, liveness, push_scope,
 };
 use crate::{
     Db, StoreError,
-    matches::Matches,
     sql::Q,
     systems::{
         filter::{own_marked, push_marked},
@@ -14,11 +12,7 @@ use crate::{
     },
     walk::{PAGE, push_page_end},
 };
-use bailiwick_domain::{Liveness, SortDirection, SystemStatus};
-use uuid::Uuid;
-
-/// Up to this many systems are sorted for less than it costs to look for a page of them among all.
-const FEW: u64 = 1_000;
+use bailiwick_domain::{SortDirection, SystemStatus};
 
 impl Spec<'_> {
     pub(super) async fn page_by_status(&self, db: &Db, window: Window) -> Result<Vec<Row>, StoreError> {
@@ -32,8 +26,8 @@ impl Spec<'_> {
                 offset -= size;
                 continue;
             }
-            let walk = Window { offset, limit: wanted, size }.walk(self.direction);
-            let found = self.read(db, (self.ids_of_status(status, walk, None), walk)).await?;
+            let ids = self.ids_of_status(status, Window { offset, limit: wanted }, None);
+            let found = self.read(db, ids).await?;
             if found.is_empty() {
                 if offset > 0 && size.is_none() {
                     offset = offset.saturating_sub(self.count(db, Some(Run::Of(status))).await?);
@@ -66,48 +60,54 @@ impl Spec<'_> {
         runs
     }
 
-    /// The ids of a walk through the systems of a status.
-    pub(super) fn ids_of_status(&self, status: SystemStatus, walk: Walk, start: Option<&Start>) -> Q {
+    /// The ids of systems of a status, behind a start if there is one.
+    pub(super) fn ids_of_status(&self, status: SystemStatus, window: Window, start: Option<&Start>) -> Q {
         let liveness = liveness(StatusFilter::Is(status)).filter(|_| self.has_statuses_only());
-        let Some(liveness) = liveness else { return self.ids(Some(Run::Of(status)), walk, start) };
+        let Some(liveness) = liveness else { return self.ids(Some(Run::Of(status)), window, start) };
         let mut q = Q::new(PAGE);
-        q.push("SELECT a.system_id AS page_id");
-        self.push_live_with(&mut q, &[liveness]);
+        q.push("SELECT a.system_id AS page_id FROM system_activity a WHERE a.status = ?");
+        q.arg(status::stored(liveness));
+        // The marks that hide systems are few.
+        q.push(concat!(" AND a.system_id NOT IN ", own_marked!(), " AND a.organization_id NOT IN "));
+        push_marked(&mut q);
+        push_scope(&mut q, "a", "organization_id", self.scope);
         if let Some(start) = start {
             start.push_by_id(&mut q, "a.system_id");
         }
-        q.push(&format!(" ORDER BY a.system_id {}", walk.direction.as_str()));
-        push_page_end(&mut q, walk.limit, walk.offset);
+        q.push(&format!(" ORDER BY a.system_id {}", self.direction.as_str()));
+        push_page_end(&mut q, window.limit, window.offset);
         q
     }
 
     /// Whether the list has no filter, or one by statuses only and each of them by its word.
-    pub(super) fn has_statuses_only(&self) -> bool {
+    fn has_statuses_only(&self) -> bool {
         let statuses = self.filter.statuses.clone();
         statuses.iter().flatten().all(|status| matches!(status, StatusFilter::Is(_)))
             && *self.filter == SystemFilter { statuses, ..SystemFilter::default() }
     }
 
-    /// The systems of a list by statuses only, where they are few.
-    pub(super) async fn few_of_statuses(&self, db: &Db) -> Result<Option<Matches>, StoreError> {
-        let any: Option<Vec<Liveness>> =
-            self.filter.statuses.iter().flatten().map(|s| liveness(*s)).collect();
-        let Some(any) = any.filter(|any| !any.is_empty()) else { return Ok(None) };
-        if self.order == SystemOrder::Status || self.size_of_statuses().is_none_or(|size| size > FEW) {
-            return Ok(None);
-        }
-        let mut q = Q::new("SELECT a.system_id");
-        self.push_live_with(&mut q, &any);
-        let ids: Vec<(Uuid,)> = q.all(db).await?;
-        Ok(Some(Matches::Few(ids.into_iter().map(|(id,)| id).collect())))
+    /// Rows of a status, where there is no condition but statuses and the totals are known.
+    fn size_of_run(&self, status: SystemStatus) -> Option<u64> {
+        if self.has_statuses_only() { self.size_of(status) } else { None }
     }
 
-    /// FROM and WHERE of the systems that no mark hides, found by the index of statuses.
-    fn push_live_with(&self, q: &mut Q, any: &[Liveness]) {
-        q.push(" FROM system_activity a WHERE a.status IN (");
-        q.list(any.iter().map(|liveness| status::stored(*liveness)));
-        q.push(concat!(") AND a.system_id NOT IN ", own_marked!(), " AND a.organization_id NOT IN "));
-        push_marked(q);
-        push_scope(q, "a", "organization_id", self.scope);
+    fn size_of(&self, status: SystemStatus) -> Option<u64> {
+        let totals = self.known.totals?;
+        match status {
+            SystemStatus::Active => Some(totals.active),
+            SystemStatus::Inactive => Some(totals.inactive),
+            SystemStatus::Suspended => Some(totals.suspended),
+            SystemStatus::Unknown => Some(totals.unknown),
+            SystemStatus::Deleted => None,
+        }
+    }
+
+    /// Rows of a list that filters by statuses only.
+    pub(super) fn size_of_statuses(&self) -> Option<u64> {
+        let asked = self.filter.statuses.as_deref().filter(|_| self.has_statuses_only())?;
+        distinct(asked).into_iter().try_fold(0, |sum, status| match status {
+            StatusFilter::Is(status) => Some(sum + self.size_of(status)?),
+            StatusFilter::NoInventory => None,
+        })
     }
 }

@@ -1,12 +1,12 @@
 //! Walks through a list of systems: pages by cursors and exports (spec: conventions#cursors).
 
-use super::{JOINED, Known, Row, Spec, Start, SystemFilter, SystemOrder, SystemRecord, Walk};
+use super::{JOINED, Known, Row, Spec, SystemFilter, SystemOrder, SystemRecord, Window};
 use crate::{
     Db, StoreError,
     filters::expand,
     sql::Q,
     systems::row::row_columns,
-    walk::{self, Position, Step, Walked},
+    walk::{self, By, Position, Step, Walked},
 };
 use bailiwick_domain::SortDirection;
 use bailiwick_policy::Scope;
@@ -21,21 +21,20 @@ pub async fn walk(
     scope: &Scope,
     filter: &SystemFilter,
     (order, direction): (SystemOrder, SortDirection),
-    known: Known<'_>,
+    known: Known,
     step: &Step,
 ) -> Result<Walked<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
-    let spec = Spec { db, scope, filter, expanded: &expanded, order, direction, known };
-    let few = spec.few_of_statuses(db).await?;
-    let spec = Spec { known: Known { matches: few.as_ref().or(known.matches), ..known }, ..spec };
+    let spec = Spec::of(scope, filter, &expanded, (order, direction), known);
+    let spec = spec.with_total(known.listed.or_else(|| spec.size_of_statuses()));
     let is_by_status = order == SystemOrder::Status;
     let runs = if is_by_status { spec.runs().into_iter().map(Some).collect() } else { vec![None] };
     let by = spec.by();
     let ids = |status: &Option<_>, after: Option<&Position>, limit| {
-        let (walk, start) = spec.leg(after, limit);
+        let (window, start) = spec.leg(after, limit);
         match status {
-            Some(status) => spec.ids_of_status(*status, walk, start.as_ref()),
-            None => spec.ids(None, walk, start.as_ref()),
+            Some(status) => spec.ids_of_status(*status, window, start.as_ref()),
+            None => spec.ids(None, window, start.as_ref()),
         }
     };
     let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, by)), step, ids).await?;
@@ -43,16 +42,11 @@ pub async fn walk(
 }
 
 /// The statement that finds the ids of a step in an order by a column; for EXPLAIN.
-pub fn walk_query(
-    db: &Db,
-    scope: &Scope,
-    (order, direction): (SystemOrder, SortDirection),
-    step: &Step,
-) -> Q {
-    let (filter, known) = (&SystemFilter::default(), Known::default());
-    let spec = Spec { db, scope, filter, expanded: &[], order, direction, known };
-    let (walk, start) = spec.leg(step.after.as_ref(), step.rows);
-    spec.ids(None, walk, start.as_ref())
+pub fn walk_query(scope: &Scope, (order, direction): (SystemOrder, SortDirection), step: &Step) -> Q {
+    let filter = SystemFilter::default();
+    let spec = Spec::of(scope, &filter, &[], (order, direction), Known::default());
+    let (window, start) = spec.leg(step.after.as_ref(), step.rows);
+    spec.ids(None, window, start.as_ref())
 }
 
 async fn rows(db: &Db, ids: &[Uuid], step: &Step) -> Result<Vec<SystemRecord>, StoreError> {
@@ -66,10 +60,32 @@ async fn rows(db: &Db, ids: &[Uuid], step: &Step) -> Result<Vec<SystemRecord>, S
     rows.into_iter().map(SystemRecord::try_from).collect()
 }
 
+/// The start of a walk: the rows behind one.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    by: By,
+    position: Position,
+    direction: SortDirection,
+}
+
+impl Start {
+    pub(super) fn push(&self, q: &mut Q) {
+        if let Some((column @ "o.name_key", _)) = self.by.column {
+            self.position.push_not_before(q, column, self.direction);
+        }
+        self.by.push_behind(q, &self.position, self.direction);
+    }
+
+    /// The same in an order by id alone, where the id has this name.
+    pub(super) fn push_by_id(&self, q: &mut Q, id: &'static str) {
+        By { column: None, id }.push_behind(q, &self.position, self.direction);
+    }
+}
+
 impl Spec<'_> {
-    fn leg(&self, after: Option<&Position>, limit: u64) -> (Walk, Option<Start>) {
+    fn leg(&self, after: Option<&Position>, limit: u64) -> (Window, Option<Start>) {
         let (by, direction) = (self.by(), self.direction);
         let start = after.map(|position| Start { by, position: position.clone(), direction });
-        (Walk { direction, offset: 0, limit }, start)
+        (Window { offset: 0, limit }, start)
     }
 }
