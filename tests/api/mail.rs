@@ -9,7 +9,7 @@ use crate::provider::client::{Browser, form_token, local};
 use bailiwick_domain::UserId;
 use bailiwick_events::mail;
 use bailiwick_settings::Settings;
-use bailiwick_store::{recovery, sql::Q};
+use bailiwick_store::{mail_links, sql::Q};
 use bailiwick_testkit::{
     Engine, Persona, Reply, Test, engine,
     parts::smtp::{self, Received, SmtpSink},
@@ -108,7 +108,7 @@ pub async fn jobs(t: &Test) -> Vec<Row> {
 }
 
 pub async fn is_verified(t: &Test, user: UserId) -> bool {
-    recovery::addresses(&t.app.db, user).await.unwrap().unwrap().email_verified
+    mail_links::addresses(&t.app.db, user).await.unwrap().unwrap().email_verified
 }
 
 /// Opens the page of a link: its form token.

@@ -4,7 +4,7 @@
 use crate::{
     error::{Failure, answer},
     extract::{authorization, bearer, client_ip},
-    identify, layers,
+    impersonation, layers,
     route::{Credential, Gate, Route},
     route_metrics::Matched,
 };
@@ -33,7 +33,7 @@ pub async fn gate(State((app, route)): State<(App, Arc<Route>)>, request: Reques
     };
     let mut record = None;
     if let Some(acting) = acting.as_ref().filter(|acting| acting.is_recorded) {
-        match identify::open(&app, &route, acting.session, &mut parts, body).await {
+        match impersonation::open(&app, &route, acting.session, &mut parts, body).await {
             Ok((opened, read)) => (record, body) = (Some(opened), read),
             Err(error) => return of_row(&route, answer(&error, &route)),
         }
@@ -54,7 +54,7 @@ fn of_row(route: &Route, mut response: Response) -> Response {
 /// The version is checked before the token (spec: conventions#order-of-checks).
 async fn recognise(app: &App, route: &Route, parts: &mut Parts) -> Result<Option<Acting>> {
     check_version(&parts.headers)?;
-    identify::recognise(app, route, parts).await
+    impersonation::recognise(app, route, parts).await
 }
 
 async fn serve(app: &App, route: &Route, acting: Option<Acting>, request: Request, next: Next) -> Response {

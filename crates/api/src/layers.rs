@@ -1,7 +1,7 @@
 //! The parts that every answer has, whichever layer produced it: request id, version, security headers (spec:
 //! conventions#headers).
 
-use crate::{identify::Asked, route_metrics};
+use crate::{impersonation::Asked, route_metrics};
 use axum::{
     extract::{ConnectInfo, Request, State},
     middleware::Next,

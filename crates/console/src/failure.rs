@@ -1,6 +1,6 @@
 //! What a page could not do, on its way to the page that says so.
 
-use crate::{look::Look, page};
+use crate::{layout::Layout, page};
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::Error;
 use bailiwick_web::{retry_after, status_and_text, whole_seconds};
@@ -36,7 +36,7 @@ impl IntoResponse for Failure {
 
 /// The page of an error. It says nothing of the requested address: a foreign object and a missing one give the same
 /// page, byte by byte.
-pub(crate) fn answer(look: &Look, error: &Error) -> Response {
+pub(crate) fn answer(layout: &Layout, error: &Error) -> Response {
     log(error);
     let (status, text) = status_and_text(error, None);
     let kind = match status.as_u16() {
@@ -52,7 +52,7 @@ pub(crate) fn answer(look: &Look, error: &Error) -> Response {
     // People see the interface's message about the rule that refused them.
     let is_shown = matches!(kind, "forbidden" | "refused") || matches!(error, Error::Limited { .. });
     let detail = is_shown.then_some(text);
-    let mut response = page::render(look, status, "error.html", json!({"kind": kind, "detail": detail}));
+    let mut response = page::render(layout, status, "error.html", json!({"kind": kind, "detail": detail}));
     if let Some(after) = retry_after(error) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
     }

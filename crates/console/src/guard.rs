@@ -3,7 +3,7 @@
 //! A form changes something only if a page of ours has sent it: its `Origin` is the public address, or the browser says
 //! that it comes from the same origin. Nothing changes by GET.
 
-use crate::{look::Look, page};
+use crate::{layout::Layout, page};
 use axum::{
     extract::{Request, State},
     middleware::Next,
@@ -21,8 +21,8 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let mut response = if is_safe || is_own(&app.settings, request.headers()) {
         next.run(request).await
     } else {
-        let look = Look::of(&app, request.headers(), request.uri());
-        page::render(&look, StatusCode::FORBIDDEN, "error.html", json!({"kind": "forged", "detail": null}))
+        let layout = Layout::of(&app, request.headers(), request.uri());
+        page::render(&layout, StatusCode::FORBIDDEN, "error.html", json!({"kind": "forged", "detail": null}))
     };
     complete(&app.settings, response.headers_mut());
     response

@@ -1,7 +1,7 @@
 //! Rendering: templates and texts are files in `templates/`, built into the program. A name that a template does not
 //! know is an error, never an empty place.
 
-use crate::{filters, look::Look, texts};
+use crate::{filters, layout::Layout, texts};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use minijinja::{Environment, UndefinedBehavior, context, value::Serde};
@@ -116,11 +116,11 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     all
 });
 
-/// A page. `values`: an object with what the template names besides `t`, `lang` and `look`.
+/// A page. `values`: an object with what the template names besides `t`, `lang` and `layout`.
 ///
 /// A form that was refused opens with the focus in the first field that is wrong.
-pub(crate) fn render(look: &Look, status: StatusCode, template: &str, values: Value) -> Response {
-    let mut html = text(look, template, values);
+pub(crate) fn render(layout: &Layout, status: StatusCode, template: &str, values: Value) -> Response {
+    let mut html = text(layout, template, values);
     if status == StatusCode::UNPROCESSABLE_ENTITY {
         html = html.map(|html| html.replacen(WRONG_FIELD, &format!("{WRONG_FIELD} autofocus"), 1));
     }
@@ -131,11 +131,11 @@ pub(crate) fn render(look: &Look, status: StatusCode, template: &str, values: Va
 }
 
 /// The text of a page or of a part of one; none if it cannot be rendered, which is logged.
-pub(crate) fn text(look: &Look, template: &str, values: Value) -> Option<String> {
+pub(crate) fn text(layout: &Layout, template: &str, values: Value) -> Option<String> {
     let values = context! {
-        lang => look.language.code(),
-        t => texts::for_templates(look.language),
-        look => minijinja::Value::from(Serde(look)),
+        lang => layout.language.code(),
+        t => texts::for_templates(layout.language),
+        layout => minijinja::Value::from(Serde(layout)),
         ..minijinja::Value::from(Serde(values))
     };
     let html = TEMPLATES.get_template(template).and_then(|page| page.render(values));
@@ -143,8 +143,8 @@ pub(crate) fn text(look: &Look, template: &str, values: Value) -> Option<String>
 }
 
 /// 200.
-pub(crate) fn show(look: &Look, template: &str, values: Value) -> Response {
-    render(look, StatusCode::OK, template, values)
+pub(crate) fn show(layout: &Layout, template: &str, values: Value) -> Response {
+    render(layout, StatusCode::OK, template, values)
 }
 
 /// 303 to a page of the console; the address is one of ours.

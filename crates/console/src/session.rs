@@ -5,7 +5,7 @@ use crate::{
     failure::{self, Failure, Outcome},
     flash::{self, Done},
     form::{FORM_TIME, Form, MAX_FORM_BYTES},
-    look::Look,
+    layout::Layout,
     page, unsent,
 };
 use axum::{
@@ -18,7 +18,7 @@ use bailiwick_app::App;
 use bailiwick_domain::{Error, Result};
 use bailiwick_identity::{
     auth::is_fresh_sign_in_required,
-    console::{self, Visit},
+    console::{self, BrowserSession},
     impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
 };
 use bailiwick_platform::{RequestContext, replica, shared_read::with_shared_reads_once};
@@ -47,18 +47,18 @@ const WITH_WEBHOOKS: [&str; 2] = ["/console/notifications", "/console/timeline/w
 
 /// What a page knows of its request.
 #[derive(Clone, Debug)]
-pub(crate) struct Guest {
+pub(crate) struct Session {
     /// Whose rights count.
     pub(crate) caller: Caller,
     /// What is shown around the page.
-    pub(crate) look: Look,
+    pub(crate) layout: Layout,
     /// The session.
-    pub(crate) visit: Arc<Visit>,
+    pub(crate) browser: Arc<BrowserSession>,
     /// For use cases that write.
     pub(crate) context: RequestContext,
 }
 
-impl Guest {
+impl Session {
     /// What the gate of the interface asks of an operation that needs a permission.
     ///
     /// # Errors
@@ -82,42 +82,42 @@ impl Guest {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Guest {
+impl<S: Send + Sync> FromRequestParts<S> for Session {
     type Rejection = Failure;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Guest, Failure> {
-        let guest = parts.extensions.get::<Guest>().cloned();
-        guest.ok_or_else(|| Error::internal("nobody has signed in; is the page behind the session?").into())
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Session, Failure> {
+        let session = parts.extensions.get::<Session>().cloned();
+        session.ok_or_else(|| Error::internal("nobody has signed in; is the page behind the session?").into())
     }
 }
 
 /// Lets those in who have signed in; sends the others to the provider, and back to this page.
 pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    let look = Look::of(&app, &parts.headers, &parts.uri);
+    let layout = Layout::of(&app, &parts.headers, &parts.uri);
     let is_way_out = WAYS_OUT.contains(&parts.uri.path());
-    let mut guest = match recognise(&app, &parts, look.clone()).await {
-        Ok(Some(guest)) => guest,
+    let mut session = match recognise(&app, &parts, layout.clone()).await {
+        Ok(Some(session)) => session,
         Ok(None) if parts.method == Method::POST && !is_way_out => {
             let (before, is_secret) = (page_before(&parts.headers), has_webhooks(parts.uri.path()));
-            return unsent::page(&look, &parts, body, &before, is_secret).await;
+            return unsent::page(&layout, &parts, body, &before, is_secret).await;
         }
         Ok(None) => return to_sign_in(&parts.method, &parts.uri),
-        Err(error) => return failure::answer(&look, &error),
+        Err(error) => return failure::answer(&layout, &error),
     };
     // Of the request that all its log lines are in.
     tracing::Span::current().record("caller", "user");
-    let is_renewed = guest.visit.is_renewed;
+    let is_renewed = session.browser.is_renewed;
     let note = note_cookie(&app, &parts.headers);
-    guest.look.done = flash::word_for(&app, note, &parts.method, &parts.uri, guest.look.language);
-    let mut response = match guest.visit.caller() {
-        Err(_) if !is_way_out => over(&guest.look),
+    session.layout.done = flash::word_for(&app, note, &parts.method, &parts.uri, session.layout.language);
+    let mut response = match session.browser.caller() {
+        Err(_) if !is_way_out => over(&session.layout),
         _ => {
-            parts.extensions.insert(guest.clone());
-            recorded(&app, &guest, Request::from_parts(parts.clone(), body), next).await
+            parts.extensions.insert(session.clone());
+            recorded(&app, &session, Request::from_parts(parts.clone(), body), next).await
         }
     };
     // Requests in an impersonation are recorded, so none is made beforehand.
-    if guest.visit.acting.is_none()
+    if session.browser.acting.is_none()
         && let Ok(rules) = HeaderValue::from_str(&assets::prefetch())
     {
         response.headers_mut().insert(HeaderName::from_static("speculation-rules"), rules);
@@ -129,7 +129,7 @@ pub(crate) async fn enter(State(app): State<App>, request: Request, next: Next) 
     {
         set_session(&app, response.headers_mut(), &value);
     }
-    set_note(&app, &mut response, guest.look.done.is_some());
+    set_note(&app, &mut response, session.layout.done.is_some());
     response
 }
 
@@ -150,33 +150,33 @@ fn note_cookie(app: &App, headers: &HeaderMap) -> Option<String> {
     cookie(headers, NOTE, is_https(app))
 }
 
-async fn recognise(app: &App, parts: &Parts, look: Look) -> Result<Option<Guest>> {
+async fn recognise(app: &App, parts: &Parts, layout: Layout) -> Result<Option<Session>> {
     let Some(value) = session_cookie(app, &parts.headers) else { return Ok(None) };
-    let Some(visit) = console::visit(app, &value).await? else { return Ok(None) };
-    let open = console::open(app, &visit).await?;
-    let caller = visit.caller().cloned().unwrap_or_else(|_| visit.own.clone());
+    let Some(browser) = console::browser_session(app, &value).await? else { return Ok(None) };
+    let open = console::open(app, &browser).await?;
+    let caller = browser.caller().cloned().unwrap_or_else(|_| browser.own.clone());
     let context = parts.extensions.get::<RequestContext>().cloned();
     let context = context.ok_or_else(|| Error::internal("the request has no context"))?;
-    let look = look.signed_in(&caller, open.as_ref());
-    Ok(Some(Guest { caller, look, visit: Arc::new(visit), context }))
+    let layout = layout.signed_in(&caller, open.as_ref());
+    Ok(Some(Session { caller, layout, browser: Arc::new(browser), context }))
 }
 
 /// The impersonation that the request would be made in is over.
-fn over(look: &Look) -> Response {
-    page::render(look, StatusCode::UNAUTHORIZED, "session/message.html", json!({"kind": "acting_over"}))
+fn over(layout: &Layout) -> Response {
+    page::render(layout, StatusCode::UNAUTHORIZED, "session/message.html", json!({"kind": "acting_over"}))
 }
 
 /// Serves the page; one in an impersonation is recorded before anything is done.
-async fn recorded(app: &App, guest: &Guest, request: Request, next: Next) -> Response {
-    let acting = guest.visit.acting.as_ref().filter(|acting| acting.is_recorded);
-    let Some(acting) = acting else { return serve(app, guest, request, next).await };
+async fn recorded(app: &App, session: &Session, request: Request, next: Next) -> Response {
+    let acting = session.browser.acting.as_ref().filter(|acting| acting.is_recorded);
+    let Some(acting) = acting else { return serve(app, session, request, next).await };
     let (parts, body) = request.into_parts();
     let opened = open(app, acting.session, &parts, body).await;
     let (record, body) = match opened {
         Ok(opened) => opened,
-        Err(error) => return failure::answer(&guest.look, &error),
+        Err(error) => return failure::answer(&session.layout, &error),
     };
-    let response = serve(app, guest, Request::from_parts(parts, body), next).await;
+    let response = serve(app, session, Request::from_parts(parts, body), next).await;
     let status = response.status();
     let words = status.canonical_reason().unwrap_or("Unknown");
     record.complete(status.as_u16(), words, None).await;
@@ -221,7 +221,7 @@ fn of_form(path: &str, content_type: Option<&str>, body: &[u8]) -> String {
     }
 }
 
-async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Response {
+async fn serve(app: &App, session: &Session, request: Request, next: Next) -> Response {
     let time = if request.method() == Method::POST { FORM_PAGE_TIME } else { PAGE_TIME };
     let only_reads = request.method() == Method::GET;
     let before = match only_reads {
@@ -235,26 +235,26 @@ async fn serve(app: &App, guest: &Guest, request: Request, next: Next) -> Respon
     let Ok(mut response) = tokio::time::timeout(time, made).await else {
         let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };
-        return failure::answer(&guest.look, &error);
+        return failure::answer(&session.layout, &error);
     };
     match response.extensions_mut().remove::<Failure>() {
         Some(Failure::Refused(error)) if is_fresh_sign_in_required(&error) => {
-            sign_in_again(&guest.look, &before)
+            sign_in_again(&session.layout, &before)
         }
-        Some(Failure::Refused(error)) => failure::answer(&guest.look, &error),
+        Some(Failure::Refused(error)) => failure::answer(&session.layout, &error),
         Some(Failure::PastTheEnd(last)) => page::see_other(&last),
         None => response,
     }
 }
 
 /// In place of a sensitive page or form: the person signs in again, and comes back to the page, or to that of the form.
-fn sign_in_again(look: &Look, before: &str) -> Response {
+fn sign_in_again(layout: &Layout, before: &str) -> Response {
     let query = form_urlencoded::Serializer::new(String::new())
         .append_pair("fresh", "1")
         .append_pair("page", before)
         .finish();
     let said = json!({"kind": "fresh", "sign_in": format!("/console/sign-in?{query}")});
-    page::render(look, StatusCode::UNAUTHORIZED, "session/message.html", said)
+    page::render(layout, StatusCode::UNAUTHORIZED, "session/message.html", said)
 }
 
 /// The page that a form was sent from, if it is one of ours.

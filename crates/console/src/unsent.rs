@@ -4,7 +4,7 @@
 use crate::{
     failure,
     form::{FORM_TIME, Form, MAX_FORM_BYTES},
-    look::Look,
+    layout::Layout,
     page, texts,
 };
 use axum::{body::Body, response::Response};
@@ -22,7 +22,7 @@ const PUBLIC: [&str; 2] = ["data_key", "system_key"];
 /// The page. Passwords and other secrets are not in it: they have to be typed again. `before`: the page of the form;
 /// `has_webhooks`: its addresses are secrets.
 pub(crate) async fn page(
-    look: &Look,
+    layout: &Layout,
     parts: &Parts,
     body: Body,
     before: &str,
@@ -33,13 +33,13 @@ pub(crate) async fn page(
     let form = match is_form {
         true => match read(body, MAX_FORM_BYTES, FORM_TIME).await {
             Ok(bytes) => Form::read(&bytes),
-            Err(error) => return failure::answer(look, &error),
+            Err(error) => return failure::answer(layout, &error),
         },
         // Browsers let nobody choose a file for a person.
         false => Form::default(),
     };
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("page", before).finish();
-    let fields = fields(look, &form, has_webhooks);
+    let fields = fields(layout, &form, has_webhooks);
     let values = json!({
         "kind": "unsent",
         "action": parts.uri.path_and_query().map_or("", |asked| asked.as_str()),
@@ -47,11 +47,11 @@ pub(crate) async fn page(
         "has_fields": fields.iter().any(|field| field["is_shown"] == true),
         "fields": fields,
     });
-    page::render(look, StatusCode::UNAUTHORIZED, "session/unsent.html", values)
+    page::render(layout, StatusCode::UNAUTHORIZED, "session/unsent.html", values)
 }
 
 /// Each field: name, label, value, whether it has to be typed again, whether people see it.
-fn fields(look: &Look, form: &Form, has_webhooks: bool) -> Vec<Value> {
+fn fields(layout: &Layout, form: &Form, has_webhooks: bool) -> Vec<Value> {
     let mut key = String::new();
     let mut field = |(name, value): (String, String)| {
         let last = name.rsplit('.').next().unwrap_or_default();
@@ -68,7 +68,7 @@ fn fields(look: &Look, form: &Form, has_webhooks: bool) -> Vec<Value> {
         let is_shown = !is_inner && !value.is_empty();
         let label = ["label", "column", "field"]
             .iter()
-            .find_map(|start| texts::find(look.language, &format!("{start}_{last}")))
+            .find_map(|start| texts::find(layout.language, &format!("{start}_{last}")))
             .unwrap_or(last);
         json!({
             "name": name, "label": label, "is_shown": is_shown, "is_hidden": is_hidden && is_shown,

@@ -4,7 +4,7 @@ use crate::Fleet;
 use aws_lc_rs::digest;
 use bailiwick_directory::objects::fault;
 use bailiwick_domain::{OrgId, Result, SystemId, ports::hex};
-use bailiwick_outbound::assets::AssetError;
+use bailiwick_outbound::object_storage::AssetError;
 use bailiwick_store::{
     Tx,
     backups::{self, Backup},

@@ -20,7 +20,7 @@ use bailiwick_platform::{RequestContext, audit, limits::acquire_within};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     Tx, identities,
-    recovery::{self, Purpose},
+    mail_links::{self, Purpose},
 };
 use std::{future::Future, net::IpAddr, sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -193,8 +193,8 @@ pub async fn set_password(
         None => u64::from(identities::get_for_login(tx, user).await?.is_some()),
     };
     // Earlier links and mailed passwords must not apply to the new password.
-    recovery::end_of_user(tx, user, Purpose::Password, now).await?;
-    recovery::note_mailed(tx, user, None).await?;
+    mail_links::end_of_user(tx, user, Purpose::Password, now).await?;
+    mail_links::note_mailed(tx, user, None).await?;
     revoke_user(tx, now, user, keep, Reason::PasswordChanged).await?;
     Ok(changed > 0)
 }
@@ -209,7 +209,7 @@ pub enum PasswordHome {
 }
 
 /// Where the user's password is kept. None where the user has none; at a tenant, until the user has an account.
-pub async fn place(service: &Identity, user: UserId) -> Result<Option<PasswordHome>> {
+pub async fn home(service: &Identity, user: UserId) -> Result<Option<PasswordHome>> {
     if let Some(logto) = &service.logto {
         return Ok(there::find(service, logto, user).await?.map(PasswordHome::There));
     }
@@ -331,7 +331,7 @@ pub async fn change_own(
     check_fresh_sign_in(service, caller)?;
     check_mode(service)?;
     let user = identity.user_id;
-    let place = place(service, user).await?;
+    let place = home(service, user).await?;
     let place = place.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
     let body = body()?;
     check_own(&body)?;

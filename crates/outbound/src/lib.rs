@@ -8,13 +8,13 @@
 //! answers. To add another upstream: a module with the fixed list
 //! of requests it makes, its own error type, time limits and size limits on every answer.
 
-pub mod assets;
 pub mod delivery;
 mod dns;
 mod http_post;
 pub mod issuer;
 pub mod logto;
 pub mod mail;
+pub mod object_storage;
 pub mod own_port;
 pub mod pagerduty;
 mod plain_request;

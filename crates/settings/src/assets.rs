@@ -38,7 +38,7 @@ pub enum ObjectLocation {
     Bucket(Bucket),
 }
 
-pub use bailiwick_outbound::assets::Bucket;
+pub use bailiwick_outbound::object_storage::Bucket;
 pub use bailiwick_store::images::Home as ImageHome;
 
 impl Default for Assets {

@@ -5,7 +5,7 @@ use crate::{
     alert_handling, alert_layers, alert_queue, alert_tenants, api_keys, applications, audit, avatars,
     backups, clock_skew, console_sessions, credentials, db, delivery, demo, events, factors, folding,
     heartbeats, history, identities, images, impersonation, imports, inventory, jobs, leases, legacy,
-    list_epochs, logto, migrate, oidc, organizations, processes, rebranding, recovery, router, secrets,
+    list_epochs, logto, mail_links, migrate, oidc, organizations, processes, rebranding, router, secrets,
     sessions, shared_limits, silent_systems, sql, stats, systems, transfer, users,
 };
 
@@ -75,7 +75,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     organizations::promote::STATEMENTS,
     processes::STATEMENTS,
     rebranding::STATEMENTS,
-    recovery::STATEMENTS,
+    mail_links::STATEMENTS,
     sql::replica::STATEMENTS,
     router::STATEMENTS,
     secrets::STATEMENTS,

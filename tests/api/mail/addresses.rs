@@ -12,9 +12,9 @@ async fn person(t: &Test) -> (Persona, String) {
     let person = t.user(home, &["reader"]).await;
     set_password(t, person.id, PASSWORD, None).await;
     let mut tx = t.app.db.begin().await.unwrap();
-    recovery::verify(&mut tx, person.id).await.unwrap();
+    mail_links::verify(&mut tx, person.id).await.unwrap();
     tx.commit().await.unwrap();
-    let email = recovery::addresses(&t.app.db, person.id).await.unwrap().unwrap().email;
+    let email = mail_links::addresses(&t.app.db, person.id).await.unwrap().unwrap().email;
     (person, email)
 }
 

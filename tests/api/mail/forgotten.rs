@@ -20,7 +20,7 @@ async fn asked(t: &Test, sink: &SmtpSink) -> (Persona, String) {
 }
 
 async fn email_of(t: &Test, user: UserId) -> String {
-    recovery::addresses(&t.app.db, user).await.unwrap().unwrap().email
+    mail_links::addresses(&t.app.db, user).await.unwrap().unwrap().email
 }
 
 /// The user's address no longer counts as verified.

@@ -25,13 +25,18 @@ use std::{
 };
 
 /// Flushes that notify no recipient, and the others with the time they are due again.
-pub(super) struct Seen {
-    pub(super) quiet: Vec<Finished>,
-    pub(super) loud: Vec<(GroupSend, Ts)>,
+pub(super) struct Evaluated {
+    pub(super) finished: Vec<Finished>,
+    pub(super) to_send: Vec<(GroupSend, Ts)>,
 }
 
 /// Reads the alerts and past notifications of the groups, and decides.
-pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now: Ts) -> Result<Seen> {
+pub(super) async fn evaluate(
+    service: &Alerts,
+    due: Vec<Due>,
+    routings: Routings,
+    now: Ts,
+) -> Result<Evaluated> {
     let keys: Vec<GroupKey> = due.iter().map(|d| d.key.clone()).collect();
     let alerts = delivery::members(&service.db, &keys).await?;
     let systems: HashSet<(OrgId, String)> =
@@ -39,13 +44,14 @@ pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now
     let systems: Vec<(OrgId, String)> = systems.into_iter().collect();
     let silences = delivery::silences(&service.db, &systems, now).await?;
     let notices = notification_log::notices(&service.db, &keys).await?;
-    of(service).ways.get_or_init(|| Senders::new(service));
+    of(service).senders.get_or_init(|| Senders::new(service));
     let service = service.clone();
     let judging = service.tasks.clone().spawn_blocking(move || {
-        let ways = of(&service).ways.get_or_init(|| Senders::new(&service));
+        let senders = of(&service).senders.get_or_init(|| Senders::new(&service));
         let outage = service.alerting().outage.get();
         let expressions = service.alerting().judging.expressions();
-        Facts { routings: &routings, ways, outage, expressions, now }.judge(&due, alerts, &silences, notices)
+        Facts { routings: &routings, senders, outage, expressions, now }
+            .judge(&due, alerts, &silences, notices)
     });
     judging.await.map_err(Error::internal)
 }
@@ -53,7 +59,7 @@ pub(super) async fn see(service: &Alerts, due: Vec<Due>, routings: Routings, now
 /// The data that all groups of a round share.
 struct Facts<'a> {
     routings: &'a Routings,
-    ways: &'a Senders,
+    senders: &'a Senders,
     outage: Option<Outage>,
     expressions: &'a Expressions,
     now: Ts,
@@ -66,7 +72,7 @@ impl Facts<'_> {
         alerts: Vec<Alert>,
         silences: &[(OrgId, String, String)],
         notices: Vec<notification_log::Notice>,
-    ) -> Seen {
+    ) -> Evaluated {
         let mut members: HashMap<GroupKey, Vec<Alert>> = HashMap::new();
         for alert in alerts {
             members.entry((alert.organization_id, alert.group_id.clone())).or_default().push(alert);
@@ -82,16 +88,16 @@ impl Facts<'_> {
         for notice in notices {
             told.entry(notice.group.clone()).or_default().push(notice);
         }
-        let mut seen = Seen { quiet: Vec::new(), loud: Vec::new() };
+        let mut evaluated = Evaluated { finished: Vec::new(), to_send: Vec::new() };
         for one in due {
             let members = members.remove(&one.key).unwrap_or_default();
             let told = told.remove(&one.key).unwrap_or_default();
             match self.flush(&one.key, members, &active, &told) {
-                Ok((flush, next)) => seen.loud.push((flush, next)),
-                Err(finished) => seen.quiet.push(finished),
+                Ok((flush, next)) => evaluated.to_send.push((flush, next)),
+                Err(finished) => evaluated.finished.push(finished),
             }
         }
-        seen
+        evaluated
     }
 
     /// The notifications a group needs, or that it needs none.
@@ -132,7 +138,7 @@ impl Facts<'_> {
             .filter_map(|f| revisions.get(&f.to_string()).map(|r| (f.to_string(), *r)))
             .collect();
         let receiver = routing.and_then(|r| r.plan.receiver(&to.receiver));
-        let reachable = receiver.map(|r| self.ways.reachable(&r.recipients)).unwrap_or_default();
+        let reachable = receiver.map(|r| self.senders.reachable(&r.recipients)).unwrap_or_default();
         let since = self.now.minus(notify::kept_for(to.repeat_interval));
         let reason = |one: &AnyRecipient| {
             let integration = digest_of(one);

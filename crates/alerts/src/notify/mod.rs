@@ -57,7 +57,7 @@ pub struct Delivery {
     rates: TenantRateLimit,
     destinations: DestinationLimits,
     memory: render::RenderMemory,
-    ways: OnceLock<send::Senders>,
+    senders: OnceLock<send::Senders>,
     recorder: OnceLock<outcomes::OutcomeWriter>,
     figures: Figures,
     unreached: unreached::Unreached,
@@ -147,8 +147,8 @@ async fn close(service: &Alerts) {
     if let Some(recorder) = delivery.recorder.get() {
         recorder.close();
     }
-    if let Some(ways) = delivery.ways.get() {
-        ways.close().await;
+    if let Some(senders) = delivery.senders.get() {
+        senders.close().await;
     }
 }
 

@@ -81,33 +81,33 @@ impl RenderCache {
 }
 
 /// The text for the recipients of a variant. While one task keeps the result, the others share it.
-pub(super) async fn said(
+pub(super) async fn render(
     service: &Alerts,
     flush: &Arc<GroupSend>,
     variant: Variant,
 ) -> Result<(Making, Arc<RenderedText>)> {
     let making = flush.texts.making(variant);
-    let said = making.get_or_try_init(|| make(service, flush, variant)).await?.clone();
-    Ok((making, said))
+    let rendered = making.get_or_try_init(|| make(service, flush, variant)).await?.clone();
+    Ok((making, rendered))
 }
 
 async fn make(service: &Alerts, flush: &Arc<GroupSend>, variant: Variant) -> Result<Arc<RenderedText>> {
-    let ways = of(service).ways.get_or_init(|| Senders::new(service));
+    let senders = of(service).senders.get_or_init(|| Senders::new(service));
     if flush.bytes <= LITTLE {
-        return Ok(Arc::new(RenderedText { text: text(ways, flush, variant), _memory: None }));
+        return Ok(Arc::new(RenderedText { text: text(senders, flush, variant), _memory: None }));
     }
     // A group larger than the whole memory is sent alone.
     let kib = u32::try_from(flush.bytes / 1024).unwrap_or(u32::MAX).min(MUCH_AT_ONCE);
     let memory = of(service).memory.0.clone().acquire_many_owned(kib).await.map_err(Error::internal)?;
     let (maker, flush) = (service.clone(), flush.clone());
     let making = service.tasks.spawn_blocking(move || {
-        let ways = of(&maker).ways.get_or_init(|| Senders::new(&maker));
-        Arc::new(RenderedText { text: text(ways, &flush, variant), _memory: Some(memory) })
+        let senders = of(&maker).senders.get_or_init(|| Senders::new(&maker));
+        Arc::new(RenderedText { text: text(senders, &flush, variant), _memory: Some(memory) })
     });
     making.await.map_err(Error::internal)
 }
 
-fn text(ways: &Senders, flush: &GroupSend, variant: Variant) -> Text {
+fn text(senders: &Senders, flush: &GroupSend, variant: Variant) -> Text {
     let message = Message {
         receiver: &flush.receiver,
         // Other contents do not name it.
@@ -115,9 +115,9 @@ fn text(ways: &Senders, flush: &GroupSend, variant: Variant) -> Text {
         snapshot: &flush.snapshot,
         group_labels: &flush.group_labels,
         group_key: &flush.group_key,
-        external_url: ways.external_url(),
+        external_url: senders.external_url(),
     };
-    variant.content(&message, ways.around()).into()
+    variant.content(&message, senders.around()).into()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The loop of the notifier: claims tenants with something due, puts new alerts into groups, starts due flushes.
 
 use super::{
-    evaluate::{Seen, see},
+    evaluate::{Evaluated, evaluate},
     of,
     outcomes::LEASE,
     routing::{RETRY, Routing, RoutingCache},
@@ -328,11 +328,11 @@ async fn begin(service: &Alerts, state: &mut Round, version: i64) -> Result<u64>
         let tenants: HashSet<OrgId> = due.iter().map(|d| d.key.0).collect();
         let tenants: Vec<OrgId> = tenants.into_iter().collect();
         let routings = state.plans.get(service, version, &tenants).await?;
-        let Seen { quiet, loud } = see(service, due, routings, now).await?;
-        let begun = quiet.len() + loud.len();
-        let (loud, written) = write_begun(service, quiet, loud, now).await?;
+        let Evaluated { finished, to_send } = evaluate(service, due, routings, now).await?;
+        let begun = finished.len() + to_send.len();
+        let (to_send, written) = write_begun(service, finished, to_send, now).await?;
         let is_begun = written.is_ok();
-        for (flush, _) in loud {
+        for (flush, _) in to_send {
             let held = state.held.entry(flush.key.0).or_default().clone();
             held.flushes.fetch_add(1, Ordering::SeqCst);
             of(service).under_way.begin();
@@ -371,20 +371,20 @@ fn bounded(due: Vec<Due>) -> Vec<Due> {
 /// Records that flushes have begun; returns those this process is to run, and the result of the commit.
 async fn write_begun(
     service: &Alerts,
-    mut quiet: Vec<Finished>,
-    mut loud: Vec<(GroupSend, Ts)>,
+    mut finished: Vec<Finished>,
+    mut to_send: Vec<(GroupSend, Ts)>,
     now: Ts,
 ) -> Result<(Vec<(GroupSend, Ts)>, Result<()>)> {
     let _writing = of(service).writing.lock().await;
     let mut tx = service.db.begin().await?;
     let ids: HashSet<OrgId> =
-        quiet.iter().map(|f| f.key.0).chain(loud.iter().map(|(f, _)| f.key.0)).collect();
+        finished.iter().map(|f| f.key.0).chain(to_send.iter().map(|(f, _)| f.key.0)).collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
     let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
-    quiet.retain(|f| held.contains(&f.key.0));
-    loud.retain(|(f, _)| held.contains(&f.key.0));
-    delivery::finish(&mut tx, &quiet).await?;
-    let begun: Vec<(GroupKey, Ts)> = loud.iter().map(|(f, next)| (f.key.clone(), *next)).collect();
+    finished.retain(|f| held.contains(&f.key.0));
+    to_send.retain(|(f, _)| held.contains(&f.key.0));
+    delivery::finish(&mut tx, &finished).await?;
+    let begun: Vec<(GroupKey, Ts)> = to_send.iter().map(|(f, next)| (f.key.clone(), *next)).collect();
     delivery::start(&mut tx, &begun, now).await?;
-    Ok((loud, tx.commit().await.map_err(Error::from)))
+    Ok((to_send, tx.commit().await.map_err(Error::from)))
 }

@@ -3,7 +3,7 @@
 use super::{
     of,
     outcomes::{Note, record},
-    render::{RenderCache, said},
+    render::{RenderCache, render},
     send::{AttemptContext, Senders, connects},
     unreached,
 };
@@ -91,7 +91,7 @@ async fn tell(
     lost: &CancellationToken,
 ) -> End {
     let delivery = of(service);
-    let (address, concurrency) = delivery.ways.get_or_init(|| Senders::new(service)).place(to);
+    let (address, concurrency) = delivery.senders.get_or_init(|| Senders::new(service)).place(to);
     let system = flush.group_labels.value("system_key").into();
     let destination =
         Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
@@ -167,9 +167,9 @@ async fn attempt(
     id: &str,
 ) -> Result<(), Failure> {
     let about = AttemptContext { now: service.now(), tenant: flush.key.0, id, group: &flush.key.1 };
-    match said(service, flush, to.variant(reason)).await {
-        Ok((_others, said)) => {
-            of(service).ways.get_or_init(|| Senders::new(service)).send(to, &said.text, about).await
+    match render(service, flush, to.variant(reason)).await {
+        Ok((_others, rendered)) => {
+            of(service).senders.get_or_init(|| Senders::new(service)).send(to, &rendered.text, about).await
         }
         Err(e) => Err(Failure::passing("it cannot be written", e)),
     }

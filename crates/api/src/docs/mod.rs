@@ -4,7 +4,7 @@
 mod answer;
 mod document;
 
-use crate::{envelope::Gzip, error, identify::Asked, openapi};
+use crate::{envelope::Gzip, error, impersonation::Asked, openapi};
 use axum::{
     Extension, Router,
     extract::{FromRequestParts, RawQuery},

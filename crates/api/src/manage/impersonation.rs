@@ -4,7 +4,7 @@ use crate::{
     envelope::{Answer, Pagination},
     error::Outcome,
     extract::{Ctx, JsonBody, Params, PathId, Service, Who},
-    identify::InSession,
+    impersonation::InSession,
     wire::{
         impersonation::{
             AuditList, ConsentAnswer, ConsentInput, SessionAnswer, SessionList, SessionOutput, StartInput,

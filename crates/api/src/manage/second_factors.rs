@@ -15,13 +15,13 @@ use bailiwick_domain::{OrgId, UserId};
 use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
-    factors::{own, own_passkeys},
+    factors::{account, account_passkeys},
 };
 use uuid::Uuid;
 
 /// `GET /me/second-factors`.
 pub async fn show(Service(identity): Service<Identity>, Who(caller): Who) -> Outcome<Answer<SecondFactors>> {
-    let overview = own::overview(&identity, &caller).await?;
+    let overview = account::overview(&identity, &caller).await?;
     Ok(Answer::ok("second factors retrieved successfully", overview.into()))
 }
 
@@ -30,7 +30,7 @@ pub async fn offer_passkey(
     Service(identity): Service<Identity>,
     Who(caller): Who,
 ) -> Outcome<Answer<PasskeyOffer>> {
-    let offer = own_passkeys::offer(&identity, &caller).await?;
+    let offer = account_passkeys::offer(&identity, &caller).await?;
     Ok(Answer::ok("passkey options created successfully", offer.into()))
 }
 
@@ -42,7 +42,7 @@ pub async fn add_passkey(
     body: JsonBody,
 ) -> Outcome<Answer<NewPasskeyOutput>> {
     let body = || Ok(body.parse_request::<PasskeyInput>()?.into());
-    let (passkey, recovery_codes) = own_passkeys::add(&identity, &caller, &request, body).await?;
+    let (passkey, recovery_codes) = account_passkeys::add(&identity, &caller, &request, body).await?;
     mail::wake(&identity);
     let output = NewPasskeyOutput { passkey: passkey.into(), recovery_codes };
     Ok(Answer::created("passkey added successfully", output))
@@ -57,7 +57,7 @@ pub async fn rename_passkey(
     body: JsonBody,
 ) -> Outcome<Answer<()>> {
     let body = || Ok(body.parse_request::<PasskeyName>()?.name.unwrap_or_default());
-    own_passkeys::rename(&identity, &caller, &request, id, body).await?;
+    account_passkeys::rename(&identity, &caller, &request, id, body).await?;
     Ok(Answer::ok("passkey renamed successfully", ()))
 }
 
@@ -68,7 +68,7 @@ pub async fn remove_passkey(
     Ctx(request): Ctx,
     PathId(id): PathId<Uuid>,
 ) -> Outcome<Answer<()>> {
-    own_passkeys::remove(&identity, &caller, &request, id).await?;
+    account_passkeys::remove(&identity, &caller, &request, id).await?;
     Ok(Answer::ok("passkey removed successfully", ()))
 }
 
@@ -77,7 +77,7 @@ pub async fn offer_totp(
     Service(identity): Service<Identity>,
     Who(caller): Who,
 ) -> Outcome<Answer<AuthenticatorOffer>> {
-    let offer = own::offer_totp(&identity, &caller, None).await?;
+    let offer = account::offer_totp(&identity, &caller, None).await?;
     Ok(Answer::ok("authenticator options created successfully", offer.into()))
 }
 
@@ -89,7 +89,7 @@ pub async fn add_totp(
     body: JsonBody,
 ) -> Outcome<Answer<RecoveryCodes>> {
     let body = || Ok(body.parse_request::<AuthenticatorInput>()?.into());
-    let recovery_codes = own::add_totp(&identity, &caller, &request, body).await?;
+    let recovery_codes = account::add_totp(&identity, &caller, &request, body).await?;
     mail::wake(&identity);
     Ok(Answer::created("authenticator added successfully", RecoveryCodes { recovery_codes }))
 }
@@ -100,7 +100,7 @@ pub async fn remove_totp(
     Who(caller): Who,
     Ctx(request): Ctx,
 ) -> Outcome<Answer<()>> {
-    own::remove_totp(&identity, &caller, &request).await?;
+    account::remove_totp(&identity, &caller, &request).await?;
     Ok(Answer::ok("authenticator removed successfully", ()))
 }
 
@@ -110,7 +110,7 @@ pub async fn new_recovery_codes(
     Who(caller): Who,
     Ctx(request): Ctx,
 ) -> Outcome<Answer<RecoveryCodes>> {
-    let recovery_codes = own::new_recovery_codes(&identity, &caller, &request).await?;
+    let recovery_codes = account::new_recovery_codes(&identity, &caller, &request).await?;
     Ok(Answer::created("recovery codes created successfully", RecoveryCodes { recovery_codes }))
 }
 

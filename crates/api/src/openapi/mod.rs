@@ -2,14 +2,14 @@
 
 mod answers;
 mod conditions;
-mod deprecated;
-mod enums;
+mod descriptions;
 mod examples;
 mod order;
 mod query;
 mod summaries;
+mod v3_0;
 
-pub use deprecated::as_3_0;
+pub use v3_0::as_3_0;
 
 use crate::routes::{Class, Credential, Route, table};
 use examples::Examples;
@@ -51,9 +51,9 @@ pub fn document() -> Value {
     let routes = table();
     let name = |r: &Route| (r.method.to_string(), r.path.clone(), r.operation.clone());
     let examples = Examples::of(&routes.iter().map(name).collect::<Vec<_>>());
-    let tags: BTreeSet<String> = routes.iter().map(enums::tag).collect();
+    let tags: BTreeSet<String> = routes.iter().map(descriptions::tag).collect();
     let tags: Vec<Value> =
-        tags.iter().map(|tag| json!({"name": tag, "description": enums::about_tag(tag)})).collect();
+        tags.iter().map(|tag| json!({"name": tag, "description": descriptions::about_tag(tag)})).collect();
     for route in routes {
         let item = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
         if let Some(item) = item.as_object_mut() {
@@ -93,15 +93,15 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
     let mut out = json!({
         "operationId": route.operation,
         "summary": summaries::summary(&route.operation),
-        "description": enums::description(route),
-        "tags": [enums::tag(route)],
+        "description": descriptions::description(route),
+        "tags": [descriptions::tag(route)],
         "x-class": match route.class { Class::Core => "core", Class::Extra => "extra" },
         "parameters": path_parameters(&route.path).chain(query::parameters(&route.operation)).chain(conditions::parameters(route)).collect::<Vec<_>>(),
         "security": security(route.credential),
         "responses": responses(route, components, examples),
     });
     let Some(map) = out.as_object_mut() else { return out };
-    if enums::is_older_spelling(route) {
+    if descriptions::is_older_spelling(route) {
         map.insert("deprecated".to_owned(), json!(true));
     }
     if let Some(order) = order::extension(&route.operation) {
@@ -111,9 +111,10 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         let servers: Vec<Value> = BASES.iter().map(|base| json!({"url": format!("{base}{MOUNT}")})).collect();
         map.insert("servers".to_owned(), json!(servers));
     }
-    for (word, permissions) in
-        [("x-permissions", enums::permissions(route)), ("x-permissions-one-of", enums::one_of(route))]
-    {
+    for (word, permissions) in [
+        ("x-permissions", descriptions::permissions(route)),
+        ("x-permissions-one-of", descriptions::one_of(route)),
+    ] {
         if !permissions.is_empty() {
             map.insert(word.to_owned(), json!(permissions));
         }

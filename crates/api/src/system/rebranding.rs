@@ -2,8 +2,8 @@
 
 use super::Itself;
 use crate::{
-    envelope::Answer, error::Outcome, extract::Service, identify::Asked, manage::rebranding::RebrandingPath,
-    wire::rebranding::SystemRebrandingOutput,
+    envelope::Answer, error::Outcome, extract::Service, impersonation::Asked,
+    manage::rebranding::RebrandingPath, wire::rebranding::SystemRebrandingOutput,
 };
 use axum::{Extension, response::Response};
 use bailiwick_directory::{Directory, rebranding};

@@ -4,8 +4,8 @@ use bailiwick_directory::organizations::SecondFactorPolicy;
 use bailiwick_domain::Ts;
 use bailiwick_identity::factors::{
     Offer, Passkey, Totp, TotpOffer,
-    own::{NewTotp, Overview},
-    own_passkeys::NewPasskey,
+    account::{NewTotp, Overview},
+    account_passkeys::NewPasskey,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use crate::{
     components::list::{Address, Filter, MOST_CHIPS},
     failure::Outcome,
-    session::Guest,
+    session::Session,
 };
 use bailiwick_app::App;
 use bailiwick_directory::creators::{self, Of};
@@ -14,10 +14,10 @@ const KEY: &str = "created_by";
 const OFFERED: usize = 50;
 
 /// The first creators by name, and those further ones that the address asks for.
-pub(crate) async fn creator_filter(app: &App, guest: &Guest, of: Of, here: &Address) -> Outcome<Filter> {
-    let mut offered = creators::names(app, &guest.caller, of, OFFERED).await?;
+pub(crate) async fn creator_filter(app: &App, session: &Session, of: Of, here: &Address) -> Outcome<Filter> {
+    let mut offered = creators::names(app, &session.caller, of, OFFERED).await?;
     if here.values(KEY).any(|id| offered.iter().all(|(known, _)| known != id)) {
-        let names = creators::names(app, &guest.caller, of, usize::MAX).await?;
+        let names = creators::names(app, &session.caller, of, usize::MAX).await?;
         let asked = names.into_iter().skip(OFFERED).filter(|(id, _)| here.holds(KEY, id));
         offered.extend(asked.take(MOST_CHIPS));
     }

@@ -4,7 +4,7 @@ use crate::{
     components::list::{Address, Chip, MOST_CHIPS},
     failure::Outcome,
     form::Form,
-    session::Guest,
+    session::Session,
     texts,
 };
 use bailiwick_app::App;
@@ -54,8 +54,13 @@ impl Picked {
 
 /// The organizations to choose from, for the macro `organization` of `parts/form.html`. Nothing is chosen for the person
 /// where there are several, unless a search has found exactly one.
-pub(crate) async fn offered(app: &App, guest: &Guest, to_have: ToHave, picked: &Picked) -> Outcome<Value> {
-    let (caller, find) = (&guest.caller, picked.find.as_str());
+pub(crate) async fn offered(
+    app: &App,
+    session: &Session,
+    to_have: ToHave,
+    picked: &Picked,
+) -> Outcome<Value> {
+    let (caller, find) = (&session.caller, picked.find.as_str());
     let mut found = match to_have {
         ToHave::Organization(family) => {
             organizations::find_parents(app, caller, family, find, OFFERED).await?
@@ -72,7 +77,7 @@ pub(crate) async fn offered(app: &App, guest: &Guest, to_have: ToHave, picked: &
     let row = |id: String, name: &str, org_type: OrgType| match to_have {
         ToHave::Organization(_) => {
             let key = format!("role_{}", org_type.as_str());
-            (id, format!("{name} · {}", texts::find(guest.look.language, &key).unwrap_or_default()))
+            (id, format!("{name} · {}", texts::find(session.layout.language, &key).unwrap_or_default()))
         }
         _ => (id, name.to_owned()),
     };
@@ -110,8 +115,8 @@ pub(crate) async fn offered(app: &App, guest: &Guest, to_have: ToHave, picked: &
 
 /// The two ways to read a list of one organization: it alone, or with those below it. None for any other list, and for
 /// people with nothing below them.
-pub(crate) fn reach(guest: &Guest, here: &Address) -> Option<Value> {
-    let is_customer = guest.caller.org_type() == Some(OrgType::Customer);
+pub(crate) fn reach(session: &Session, here: &Address) -> Option<Value> {
+    let is_customer = session.caller.org_type() == Some(OrgType::Customer);
     if is_customer || here.values("organization_id").count() != 1 {
         return None;
     }
@@ -124,7 +129,7 @@ pub(crate) fn reach(guest: &Guest, here: &Address) -> Option<Value> {
 /// text.
 pub(crate) async fn organization_chips(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     here: &Address,
     text: &'static str,
 ) -> Outcome<Vec<Chip>> {
@@ -132,7 +137,7 @@ pub(crate) async fn organization_chips(
     let mut chips = Vec::new();
     for id in here.values(KEY).take(MOST_CHIPS) {
         let name = match id.parse() {
-            Ok(id) => name_within(app, &guest.caller, id).await?,
+            Ok(id) => name_within(app, &session.caller, id).await?,
             Err(_) => None,
         };
         chips.push(here.chip(KEY, text, id, name));

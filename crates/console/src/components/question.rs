@@ -1,6 +1,6 @@
 //! A step that is asked before it is taken, with the name to type where nothing brings it back.
 
-use crate::{failure::Outcome, page, session::Guest, texts};
+use crate::{failure::Outcome, page, session::Session, texts};
 use axum::response::Response;
 use bailiwick_policy::Action;
 use http::StatusCode;
@@ -64,8 +64,8 @@ pub(crate) struct Question<'q> {
 
 impl Question<'_> {
     /// The page.
-    pub(crate) fn page(self, guest: &Guest) -> Outcome<Response> {
-        let language = guest.look.language;
+    pub(crate) fn page(self, session: &Session) -> Outcome<Response> {
+        let language = session.layout.language;
         let text = |key: &str| texts::find(language, key).unwrap_or_default();
         let key = match self.area {
             Some(area) => format!("ask_{area}_{}", self.word),
@@ -85,6 +85,6 @@ impl Question<'_> {
             "other": self.other.map(|(href, key)| json!({"href": href, "text": text(key)})),
         });
         let status = if self.is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-        Ok(page::render(&guest.look, status, "parts/question.html", values))
+        Ok(page::render(&session.layout, status, "parts/question.html", values))
     }
 }

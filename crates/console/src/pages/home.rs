@@ -4,11 +4,10 @@ use crate::{
     chart::{Chart, Delta},
     components::time::When,
     failure::Outcome,
-    look::Look,
-    page,
+    layout::Layout,
+    links, page,
     pages::{alerts::shown, organizations::list_address, systems as system_pages},
-    places,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::State;
 use bailiwick_alerts::manage::{self, ActiveAlert, Named};
@@ -28,10 +27,10 @@ const PERIODS: [&str; 4] = ["7", "30", "180", "365"];
 const ROWS: u64 = 6;
 
 /// `GET /console/`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let asked = params.one("period").unwrap_or_default();
     let period = PERIODS.into_iter().find(|known| *known == asked).unwrap_or("30");
-    let caller = &guest.caller;
+    let caller = &session.caller;
     let sees_systems = caller.holds(Permission::ReadSystems);
     let (totals, _) =
         if sees_systems { systems::totals(&app, caller, None).await? } else { Default::default() };
@@ -48,7 +47,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
     });
     if is_empty {
         values["steps"] = steps(&app, caller).await?;
-        return Ok(page::show(&guest.look, "home/first_steps.html", values));
+        return Ok(page::show(&session.layout, "home/first_steps.html", values));
     }
     if sees_systems {
         let (fleet, alerts) = tokio::try_join!(
@@ -60,13 +59,13 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
             "active": live.active, "critical": live.critical, "warning": live.warning, "info": live.info,
             "muted": live.muted,
         });
-        values["trouble"] = trouble(&guest.look, fleet.silent, alerts.unassigned);
+        values["trouble"] = trouble(&session.layout, fleet.silent, alerts.unassigned);
         values["trouble"]["suspended"] = suspended(&app, caller).await?.into();
-        values["trouble"]["failing"] = failing(&app, &guest).await?;
-        values["changes"] = changes(&guest.look, fleet.changes);
+        values["trouble"]["failing"] = failing(&app, &session).await?;
+        values["changes"] = changes(&session.layout, fleet.changes);
         values["charts"] = charts(&app, caller, period).await?;
     }
-    Ok(page::show(&guest.look, "home/show.html", values))
+    Ok(page::show(&session.layout, "home/show.html", values))
 }
 
 /// Days and numbers of a trend.
@@ -110,14 +109,14 @@ async fn counters(app: &App, caller: &Caller, period: &str) -> Outcome<Vec<Value
 }
 
 /// Critical alerts without an assignee, and silent systems.
-fn trouble(look: &Look, silent: Page<System>, critical: Page<ActiveAlert>) -> Value {
+fn trouble(layout: &Layout, silent: Page<System>, critical: Page<ActiveAlert>) -> Value {
     let system = |system: &System| {
         json!({
             "name": system.name, "href": system_pages::address(system.id), "organization": system.organization.name,
-            "seen": When::maybe(look.language, look.now, system.last_heartbeat),
+            "seen": When::maybe(layout.language, layout.now, system.last_heartbeat),
         })
     };
-    let alerts: Vec<_> = critical.rows.iter().map(|row| shown(look, row)).collect();
+    let alerts: Vec<_> = critical.rows.iter().map(|row| shown(layout, row)).collect();
     json!({
         "critical": {"total": critical.total, "rows": alerts},
         "silent": {"total": silent.total, "rows": silent.rows.iter().map(system).collect::<Vec<_>>()},
@@ -145,26 +144,26 @@ async fn suspended(app: &App, caller: &Caller) -> Outcome<Vec<Value>> {
 }
 
 /// Webhooks to which nothing arrives.
-async fn failing(app: &App, guest: &Guest) -> Outcome<Value> {
-    if !guest.caller.holds(Permission::ReadAlerts) {
+async fn failing(app: &App, session: &Session) -> Outcome<Value> {
+    if !session.caller.holds(Permission::ReadAlerts) {
         return Ok(json!({"total": 0, "rows": []}));
     }
     let page = PageRequest { page: 1, page_size: ROWS };
-    let found = subscriptions::failing(app, &guest.caller, page).await?;
+    let found = subscriptions::failing(app, &session.caller, page).await?;
     let row = |view: &subscriptions::View| {
         let s = &view.subscription;
         json!({
-            "href": places::webhook(s.id),
+            "href": links::webhook(s.id),
             "name": s.name,
             "why": s.disabled_reason.as_ref().or(s.last_error.as_ref()),
-            "since": When::maybe(guest.look.language, guest.look.now, s.failing_since.or(s.disabled_at)),
+            "since": When::maybe(session.layout.language, session.layout.now, s.failing_since.or(s.disabled_at)),
         })
     };
     Ok(json!({"total": found.total, "rows": found.rows.iter().map(row).collect::<Vec<_>>()}))
 }
 
 /// The newest critical changes.
-fn changes(look: &Look, found: Vec<CriticalChange>) -> Value {
+fn changes(layout: &Layout, found: Vec<CriticalChange>) -> Value {
     let row = |change: CriticalChange| {
         let system = system_pages::address(change.system_id);
         json!({
@@ -172,7 +171,7 @@ fn changes(look: &Look, found: Vec<CriticalChange>) -> Value {
             "organization": change.organization_name,
             "href": format!("{system}/changes?inventory_id={}", change.record_id),
             "path": change.field_path,
-            "at": When::of(look.language, look.now, change.created_at),
+            "at": When::of(layout.language, layout.now, change.created_at),
         })
     };
     found.into_iter().map(row).collect()

@@ -3,7 +3,7 @@
 mod progress;
 
 use super::organizations;
-use crate::{components::question::Crumb, failure::Outcome, form::Form, page, session::Guest, texts};
+use crate::{components::question::Crumb, failure::Outcome, form::Form, page, session::Session, texts};
 use axum::{
     Router,
     extract::{Path, State},
@@ -47,45 +47,50 @@ pub(crate) fn address(kind: Kind) -> String {
 }
 
 /// The kind that an address names, if the person may import it.
-fn kind(guest: &Guest, word: &str) -> Result<Kind> {
+fn kind(session: &Session, word: &str) -> Result<Kind> {
     let families = OrgType::FAMILIES.into_iter().map(Kind::Organizations);
     let known = families.chain([Kind::Users]).find(|kind| kind.word() == word);
     let kind = known.ok_or(Error::NotFound(ObjectKind::Page))?;
-    allow(&guest.caller, kind)?;
+    allow(&session.caller, kind)?;
     Ok(kind)
 }
 
 /// `GET /console/imports/{kind}`.
-async fn show(guest: Guest, Path(word): Path<String>) -> Outcome {
-    Ok(begin(&guest, kind(&guest, &word)?, None))
+async fn show(session: Session, Path(word): Path<String>) -> Outcome {
+    Ok(begin(&session, kind(&session, &word)?, None))
 }
 
 /// `GET /console/imports/{kind}/template`.
-async fn template(guest: Guest, Path(word): Path<String>) -> Outcome {
-    Ok(import_template(kind(&guest, &word)?))
+async fn template(session: Session, Path(word): Path<String>) -> Outcome {
+    Ok(import_template(kind(&session, &word)?))
 }
 
 /// `POST /console/imports/{kind}`: the effect that each row of the file would have.
-async fn preview(State(app): State<App>, guest: Guest, Path(word): Path<String>, upload: Upload) -> Outcome {
-    let kind = kind(&guest, &word)?;
+async fn preview(
+    State(app): State<App>,
+    session: Session,
+    Path(word): Path<String>,
+    upload: Upload,
+) -> Outcome {
+    let kind = kind(&session, &word)?;
     let validated = match import_file(upload).await {
-        Ok(file) => imports::validate(&app, &guest.caller, kind, file.into()).await,
+        Ok(file) => imports::validate(&app, &session.caller, kind, file.into()).await,
         Err(error) => Err(error),
     };
     match validated {
-        Ok(preview) => Ok(previewed(&guest, kind, &preview)),
+        Ok(preview) => Ok(previewed(&session, kind, &preview)),
         // The file as a whole is wrong.
         Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
             let (_, text) = status_and_text(&error, None);
-            Ok(begin(&guest, kind, Some(text)))
+            Ok(begin(&session, kind, Some(text)))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// `POST /console/imports/{kind}/confirm`.
-async fn confirm(State(app): State<App>, guest: Guest, Path(word): Path<String>, form: Form) -> Outcome {
-    let kind = kind(&guest, &word)?;
+async fn confirm(State(app): State<App>, session: Session, Path(word): Path<String>, form: Form) -> Outcome {
+    let kind = kind(&session, &word)?;
     let chosen: HashMap<String, String> =
         form.pairs_after(CHOICE).filter(|(_, organization)| !organization.is_empty()).collect();
     let body = Confirmation {
@@ -93,8 +98,8 @@ async fn confirm(State(app): State<App>, guest: Guest, Path(word): Path<String>,
         overrides: form.has("override"),
         resolutions: chosen,
     };
-    let import = imports::start(&app, &guest.caller, kind, || Ok(body)).await?;
-    Ok(progress::show(app, guest, kind, import).await)
+    let import = imports::start(&app, &session.caller, kind, || Ok(body)).await?;
+    Ok(progress::show(app, session, kind, import).await)
 }
 
 fn text(language: Language, key: &str) -> String {
@@ -102,10 +107,10 @@ fn text(language: Language, key: &str) -> String {
 }
 
 /// The values that every step shows.
-fn frame(guest: &Guest, kind: Kind, step: &str) -> Value {
-    let language = guest.look.language;
+fn frame(session: &Session, kind: Kind, step: &str) -> Value {
+    let language = session.layout.language;
     let word = kind.word();
-    let has_users = guest.look.has_area("users");
+    let has_users = session.layout.has_area("users");
     let (list, crumbs) = match kind {
         Kind::Organizations(family) => {
             let list = organizations::list_address(family);
@@ -132,20 +137,20 @@ fn frame(guest: &Guest, kind: Kind, step: &str) -> Value {
 }
 
 /// The first step. `fault`: the reason for the refusal of a file.
-fn begin(guest: &Guest, kind: Kind, fault: Option<&str>) -> Response {
-    let mut values = frame(guest, kind, "file");
+fn begin(session: &Session, kind: Kind, fault: Option<&str>) -> Response {
+    let mut values = frame(session, kind, "file");
     values["columns"] = json!(kind.columns());
     values["fault"] = json!(fault);
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    page::render(&guest.look, status, "imports/file.html", values)
+    page::render(&session.layout, status, "imports/file.html", values)
 }
 
 /// The second step.
-fn previewed(guest: &Guest, kind: Kind, preview: &Preview) -> Response {
+fn previewed(session: &Session, kind: Kind, preview: &Preview) -> Response {
     let count = |status| preview.rows.iter().filter(|row| row.status() == status).count();
     let (valid, existing) = (count(Status::Valid), count(Status::Warning));
     let ambiguous = count(Status::Ambiguous);
-    let mut values = frame(guest, kind, "check");
+    let mut values = frame(session, kind, "check");
     values["import_id"] = json!(preview.import_id.to_string());
     values["counts"] = json!([
         {"word": "valid", "number": valid},
@@ -155,8 +160,8 @@ fn previewed(guest: &Guest, kind: Kind, preview: &Preview) -> Response {
     ]);
     values["existing"] = json!(existing);
     values["has_something"] = json!(valid + existing + ambiguous > 0);
-    values["rows"] = preview.rows.iter().map(|row| shown(guest.look.language, kind, row)).collect();
-    page::show(&guest.look, "imports/check.html", values)
+    values["rows"] = preview.rows.iter().map(|row| shown(session.layout.language, kind, row)).collect();
+    page::show(&session.layout, "imports/check.html", values)
 }
 
 fn shown(language: Language, kind: Kind, row: &Row) -> Value {
@@ -214,15 +219,15 @@ fn in_words(language: Language, issue: &Issue) -> Value {
 }
 
 /// The last step.
-fn became(guest: &Guest, kind: Kind, outcomes: &[(usize, Became)]) -> Value {
-    let language = guest.look.language;
+fn became(session: &Session, kind: Kind, outcomes: &[(usize, Became)]) -> Value {
+    let language = session.layout.language;
     let word = |outcome: &Became| match outcome {
         Became::Created(_) => "created",
         Became::Updated(_) => "updated",
         Became::Skipped(_) => "skipped",
         Became::Failed(_) => "failed",
     };
-    let has_users = guest.look.has_area("users");
+    let has_users = session.layout.has_area("users");
     let row = |(number, outcome): &(usize, Became)| {
         let (href, why) = match outcome {
             Became::Created(id) | Became::Updated(id) => match kind {
@@ -236,7 +241,7 @@ fn became(guest: &Guest, kind: Kind, outcomes: &[(usize, Became)]) -> Value {
     };
     let count = |status: &str| outcomes.iter().filter(|(_, outcome)| word(outcome) == status).count();
     let counts = ["created", "updated", "skipped", "failed"];
-    let mut values = frame(guest, kind, "result");
+    let mut values = frame(session, kind, "result");
     values["counts"] = counts.iter().map(|word| json!({"word": word, "number": count(word)})).collect();
     values["rows"] = outcomes.iter().map(row).collect();
     values

@@ -14,7 +14,7 @@ pub(crate) mod session;
 pub(crate) mod systems;
 pub(crate) mod users;
 
-use crate::{failure::Outcome, flash::Done, page, session::Guest};
+use crate::{failure::Outcome, flash::Done, page, session::Session};
 use axum::response::{IntoResponse, Response};
 use bailiwick_domain::Error;
 use http::{HeaderValue, StatusCode, header};
@@ -25,7 +25,7 @@ pub(crate) async fn to_console() -> Response {
 }
 
 /// No such page.
-pub(crate) async fn missing(_: Guest) -> Outcome {
+pub(crate) async fn missing(_: Session) -> Outcome {
     Err(Error::NotFound(bailiwick_domain::ObjectKind::Page).into())
 }
 

@@ -6,7 +6,7 @@ use crate::{
     form::Form,
     page,
     pages::organizations::{address as organization_address, readable_address},
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::{
@@ -64,16 +64,16 @@ fn address(id: impl std::fmt::Display) -> String {
     format!("{}/rebranding", organization_address(id))
 }
 
-fn may(app: &App, guest: &Guest, change: RebrandingChange) -> bool {
-    rebranding_gate(&guest.caller, change, app.settings.rebranding.organizations_manage_assets).is_ok()
+fn may(app: &App, session: &Session, change: RebrandingChange) -> bool {
+    rebranding_gate(&session.caller, change, app.settings.rebranding.organizations_manage_assets).is_ok()
 }
 
 /// `GET /console/rebranding`.
-async fn list(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    let caller = &guest.caller;
+async fn list(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    let caller = &session.caller;
     let enabled = rebranding::enabled(&app, caller, NAMED + 1).await?;
     let has_more = enabled.len() as u64 > NAMED;
-    let kind = |word: &str| texts::find(guest.look.language, &format!("role_{word}")).unwrap_or_default();
+    let kind = |word: &str| texts::find(session.layout.language, &format!("role_{word}")).unwrap_or_default();
     let row = |organization: &OrgRef| {
         let href = readable_address(caller, organization).map(|_| address(organization.id));
         json!({"name": organization.name, "kind": kind(organization.org_type.as_str()), "href": href})
@@ -94,9 +94,9 @@ async fn list(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
         "own": own.map(row),
         "search": search,
         "found": found.iter().map(entry).collect::<Vec<_>>(),
-        "may_enable": may(&app, &guest, RebrandingChange::Enable),
+        "may_enable": may(&app, &session, RebrandingChange::Enable),
     });
-    Ok(page::show(&guest.look, "rebranding/list.html", values))
+    Ok(page::show(&session.layout, "rebranding/list.html", values))
 }
 
 /// Text of a kind of product.
@@ -108,19 +108,19 @@ const fn kind_of(product_type: ProductType) -> &'static str {
 }
 
 /// `GET /console/organizations/{id}/rebranding`.
-async fn show(State(app): State<App>, guest: Guest, Path(id): Path<String>) -> Outcome {
-    let found = head::load(&app, &guest, id.parse().ok()).await?;
-    tab(&app, &guest, &found, None).await
+async fn show(State(app): State<App>, session: Session, Path(id): Path<String>) -> Outcome {
+    let found = head::load(&app, &session, id.parse().ok()).await?;
+    tab(&app, &session, &found, None).await
 }
 
 /// The tab. `wrong`: a product and the problem of its form.
 async fn tab(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     found: &Found,
     wrong: Option<(&str, &str, String)>,
 ) -> Outcome<Response> {
-    let (caller, id) = (&guest.caller, found.organization.id);
+    let (caller, id) = (&session.caller, found.organization.id);
     let own = rebranding::status(app, caller, Some(id)).await?;
     let nearest = found.organization.rebranding;
     // People see the values of an organization above if they may see that organization.
@@ -142,20 +142,20 @@ async fn tab(
     let products: Vec<Value> = own.products.iter().map(|p| product(id, p, source)).collect();
     let is_wrong = wrong.is_some();
     let values = json!({
-        "head": head::head(app, guest, found, "rebranding").await?,
+        "head": head::head(app, session, found, "rebranding").await?,
         "here": address(id),
         "is_own": own.enabled,
         "is_inherited": !own.enabled && nearest.is_some(),
         "from": above.map(|(id, name)| json!({"name": name, "href": address(id)})),
         "products": products,
-        "may_switch": may(app, guest, RebrandingChange::Enable),
-        "may_upload": own.enabled && may(app, guest, RebrandingChange::Update),
-        "may_remove": may(app, guest, RebrandingChange::Delete),
+        "may_switch": may(app, session, RebrandingChange::Enable),
+        "may_upload": own.enabled && may(app, session, RebrandingChange::Update),
+        "may_remove": may(app, session, RebrandingChange::Delete),
         "wrong_product": wrong.as_ref().map(|(product, ..)| product),
         "wrong": wrong.iter().map(|(product, field, text)| (format!("{product}-{field}"), text)).collect::<BTreeMap<_, _>>(),
     });
     let status = if is_wrong { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    Ok(page::render(&guest.look, status, "rebranding/tab.html", values))
+    Ok(page::render(&session.layout, status, "rebranding/tab.html", values))
 }
 
 /// A product: the stored values and those in force. `source`: the organization that gives the latter.
@@ -210,12 +210,12 @@ fn kinds(asset: Asset) -> String {
 /// `POST /console/organizations/{id}/rebranding`: on or off.
 async fn switch(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<OrgId>,
     Path(sent): Path<String>,
     form: Form,
 ) -> Outcome {
-    let (caller, context) = (&guest.caller, &guest.context);
+    let (caller, context) = (&session.caller, &session.context);
     let is_on = form.has("on");
     if is_on {
         rebranding::enable(&app, caller, context, id).await?;
@@ -228,19 +228,19 @@ async fn switch(
 /// `POST /console/organizations/{id}/rebranding/{product}`: a name and pictures.
 async fn upload(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, product)): Path<(String, String)>,
     upload: Upload,
 ) -> Outcome {
     let organization: Option<OrgId> = id.parse().ok();
     let target = (organization, product.as_str());
     let form = rebranding_form(upload);
-    match rebranding::upload(&app, &guest.caller, &guest.context, target, form).await {
+    match rebranding::upload(&app, &session.caller, &session.context, target, form).await {
         Ok(()) => Ok(done(&address(id), "saved")),
         Err(error @ (Error::BadRequest { .. } | Error::TooLarge { .. })) => {
-            let found = head::load(&app, &guest, organization).await?;
-            let (field, text) = problem(guest.look.language, &error);
-            tab(&app, &guest, &found, Some((&product, field, text))).await
+            let found = head::load(&app, &session, organization).await?;
+            let (field, text) = problem(session.layout.language, &error);
+            tab(&app, &session, &found, Some((&product, field, text))).await
         }
         Err(error) => Err(error.into()),
     }
@@ -263,35 +263,35 @@ fn problem(language: Language, error: &Error) -> (&'static str, String) {
 /// `POST /console/organizations/{id}/rebranding/{product}/remove`: all of a product.
 async fn remove_product(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, product)): Path<(String, String)>,
 ) -> Outcome {
     let organization = id.parse().ok();
-    rebranding::delete_product(&app, &guest.caller, &guest.context, organization, &product).await?;
+    rebranding::delete_product(&app, &session.caller, &session.context, organization, &product).await?;
     Ok(done(&address(id), "rebranding_removed"))
 }
 
 /// `POST /console/organizations/{id}/rebranding/{product}/{asset}/remove`.
 async fn remove_asset(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, product, asset)): Path<(String, String, String)>,
 ) -> Outcome {
     let target = (product.as_str(), asset.as_str());
-    rebranding::delete_asset(&app, &guest.caller, &guest.context, id.parse().ok(), target).await?;
+    rebranding::delete_asset(&app, &session.caller, &session.context, id.parse().ok(), target).await?;
     Ok(done(&address(id), "rebranding_removed"))
 }
 
 /// `GET /console/organizations/{id}/rebranding/{product}/{asset}`: a picture.
 async fn asset(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, product, asset)): Path<(String, String, String)>,
     headers: HeaderMap,
 ) -> Outcome {
     let target = (product.as_str(), asset.as_str());
     let known = known_version(&headers);
-    let shown = rebranding::asset(&app, &guest.caller, id.parse().ok(), target, known).await?;
+    let shown = rebranding::asset(&app, &session.caller, id.parse().ok(), target, known).await?;
     let mut response = rebranding_file(shown)?;
     // A removed or replaced picture must not be shown any more.
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));

@@ -1,6 +1,6 @@
 //! One field over organizations, users, systems and applications within the person's scope.
 
-use crate::{failure::Outcome, page, pages::applications::name_of, places, session::Guest};
+use crate::{failure::Outcome, links, page, pages::applications::name_of, session::Session};
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::{organizations::Entry, users::FoundUser};
@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 pub(crate) const ROUTES: &[(&str, &str)] = &[("GET", "/console/search")];
 
 /// `GET /console/search`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let text = params.text("q").unwrap_or_default().trim();
-    let found = search::search(&app, &guest.caller, text, None, MOST).await?;
+    let found = search::search(&app, &session.caller, text, None, MOST).await?;
     let groups = groups(text, found);
     let is_empty = groups.iter().all(|group| group["total"] == 0);
     let values = json!({"q": text, "groups": groups, "is_empty": is_empty});
-    Ok(page::show(&guest.look, "search/show.html", values))
+    Ok(page::show(&session.layout, "search/show.html", values))
 }
 
 fn groups(text: &str, found: Found) -> Vec<Value> {
@@ -55,27 +55,27 @@ fn system(system: System) -> Value {
     let key = system.registered_at.map(|_| system.system_key);
     let detail = Some(system.fqdn).filter(|fqdn| !fqdn.is_empty()).or(key);
     json!({
-        "href": places::system(system.id), "name": system.name, "detail": detail,
+        "href": links::system(system.id), "name": system.name, "detail": detail,
         "organization": system.organization.name,
     })
 }
 
 fn application(found: ApplicationRecord) -> Value {
     json!({
-        "href": places::application(found.id), "name": name_of(&found), "detail": found.system_name,
+        "href": links::application(found.id), "name": name_of(&found), "detail": found.system_name,
         "organization": found.organization.map(|organization| organization.name),
     })
 }
 
 fn organization(entry: Entry) -> Value {
     json!({
-        "href": places::organization(entry.id), "name": entry.name, "family": entry.org_type.as_str(),
+        "href": links::organization(entry.id), "name": entry.name, "family": entry.org_type.as_str(),
         "detail": null, "organization": null,
     })
 }
 
 fn user(user: FoundUser) -> Value {
     json!({
-        "href": places::user(user.id), "name": user.name, "detail": user.email, "organization": user.organization,
+        "href": links::user(user.id), "name": user.name, "detail": user.email, "organization": user.organization,
     })
 }

@@ -3,9 +3,9 @@
 use crate::{
     failure::{self, Outcome},
     form::Form,
-    look::{LANGUAGE, Look},
+    layout::{LANGUAGE, Layout},
     page,
-    session::{self, Guest, kept, page_before},
+    session::{self, Session, kept, page_before},
 };
 use axum::{
     Extension,
@@ -32,9 +32,9 @@ pub(crate) async fn sign_in(
     uri: Uri,
     params: Params,
 ) -> Response {
-    let look = Look::of(&app, &headers, &uri);
+    let layout = Layout::of(&app, &headers, &uri);
     if !console::is_available(&app) {
-        return message(&look, StatusCode::OK, "no_client");
+        return message(&layout, StatusCode::OK, "no_client");
     }
     let wanted = kept(params.one("page").unwrap_or_default());
     let is_fresh = params.one("fresh").is_some();
@@ -44,7 +44,7 @@ pub(crate) async fn sign_in(
             session::set_entry(&app, response.headers_mut(), Some(&entry.cookie));
             response
         }
-        Err(error) => failure::answer(&look, &error),
+        Err(error) => failure::answer(&layout, &error),
     }
 }
 
@@ -73,11 +73,11 @@ pub(crate) async fn signed_in(
     headers: HeaderMap,
     uri: Uri,
 ) -> Response {
-    let look = Look::of(&app, &headers, &uri);
+    let layout = Layout::of(&app, &headers, &uri);
     // As often as any other client may exchange.
     let counted = match app.token_requests.count(app.as_ref(), context.client_ip) {
         Ok(counted) => counted,
-        Err(error) => return failure::answer(&look, &error),
+        Err(error) => return failure::answer(&layout, &error),
     };
     let answer = Parameters::parse(uri.query().unwrap_or_default().as_bytes());
     let entry = session::entry_cookie(&app, &headers);
@@ -89,17 +89,17 @@ pub(crate) async fn signed_in(
             session::set_session(&app, response.headers_mut(), &entered.cookie);
             response
         }
-        Err(Refused::Stale) => message(&look, StatusCode::BAD_REQUEST, "stale"),
-        Err(Refused::NotAdmitted) => message(&look, StatusCode::FORBIDDEN, "not_admitted"),
-        Err(Refused::Fault(error)) => failure::answer(&look, &error),
+        Err(Refused::Stale) => message(&layout, StatusCode::BAD_REQUEST, "stale"),
+        Err(Refused::NotAdmitted) => message(&layout, StatusCode::FORBIDDEN, "not_admitted"),
+        Err(Refused::Fault(error)) => failure::answer(&layout, &error),
     };
     session::set_entry(&app, response.headers_mut(), None);
     response
 }
 
 /// `POST /console/sign-out`.
-pub(crate) async fn sign_out(State(app): State<App>, guest: Guest) -> Outcome {
-    console::leave(&app, &guest.visit).await?;
+pub(crate) async fn sign_out(State(app): State<App>, session: Session) -> Outcome {
+    console::leave(&app, &session.browser).await?;
     let after = format!("{}/console/signed-out", app.settings.public_url);
     let address = relying_party::end_session_address(&app, &after).await;
     let mut response = page::see_other(address.as_deref().unwrap_or("/console/signed-out"));
@@ -109,7 +109,7 @@ pub(crate) async fn sign_out(State(app): State<App>, guest: Guest) -> Outcome {
 
 /// `GET /console/signed-out`.
 pub(crate) async fn signed_out(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Response {
-    message(&Look::of(&app, &headers, &uri), StatusCode::OK, "signed_out")
+    message(&Layout::of(&app, &headers, &uri), StatusCode::OK, "signed_out")
 }
 
 /// `POST /console/preferences`: theme and language of this browser. Then the page they were chosen on again.
@@ -127,14 +127,14 @@ pub(crate) async fn preferences(State(app): State<App>, headers: HeaderMap, form
 }
 
 /// `POST /console/acting/go-on`: with the rights of the other person.
-pub(crate) async fn go_on(State(app): State<App>, guest: Guest) -> Outcome {
-    console::go_on(&app, &guest.visit).await?;
+pub(crate) async fn go_on(State(app): State<App>, session: Session) -> Outcome {
+    console::go_on(&app, &session.browser).await?;
     Ok(page::see_other("/console/"))
 }
 
 /// `POST /console/acting/back`: ends the impersonation.
-pub(crate) async fn back(State(app): State<App>, guest: Guest) -> Outcome {
-    let cookie = console::go_back(&app, &guest.visit, &guest.context).await?;
+pub(crate) async fn back(State(app): State<App>, session: Session) -> Outcome {
+    let cookie = console::go_back(&app, &session.browser, &session.context).await?;
     let mut response = page::see_other("/console/");
     if let Some(cookie) = cookie {
         session::set_session(&app, response.headers_mut(), &cookie);
@@ -142,8 +142,8 @@ pub(crate) async fn back(State(app): State<App>, guest: Guest) -> Outcome {
     Ok(response)
 }
 
-fn message(look: &Look, status: StatusCode, kind: &str) -> Response {
-    page::render(look, status, "session/message.html", json!({"kind": kind}))
+fn message(layout: &Layout, status: StatusCode, kind: &str) -> Response {
+    page::render(layout, status, "session/message.html", json!({"kind": kind}))
 }
 
 /// 302 to the provider.

@@ -12,7 +12,7 @@ pub use relocation::{Moved, left_to_move, move_all};
 use crate::Directory;
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, UserId, ports::hex};
-use bailiwick_outbound::assets::{AssetError, AssetStore};
+use bailiwick_outbound::object_storage::{AssetError, AssetStore};
 use bailiwick_platform::limits::acquire_within;
 use bailiwick_settings::{ImageHome, ObjectLocation};
 use bailiwick_store::{
@@ -289,7 +289,7 @@ pub async fn complaints(service: &Directory) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     if matches!(service.settings.assets.place, ObjectLocation::Bucket(_)) {
         let looked = match bucket(service) {
-            Ok(bucket) => bucket.look(LOOK).await.map_err(|e| e.to_string()),
+            Ok(bucket) => bucket.check(LOOK).await.map_err(|e| e.to_string()),
             Err(e) => Err(e.to_string()),
         };
         if let Err(why) = looked {

@@ -9,7 +9,7 @@ mod deletion;
 pub use deletion::{delete_unlisted_backup, run_until_idle, start_worker};
 
 use bailiwick_domain::{Error, ObjectKind, Result};
-use bailiwick_outbound::assets::{AssetError, AssetStore};
+use bailiwick_outbound::object_storage::{AssetError, AssetStore};
 use bailiwick_settings::{ObjectLocation, Settings};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, Notify};

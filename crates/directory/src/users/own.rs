@@ -19,7 +19,7 @@ use bailiwick_identity::{auth::check_fresh_sign_in, logto_sync};
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
-    Tx, recovery,
+    Tx, mail_links,
     users::{self, OwnChange, lifecycle},
 };
 
@@ -103,10 +103,10 @@ async fn write(
 /// own unconfirmed choice (spec: openid-provider#endpoints, guarantees#identity rule 41).
 async fn keep_previous(tx: &mut Tx, before: &User, email: &str) -> Result<()> {
     let known =
-        recovery::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
+        mail_links::addresses(&mut *tx, before.id).await?.and_then(|addresses| addresses.previous_email);
     let trusted = known.filter(|_| !before.email_verified).unwrap_or_else(|| before.email.clone());
     let is_back = Email::key_of(&trusted) == Email::key_of(email);
-    Ok(recovery::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)
+    Ok(mail_links::set_previous(tx, before.id, Some(trusted.as_str()).filter(|_| !is_back)).await?)
 }
 
 /// Refuses a body without fields, or one that empties a required field.

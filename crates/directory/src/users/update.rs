@@ -20,7 +20,7 @@ use bailiwick_policy::{
     outside_owner_organization,
 };
 use bailiwick_store::{
-    Tx, organizations, recovery,
+    Tx, mail_links, organizations,
     users::{self, Change, Inserted, Placed},
 };
 
@@ -166,7 +166,7 @@ impl Write {
         told.write(&mut tx, change.at).await?;
         if before.email != after.user.email {
             // Another user confirms the new address, so it is no longer the user's own unconfirmed choice.
-            recovery::set_previous(&mut tx, id, None).await?;
+            mail_links::set_previous(&mut tx, id, None).await?;
             mail::address_changed(service, &mut tx, &before, &after.user.email, mail::ChangedBy::Another)
                 .await?;
         }

@@ -23,7 +23,7 @@ use bailiwick_platform::{
 use bailiwick_store::{
     Tx, identities,
     jobs::{self, NewJob},
-    recovery::{self, Link, Purpose},
+    mail_links::{self, Link, Purpose},
 };
 use serde::{Deserialize, Serialize};
 use std::{net::IpAddr, sync::OnceLock, time::Duration};
@@ -243,7 +243,7 @@ pub async fn check_own_changes(service: &Events, tx: &mut Tx, user: UserId, now:
     if !is_on(service) {
         return Ok(());
     }
-    let made = recovery::count_since(tx, user, Purpose::Address, now.minus(OWN_CHANGES_WINDOW)).await?;
+    let made = mail_links::count_since(tx, user, Purpose::Address, now.minus(OWN_CHANGES_WINDOW)).await?;
     if made < OWN_CHANGES {
         return Ok(());
     }
@@ -263,14 +263,14 @@ async fn forgotten_link(
     name: &str,
     now: Ts,
 ) -> Result<Option<(UserId, String, String)>> {
-    let Some(user) = recovery::find(&mut *tx, name).await? else { return Ok(None) };
+    let Some(user) = mail_links::find(&mut *tx, name).await? else { return Ok(None) };
     // The row is locked, so that concurrent requests are counted one after the other.
     let held = identities::get_for_login(tx, user).await?;
     if !held.is_some_and(|held| held.standing.is_enabled()) {
         return Ok(None);
     }
-    let Some(addresses) = recovery::addresses(&mut *tx, user).await? else { return Ok(None) };
-    let made = recovery::count_since(tx, user, Purpose::Password, now.minus(PASSWORD_LINK)).await?;
+    let Some(addresses) = mail_links::addresses(&mut *tx, user).await? else { return Ok(None) };
+    let made = mail_links::count_since(tx, user, Purpose::Password, now.minus(PASSWORD_LINK)).await?;
     if made >= u64::from(service.settings.limits.forgotten_mails) {
         tracing::info!(user_id = %user, "too many requests for a new password: no mail");
         return Ok(None);
@@ -301,7 +301,7 @@ async fn link(
         created_at: now,
         expires_at: now.plus(life),
     };
-    recovery::insert(tx, &link).await?;
+    mail_links::insert(tx, &link).await?;
     Ok(token)
 }
 

@@ -17,9 +17,8 @@ use bailiwick_platform::{
 use bailiwick_store::{
     identities,
     jobs::{self as leased_jobs, Job},
-    organizations,
-    recovery::{self, Purpose},
-    users,
+    mail_links::{self, Purpose},
+    organizations, users,
 };
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -61,7 +60,7 @@ pub async fn run_until_idle(service: &Events) -> Result<u64> {
 pub async fn purge(service: &Events) -> Result<u64> {
     let now = service.now();
     let mut tx = service.db.begin_relaxed().await?;
-    let mut purged = recovery::purge(&mut tx, now).await?;
+    let mut purged = mail_links::purge(&mut tx, now).await?;
     purged += leased_jobs::purge_ended(&mut tx, now.minus(KEEP_ENDED)).await?;
     tx.commit().await?;
     Ok(purged)
@@ -171,7 +170,7 @@ async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: T
     }
     let password = identities::password(&mut *tx, user).await?;
     if password.and_then(|p| p.generated_at) == Some(generated_at) {
-        recovery::note_mailed(tx, user, Some(to)).await?;
+        mail_links::note_mailed(tx, user, Some(to)).await?;
     }
     Ok(())
 }
@@ -274,7 +273,7 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
 }
 
 /// The parts that differ between tasks.
-struct Said {
+struct Composed {
     kind: Kind,
     to: String,
     link: Option<String>,
@@ -286,7 +285,7 @@ async fn say(
     user: &User,
     language: Language,
     values: &mut Map<String, Value>,
-) -> Result<Result<Said, &'static str>> {
+) -> Result<Result<Composed, &'static str>> {
     let now = service.now();
     let page =
         |name: &str, token: &str| Some(format!("{}/{name}/{token}", service.settings.provider_issuer()));
@@ -303,34 +302,34 @@ async fn say(
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = service.settings.pages().own_password();
-            Said { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
+            Composed { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeAtProvider { sealed, .. } => {
             set("password", open(service, sealed)?);
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = service.settings.pages().own_password();
-            Said { kind: Kind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
+            Composed { kind: Kind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeElsewhere { .. } => {
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = Some(service.settings.pages().home());
-            Said { kind: Kind::WelcomeElsewhere, to: user.email.clone(), link }
+            Composed { kind: Kind::WelcomeElsewhere, to: user.email.clone(), link }
         }
         Task::PasswordLink { to, sealed, .. } => {
             let token = open(service, sealed)?;
             let hash = bailiwick_platform::keys::token_digest(&token);
-            let Some(link) = recovery::get(&service.db, &hash, Purpose::Password, now).await? else {
+            let Some(link) = mail_links::get(&service.db, &hash, Purpose::Password, now).await? else {
                 return Ok(Err("the link is used or has expired"));
             };
             set("until", letter::shown(link.expires_at));
-            Said { kind: Kind::PasswordLink, to: to.clone(), link: page("new-password", &token) }
+            Composed { kind: Kind::PasswordLink, to: to.clone(), link: page("new-password", &token) }
         }
         Task::AddressChanged { to, old, new, .. } => {
             set("old", old.clone());
             set("new", new.clone());
-            Said { kind: Kind::AddressChanged, to: to.clone(), link: None }
+            Composed { kind: Kind::AddressChanged, to: to.clone(), link: None }
         }
         Task::SecondFactors { change, .. } => {
             let kind = match change {
@@ -338,19 +337,19 @@ async fn say(
                 FactorChange::RecoveryCodeUsed => Kind::RecoveryCodeUsed,
                 FactorChange::Reset => Kind::SecondFactorsReset,
             };
-            Said { kind, to: user.email.clone(), link: service.settings.pages().own_factors() }
+            Composed { kind, to: user.email.clone(), link: service.settings.pages().own_factors() }
         }
         Task::AddressLink { old, new, sealed, .. } => {
             let token = open(service, sealed)?;
             let hash = bailiwick_platform::keys::token_digest(&token);
-            let found = recovery::get(&service.db, &hash, Purpose::Address, now).await?;
+            let found = mail_links::get(&service.db, &hash, Purpose::Address, now).await?;
             let Some(link) = found.filter(|_| user.email == *new && !user.email_verified) else {
                 return Ok(Err("the address is no longer waiting to be confirmed"));
             };
             set("old", old.clone());
             set("new", new.clone());
             set("until", letter::shown(link.expires_at));
-            Said { kind: Kind::AddressLink, to: new.clone(), link: page("confirm-address", &token) }
+            Composed { kind: Kind::AddressLink, to: new.clone(), link: page("confirm-address", &token) }
         }
         Task::Forgotten { .. } => return Ok(Err("nothing to send")),
     }))

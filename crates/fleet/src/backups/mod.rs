@@ -14,7 +14,7 @@ use crate::{Fleet, systems};
 use bailiwick_directory::objects::fault;
 use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, SystemId, Ts, metrics::Counter};
 use bailiwick_identity::credentials::SystemIdentity;
-use bailiwick_outbound::assets::Content;
+use bailiwick_outbound::object_storage::Content;
 use bailiwick_platform::{
     RequestContext, audit,
     limits::{Allowed, SlidingWindow},

@@ -5,7 +5,7 @@ use crate::{Fleet, backup_objects::object_key};
 use aws_lc_rs::digest;
 use bailiwick_domain::{Error, OrgId, Result, SystemId, ports::hex};
 use bailiwick_identity::credentials::SystemIdentity;
-use bailiwick_outbound::assets::{AssetStore, Upload};
+use bailiwick_outbound::object_storage::{AssetStore, Upload};
 use bailiwick_platform::RequestContext;
 use bailiwick_store::{Tx, backups, systems};
 use bytes::Bytes;

@@ -78,7 +78,7 @@ pub async fn create(
     let owner = identity(caller)?;
     check_fresh_sign_in(service, caller)?;
     let user = owner.user_id;
-    let place = passwords::place(service, user).await?;
+    let place = passwords::home(service, user).await?;
     let place = place.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
     check_limit(api_keys::count_active(&service.db, user, service.now()).await?)?;
     let accepted = accept(body()?)?;

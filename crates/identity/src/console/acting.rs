@@ -1,6 +1,6 @@
 //! Impersonation in the console: going on with one that was started anywhere, and the way back.
 
-use super::{Visit, sign_in};
+use super::{BrowserSession, sign_in};
 use crate::{
     Identity,
     auth::{Reason, revoke_chain, unreadable},
@@ -24,13 +24,13 @@ pub struct Open {
 ///
 /// # Errors
 /// 503 when it cannot be told.
-pub async fn open(service: &Identity, visit: &Visit) -> Result<Option<Open>> {
-    if !visit.impersonates || !visit.own.holds(Permission::ImpersonateUsers) {
+pub async fn open(service: &Identity, browser: &BrowserSession) -> Result<Option<Open>> {
+    if !browser.impersonates || !browser.own.holds(Permission::ImpersonateUsers) {
         return Ok(None);
     }
-    let Some(me) = visit.own.user_id() else { return Ok(None) };
+    let Some(me) = browser.own.user_id() else { return Ok(None) };
     let live = impersonation::open_of(service, me).await?;
-    let acting = visit.acting.as_ref().map(|acting| acting.session);
+    let acting = browser.acting.as_ref().map(|acting| acting.session);
     Ok(live.map(|current| Open { is_acting: acting == Some(current.session.id), current }))
 }
 
@@ -38,12 +38,12 @@ pub async fn open(service: &Identity, visit: &Visit) -> Result<Option<Open>> {
 ///
 /// # Errors
 /// 400 without one.
-pub async fn go_on(service: &Identity, visit: &Visit) -> Result<()> {
-    let Status::Own(current, _) = impersonation::status(service, &visit.own).await? else {
+pub async fn go_on(service: &Identity, browser: &BrowserSession) -> Result<()> {
+    let Status::Own(current, _) = impersonation::status(service, &browser.own).await? else {
         return Err(Error::bad_request("not currently impersonating a user"));
     };
     let mut tx = service.db.begin().await.map_err(unreadable)?;
-    console_sessions::act_in(&mut tx, &visit.hash, Some(current.session.id)).await.map_err(unreadable)?;
+    console_sessions::act_in(&mut tx, &browser.hash, Some(current.session.id)).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)
 }
 
@@ -52,9 +52,13 @@ pub async fn go_on(service: &Identity, visit: &Visit) -> Result<()> {
 ///
 /// # Errors
 /// 401 for a person who may not go on as themselves; 503 when it cannot be written.
-pub async fn go_back(service: &Identity, visit: &Visit, ctx: &RequestContext) -> Result<Option<String>> {
-    let ended = match &visit.own {
-        Caller::User(_) => impersonation::end_own(service, &visit.own, ctx).await,
+pub async fn go_back(
+    service: &Identity,
+    browser: &BrowserSession,
+    ctx: &RequestContext,
+) -> Result<Option<String>> {
+    let ended = match &browser.own {
+        Caller::User(_) => impersonation::end_own(service, &browser.own, ctx).await,
         _ => return Ok(None),
     };
     let mut tx = service.db.begin().await.map_err(unreadable)?;
@@ -62,19 +66,19 @@ pub async fn go_back(service: &Identity, visit: &Visit, ctx: &RequestContext) ->
         Ok(session) => session,
         // Somebody else was faster, the consent is gone, or its time is over: nothing is left to end.
         Err(Error::BadRequest { .. }) => {
-            console_sessions::act_in(&mut tx, &visit.hash, None).await.map_err(unreadable)?;
+            console_sessions::act_in(&mut tx, &browser.hash, None).await.map_err(unreadable)?;
             tx.commit().await.map_err(unreadable)?;
             return Ok(None);
         }
         Err(e) => return Err(e),
     };
-    if let Some(user) = visit.own.user_id() {
+    if let Some(user) = browser.own.user_id() {
         identities::get_steady(&mut tx, user).await.map_err(unreadable)?;
     }
     // The new chain takes the place of the old one.
-    sessions::lock(&mut tx, visit.chain).await.map_err(unreadable)?;
-    revoke_chain(&mut tx, service.now(), visit.chain, Reason::Logout).await.map_err(unreadable)?;
-    console_sessions::remove(&mut tx, &visit.hash).await.map_err(unreadable)?;
+    sessions::lock(&mut tx, browser.chain).await.map_err(unreadable)?;
+    revoke_chain(&mut tx, service.now(), browser.chain, Reason::Logout).await.map_err(unreadable)?;
+    console_sessions::remove(&mut tx, &browser.hash).await.map_err(unreadable)?;
     let cookie = sign_in(service, &mut tx, session.chain).await?;
     tx.commit().await.map_err(unreadable)?;
     Ok(Some(cookie))

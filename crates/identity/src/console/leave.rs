@@ -1,6 +1,6 @@
 //! Signing out of the console.
 
-use super::Visit;
+use super::BrowserSession;
 use crate::{
     Identity,
     auth::{Reason, revoke_chain, revoke_login_chains, unreadable},
@@ -13,19 +13,19 @@ use bailiwick_store::{console_sessions, identities, oidc::logins, sessions};
 ///
 /// # Errors
 /// 503 when it cannot be written: then nothing has ended.
-pub async fn leave(service: &Identity, visit: &Visit) -> Result<()> {
+pub async fn leave(service: &Identity, browser: &BrowserSession) -> Result<()> {
     let now = service.now();
     let mut tx = service.db.begin().await.map_err(unreadable)?;
     // Locks in the order user, login, chain, as everywhere.
-    if let Some(user) = visit.own.user_id() {
+    if let Some(user) = browser.own.user_id() {
         identities::get_steady(&mut tx, user).await.map_err(unreadable)?;
     }
-    if let Some(login) = visit.login {
+    if let Some(login) = browser.login {
         logins::end(&mut tx, login, now).await.map_err(unreadable)?;
         revoke_login_chains(&mut tx, now, login).await?;
     }
-    sessions::lock(&mut tx, visit.chain).await.map_err(unreadable)?;
-    revoke_chain(&mut tx, now, visit.chain, Reason::Logout).await.map_err(unreadable)?;
-    console_sessions::remove(&mut tx, &visit.hash).await.map_err(unreadable)?;
+    sessions::lock(&mut tx, browser.chain).await.map_err(unreadable)?;
+    revoke_chain(&mut tx, now, browser.chain, Reason::Logout).await.map_err(unreadable)?;
+    console_sessions::remove(&mut tx, &browser.hash).await.map_err(unreadable)?;
     tx.commit().await.map_err(unreadable)
 }

@@ -1,19 +1,19 @@
 //! Sessions of the console: a browser signs in at the provider, and from then on its cookie names a session chain. No
 //! token ever reaches the browser.
 //!
-//! [`entry`] leads to the provider and back; [`visit`] says whose a request is; [`leave`] signs out. A cookie is 256
+//! [`entry`] leads to the provider and back; [`browser_session`] says whose a request is; [`leave`] signs out. A cookie is 256
 //! random bits, stored as their SHA-256. What ends the chain ends the session with it, for the very next request of
 //! every process.
 
 mod acting;
+mod browser_session;
 mod entry;
 mod leave;
-mod visit;
 
 pub use acting::{Open, go_back, go_on, open};
+pub use browser_session::{Acting, BrowserSession, browser_session, present};
 pub use entry::{ENTRY_LIFE, Entered, Entry, Refused, begin, complete, is_available};
 pub use leave::leave;
-pub use visit::{Acting, Visit, present, visit};
 
 use crate::{Identity, auth::unreadable};
 use bailiwick_domain::{ChainId, Result};

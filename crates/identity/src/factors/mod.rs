@@ -1,23 +1,23 @@
 //! Second factors of the embedded provider (docs/identity.md): passkeys, an authenticator application and recovery codes.
 //!
 //! [`need`] decides at a sign-in what must follow the password. [`prove`] checks what the person gives then. [`own`] and
-//! [`own_passkeys`] are what people do on their account, [`reset`] is what an administrator or operator does for someone who has
+//! [`account_passkeys`] are what people do on their account, [`reset`] is what an administrator or operator does for someone who has
 //! lost theirs. What is offered to be added ([`passkeys`], [`totp`]) is not stored: it goes out sealed ([`offer`]) and comes back
 //! with its proof.
 
-mod need;
-mod offer;
-pub mod own;
-pub mod own_passkeys;
+pub mod account;
+pub mod account_passkeys;
+mod challenge;
 pub mod passkeys;
 pub(crate) mod prove;
 mod recovery_codes;
+mod requirement;
 pub mod reset;
 pub mod totp;
 
 pub use bailiwick_store::factors::{Totp, passkeys::Passkey};
-pub(crate) use need::{is_enough, is_required, need};
-pub use offer::Offer;
+pub use challenge::Offer;
+pub(crate) use requirement::{is_enough, is_required, need};
 pub use totp::{TotpOffer, reseal_all};
 
 use crate::Identity;

@@ -2,7 +2,7 @@
 //!
 //! A passkey belongs to the host name of `http.public_url`. Browsers offer them over https, and over http for `localhost`.
 
-use super::offer::{self, Offer};
+use super::challenge::{self, Offer};
 use crate::Identity;
 use bailiwick_domain::{Error, Result, UserId};
 use bailiwick_store::{factors::passkeys::Passkey, identities::Identified};
@@ -33,7 +33,7 @@ const ADD: &str = "passkey to add";
 const PROVE: &str = "passkey to prove";
 
 /// How long a browser may ask the person, in milliseconds: as long as the offer counts.
-const TIMEOUT: NonZeroU32 = match NonZeroU32::new(offer::LIFE_MILLISECONDS) {
+const TIMEOUT: NonZeroU32 = match NonZeroU32::new(challenge::LIFE_MILLISECONDS) {
     Some(timeout) => timeout,
     None => NonZeroU32::MIN,
 };
@@ -74,7 +74,7 @@ fn handle(user: UserId) -> UserHandle16 {
     }
 }
 
-/// What a browser needs to make a passkey for the user. `subject`: see [`offer::seal`].
+/// What a browser needs to make a passkey for the user. `subject`: see [`challenge::seal`].
 ///
 /// # Errors
 /// 403 where browsers offer none.
@@ -110,7 +110,7 @@ pub(crate) fn offer_to_add(
     let state = state.encode().map_err(Error::internal)?;
     Ok(Offer {
         options: serde_json::to_value(&client).map_err(Error::internal)?,
-        state: offer::seal(service, ADD, subject, state)?,
+        state: challenge::seal(service, ADD, subject, state)?,
     })
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Made {
 /// Checks the answer of a browser to [`offer_to_add`]. None when it does not hold.
 pub(super) fn made(service: &Identity, subject: Uuid, state: &str, answer: &[u8]) -> Option<Made> {
     let site = site(service)?;
-    let state: Vec<u8> = offer::open(service, ADD, subject, state)?;
+    let state: Vec<u8> = challenge::open(service, ADD, subject, state)?;
     let state = RegistrationServerState::<16>::decode(&state).ok()?;
     if answer.len() > MAX_ANSWER_BYTES {
         return None;
@@ -158,7 +158,7 @@ pub(crate) fn offer_to_prove(service: &Identity, subject: Uuid) -> Result<Option
     let state: &[u8] = state.as_ref();
     Ok(Some(Offer {
         options: serde_json::to_value(&client).map_err(Error::internal)?,
-        state: offer::seal(service, PROVE, subject, state)?,
+        state: challenge::seal(service, PROVE, subject, state)?,
     }))
 }
 
@@ -189,7 +189,7 @@ impl Answer {
         passkey: &Passkey,
     ) -> Option<Vec<u8>> {
         let site = site(service)?;
-        let state: Vec<u8> = offer::open(service, PROVE, subject, state)?;
+        let state: Vec<u8> = challenge::open(service, PROVE, subject, state)?;
         let state = DiscoverableAuthenticationServerState::decode(&state).ok()?;
         let user = handle(passkey.user_id);
         let dynamic: [u8; 7] = passkey.state.as_slice().try_into().ok()?;

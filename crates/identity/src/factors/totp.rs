@@ -1,7 +1,7 @@
 //! Authenticator applications: time-based one-time passwords (RFC 6238) with the parameters that every application knows:
 //! SHA-1, six digits, thirty seconds.
 
-use super::offer;
+use super::challenge;
 use crate::Identity;
 use bailiwick_domain::{Error, Result, Ts, UserId, ports::random};
 use bailiwick_store::{factors, identities::Identified};
@@ -48,14 +48,14 @@ fn application(secret: &[u8], account: &str) -> Result<Totp> {
 }
 
 /// A secret for the user: that of the offer `before`, so that an application that has it already needs no other after a wrong code,
-/// else a fresh one. `subject`: see [`offer::seal`].
+/// else a fresh one. `subject`: see [`challenge::seal`].
 pub(crate) fn offer_to_add(
     service: &Identity,
     user: &Identified,
     subject: Uuid,
     before: Option<&str>,
 ) -> Result<TotpOffer> {
-    let offered = before.and_then(|state| offer::open::<Vec<u8>>(service, OFFER, subject, state));
+    let offered = before.and_then(|state| challenge::open::<Vec<u8>>(service, OFFER, subject, state));
     let secret = offered.unwrap_or_else(|| random::<SECRET_BYTES>(&*service.entropy).to_vec());
     let application = application(&secret, &user.email)?;
     let uri = application.to_url().map_err(Error::internal)?;
@@ -71,7 +71,7 @@ pub(crate) fn offer_to_add(
         uri,
         // Without the XML declaration, so that a page can hold it.
         qr_code: qr_code.split_once("?>").map_or(qr_code.clone(), |(_, svg)| svg.to_owned()),
-        state: offer::seal(service, OFFER, subject, secret)?,
+        state: challenge::seal(service, OFFER, subject, secret)?,
     })
 }
 
@@ -83,7 +83,7 @@ pub(super) fn made(
     code: &str,
     now: Ts,
 ) -> Result<Option<factors::Totp>> {
-    let Some(secret) = offer::open::<Vec<u8>>(service, OFFER, subject, state) else { return Ok(None) };
+    let Some(secret) = challenge::open::<Vec<u8>>(service, OFFER, subject, state) else { return Ok(None) };
     let Some(step) = step_of(&secret, code, now)? else { return Ok(None) };
     Ok(Some(factors::Totp {
         sealed: service.keys.seal(STORED, &secret, &*service.entropy)?,

@@ -23,7 +23,7 @@ use bailiwick_platform::{
 use bailiwick_store::{
     Tx,
     identities::{self, Identified},
-    recovery::{self, Addresses, Link, Purpose},
+    mail_links::{self, Addresses, Link, Purpose},
 };
 use uuid::Uuid;
 
@@ -115,12 +115,12 @@ pub async fn reset(
     let (person, addresses) = hold(&mut tx, link.user_id).await?;
     // The link was sent to the address that links still go to: it is neither confirmed nor changed since.
     let is_there = Email::key_of(addresses.for_recovery()) == Email::key_of(&link.address);
-    if !is_there || !recovery::take(&mut tx, &link, now).await? {
+    if !is_there || !mail_links::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);
     }
     passwords::set_password(&mut tx, now, person.id, Some(&hash), Origin::Chosen, None).await?;
     if Email::key_of(&addresses.email) == Email::key_of(&link.address) {
-        recovery::verify(&mut tx, person.id).await?;
+        mail_links::verify(&mut tx, person.id).await?;
     }
     audit::record_own(
         &mut tx,
@@ -186,10 +186,10 @@ pub async fn confirm(
     }
     // The address was changed again since: this link is for another one.
     let is_present = Email::key_of(&addresses.email) == Email::key_of(&link.address);
-    if !is_present || !recovery::take(&mut tx, &link, now).await? {
+    if !is_present || !mail_links::take(&mut tx, &link, now).await? {
         return Err(Denied::Gone);
     }
-    recovery::verify(&mut tx, person.id).await?;
+    mail_links::verify(&mut tx, person.id).await?;
     audit::record_own(
         &mut tx,
         now,
@@ -213,13 +213,13 @@ async fn find(service: &Identity, token: &str, purpose: Purpose) -> Result<Optio
     if !is_cookie(token) {
         return Ok(None);
     }
-    Ok(recovery::get(&service.db, &token_digest(token), purpose, service.now()).await?)
+    Ok(mail_links::get(&service.db, &token_digest(token), purpose, service.now()).await?)
 }
 
 /// The user of a link, locked, if they may sign in.
 async fn hold(tx: &mut Tx, user: UserId) -> Result<(Identified, Addresses), Denied> {
     let person = identities::get_for_login(tx, user).await?;
     let person = person.filter(|person| person.standing.is_enabled()).ok_or(Denied::Gone)?;
-    let addresses = recovery::addresses(tx, user).await?.ok_or(Denied::Gone)?;
+    let addresses = mail_links::addresses(tx, user).await?.ok_or(Denied::Gone)?;
     Ok((person, addresses))
 }

@@ -9,7 +9,7 @@ use crate::{
     Identity,
     factors::{
         self, Offer, TotpOffer,
-        own_passkeys::add_at_sign_in,
+        account_passkeys::add_at_sign_in,
         prove::{self, Checked, ShownPasskey},
     },
 };
@@ -246,15 +246,16 @@ pub async fn add_factor(
     }
     let added = match given {
         New::Totp { state, code } => {
-            factors::own::add_at_sign_in(service, &mut tx, &user, interaction.id, (state, code)).await?
+            factors::account::add_at_sign_in(service, &mut tx, &user, interaction.id, (state, code)).await?
         }
         New::Passkey { state, answer } => {
             add_at_sign_in(service, &mut tx, &user, interaction.id, (state, answer)).await?
         }
     };
     let method = added.ok_or(Denied::WrongFactor)?;
-    let recovery_codes = factors::own::settle_added(service, &mut tx, user.id, Some(interaction.id)).await?;
-    factors::own::record_at_sign_in(&mut tx, service.now(), context, &user, method).await?;
+    let recovery_codes =
+        factors::account::settle_added(service, &mut tx, user.id, Some(interaction.id)).await?;
+    factors::account::record_at_sign_in(&mut tx, service.now(), context, &user, method).await?;
     pass(&mut tx, &interaction, interaction.methods.with(method)).await?;
     tx.commit().await?;
     let address = format!("{}/auth/{id}", service.settings.provider_issuer());

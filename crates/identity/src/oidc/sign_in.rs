@@ -27,11 +27,11 @@ use bailiwick_platform::{
 use bailiwick_store::{
     Tx,
     identities::{self, Identified, PasswordRecord},
+    mail_links,
     oidc::{
         interactions::{self, Interaction, Step},
         logins::{self, Login},
     },
-    recovery,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::json;
@@ -279,9 +279,9 @@ pub async fn replace_password(
     // Taken first: the change of the password ends every request in which the user has given the old one.
     take(&mut tx, &interaction).await?;
     // A user with a password that was mailed there can read that mailbox (spec: account#change-info).
-    let mailed_to = recovery::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
+    let mailed_to = mail_links::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
     if mailed_to.is_some_and(|address| address == Email::key_of(&person.email)) {
-        recovery::verify(&mut tx, user).await?;
+        mail_links::verify(&mut tx, user).await?;
     }
     passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
     let action = AuditAction::UserReplaceGeneratedPassword;

@@ -12,7 +12,7 @@ use bailiwick_store::{
     Tx,
     audit::{self, Entry},
     identities::{self, account_links},
-    recovery,
+    mail_links,
 };
 use serde_json::json;
 
@@ -77,7 +77,7 @@ async fn link(
     let held = identities::get_for_login(&mut tx, candidate.id).await.map_err(unreadable)?;
     let held = held.filter(|user| is_same_address(&user.email, email) && !user.standing.is_gone());
     let Some(user) = held else { return Ok(None) };
-    let addresses = recovery::addresses(&mut tx, user.id).await.map_err(unreadable)?;
+    let addresses = mail_links::addresses(&mut tx, user.id).await.map_err(unreadable)?;
     let is_unconfirmed = addresses.is_none_or(|known| known.previous_email.is_some());
     if is_unconfirmed {
         return Ok(None);

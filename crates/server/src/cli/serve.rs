@@ -338,7 +338,7 @@ fn operations(
             let traces = traces.as_ref().map(Traces::page).unwrap_or_default();
             process::page() + &connections.page() + &reload::page(tls.as_deref()) + &traces
         };
-        bailiwick_api::operations::router(&app, token, Arc::new(page))
+        bailiwick_api::monitoring::router(&app, token, Arc::new(page))
     };
     // From the reserve, so that it answers when the front is full.
     let own = listen::Limits { open: 64, of_one_address: 32, trusted: Vec::new() };

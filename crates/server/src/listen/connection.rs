@@ -78,7 +78,7 @@ impl Front {
         let shaken = Box::pin(timeout(self.options.head_timeout, tls.acceptor().accept(stream)));
         let shaken = tokio::select! {
             shaken = shaken => shaken,
-            () = slot.pace.asked_to_end() => return,
+            () = slot.state.asked_to_end() => return,
             () = stop.cancelled() => return,
         };
         match shaken {
@@ -93,11 +93,11 @@ impl Front {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let pace = &slot.pace;
-        let io = TokioIo::new(Watched { stream, pace: Arc::clone(pace), taken: 0 });
-        let service = service_fn(|request| self.answer(request, peer, pace));
+        let state = &slot.state;
+        let io = TokioIo::new(Watched { stream, state: Arc::clone(state), taken: 0 });
+        let service = service_fn(|request| self.answer(request, peer, state));
         let mut connection = pin!(self.http.serve_connection(io, service));
-        let mut timer = Timer::new(pace, self.options);
+        let mut timer = Timer::new(state, self.options);
         let mut stopped = pin!(stop.cancelled());
         let mut stopping = false;
         poll_fn(|cx| {
@@ -112,8 +112,8 @@ impl Front {
                 return Poll::Ready(());
             }
             // After polling the connection, so that a request that has arrived counts.
-            while pace.poll_asked_to_end(cx).is_ready() {
-                if pace.phase() != BUSY {
+            while state.poll_asked_to_end(cx).is_ready() {
+                if state.phase() != BUSY {
                     tracing::debug!("connection of {peer}: closed while idle to make room");
                     return Poll::Ready(());
                 }
@@ -131,9 +131,9 @@ impl Front {
         &self,
         mut request: Request<Incoming>,
         peer: SocketAddr,
-        pace: &Arc<ConnectionState>,
+        state: &Arc<ConnectionState>,
     ) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
-        let busy = RequestInWork::begin(pace);
+        let busy = RequestInWork::begin(state);
         request.extensions_mut().insert(ConnectInfo(peer));
         let left = (!request.body().is_end_stream()).then(AbandonedBody::default);
         let is_awaited = left.is_some() && request.headers().contains_key(EXPECT);
@@ -180,7 +180,7 @@ impl HttpBody for Answer {
 /// The socket; it records when bytes arrive and when the client stops taking bytes.
 struct Watched<S> {
     stream: S,
-    pace: Arc<ConnectionState>,
+    state: Arc<ConnectionState>,
     /// Bytes taken after the last answer.
     taken: usize,
 }
@@ -209,8 +209,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if buf.filled().len() > before && self.pace.phase() == IDLE {
-            self.pace.enter(HEAD);
+        if buf.filled().len() > before && self.state.phase() == IDLE {
+            self.state.enter(HEAD);
         }
         read
     }
@@ -219,7 +219,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.pace.wrote(&wrote);
+        self.state.wrote(&wrote);
         wrote
     }
 
@@ -229,7 +229,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.pace.wrote(&wrote);
+        self.state.wrote(&wrote);
         wrote
     }
 
@@ -242,12 +242,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.pace.phase() != LINGER {
+        if self.state.phase() != LINGER {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
-            if !self.pace.is_unread.load(Relaxed) {
+            if !self.state.is_unread.load(Relaxed) {
                 return Poll::Ready(Ok(()));
             }
-            self.pace.enter(LINGER);
+            self.state.enter(LINGER);
         }
         self.linger(cx).map(Ok)
     }

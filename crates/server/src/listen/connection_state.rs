@@ -120,20 +120,20 @@ impl ConnectionState {
 
 /// The connection's one timer.
 pub(super) struct Timer<'a> {
-    pace: &'a ConnectionState,
+    state: &'a ConnectionState,
     options: Options,
     sleep: Pin<Box<tokio::time::Sleep>>,
 }
 
 impl<'a> Timer<'a> {
-    pub(super) fn new(pace: &'a ConnectionState, options: Options) -> Timer<'a> {
-        let sleep = Box::pin(sleep_until(pace.start + options.head_timeout));
-        Timer { pace, options, sleep }
+    pub(super) fn new(state: &'a ConnectionState, options: Options) -> Timer<'a> {
+        let sleep = Box::pin(sleep_until(state.start + options.head_timeout));
+        Timer { state, options, sleep }
     }
 
     /// Ready when the deadline of the phase has passed.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let due = self.pace.due(&self.options);
+        let due = self.state.due(&self.options);
         if let Some(due) = due
             && due < self.sleep.deadline()
         {
@@ -155,9 +155,9 @@ impl<'a> Timer<'a> {
 pub(super) struct RequestInWork(pub(super) Arc<ConnectionState>);
 
 impl RequestInWork {
-    pub(super) fn begin(pace: &Arc<ConnectionState>) -> RequestInWork {
-        pace.enter(BUSY);
-        RequestInWork(Arc::clone(pace))
+    pub(super) fn begin(state: &Arc<ConnectionState>) -> RequestInWork {
+        state.enter(BUSY);
+        RequestInWork(Arc::clone(state))
     }
 }
 

@@ -60,7 +60,7 @@ struct State {
 
 #[derive(Debug)]
 struct Open {
-    pace: Arc<ConnectionState>,
+    state: Arc<ConnectionState>,
     /// The address that it counts towards; `None` = a trusted proxy.
     address: Option<IpAddr>,
 }
@@ -72,7 +72,7 @@ pub(super) struct ConnectionSlot {
     id: u64,
     address: Option<IpAddr>,
     /// The connection's state.
-    pub(super) pace: Arc<ConnectionState>,
+    pub(super) state: Arc<ConnectionState>,
 }
 
 impl Connections {
@@ -104,10 +104,10 @@ impl Connections {
             }
             self.closed.full.one();
         }
-        let pace = Arc::new(ConnectionState::new());
-        let id = state.insert(Open { pace: Arc::clone(&pace), address });
+        let connection = Arc::new(ConnectionState::new());
+        let id = state.insert(Open { state: Arc::clone(&connection), address });
         drop(state);
-        Some(ConnectionSlot { connections: Arc::clone(self), id, address, pace })
+        Some(ConnectionSlot { connections: Arc::clone(self), id, address, state: connection })
     }
 
     /// Closes the longest idle connection, when the process has no descriptor left for another one.
@@ -120,7 +120,7 @@ impl Connections {
     /// The series of these connections.
     pub fn page(&self) -> String {
         let state = self.state();
-        let idle = state.open.values().filter(|open| open.pace.idle_since().is_some()).count();
+        let idle = state.open.values().filter(|open| open.state.idle_since().is_some()).count();
         let busy = state.open.len() - idle;
         drop(state);
         let mut page = Page::default();
@@ -197,7 +197,7 @@ impl State {
     /// False when no connection of the address is idle.
     fn close_idle_of(&mut self, address: IpAddr) -> bool {
         let ids = self.by_address.get(&address).into_iter().flatten();
-        let idle = ids.filter_map(|id| Some((self.open.get(id)?.pace.idle_since()?, *id)));
+        let idle = ids.filter_map(|id| Some((self.open.get(id)?.state.idle_since()?, *id)));
         let longest = idle.min();
         longest.is_some_and(|(_, id)| self.close(id))
     }
@@ -211,7 +211,7 @@ impl State {
         if self.no_search_before.is_some_and(|at| now < at) {
             return false;
         }
-        let idle = self.open.iter().filter_map(|(id, open)| Some((open.pace.idle_since()?, *id)));
+        let idle = self.open.iter().filter_map(|(id, open)| Some((open.state.idle_since()?, *id)));
         self.found = idle.collect();
         if self.found.len() > FOUND {
             self.found.select_nth_unstable(FOUND);
@@ -226,7 +226,7 @@ impl State {
     /// Closes the longest idle connection of the last search that has been idle ever since.
     fn close_found(&mut self) -> bool {
         while let Some((since, id)) = self.found.pop() {
-            let still = self.open.get(&id).is_some_and(|open| open.pace.idle_since() == Some(since));
+            let still = self.open.get(&id).is_some_and(|open| open.state.idle_since() == Some(since));
             if still && self.close(id) {
                 return true;
             }
@@ -238,7 +238,7 @@ impl State {
     fn close(&mut self, id: u64) -> bool {
         let open = self.remove(id);
         open.is_some_and(|open| {
-            open.pace.ask_to_end();
+            open.state.ask_to_end();
             true
         })
     }
@@ -248,7 +248,7 @@ impl ConnectionSlot {
     /// Takes the place back: a request arrived before the connection noticed that it was asked to end. Until the answer
     /// is sent, more connections than the limits allow may be open.
     pub(super) fn stay(&self) {
-        let open = Open { pace: Arc::clone(&self.pace), address: self.address };
+        let open = Open { state: Arc::clone(&self.state), address: self.address };
         let mut state = self.connections.state();
         if !state.open.contains_key(&self.id) {
             state.put(self.id, open);

@@ -119,7 +119,7 @@ impl S3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bailiwick_outbound::assets::{AssetError, AssetStore, Bucket};
+    use bailiwick_outbound::object_storage::{AssetError, AssetStore, Bucket};
     use bytes::Bytes;
     use std::time::Duration;
 
@@ -144,7 +144,7 @@ mod tests {
         storage.bucket("one", Answers::Well).await.unwrap();
         let (plain, below) = (bucket(&storage, CREDENTIALS.1, ""), bucket(&storage, CREDENTIALS.1, "a/b"));
         let content = Bytes::from_static(b"content");
-        plain.look(LONGEST).await.unwrap();
+        plain.check(LONGEST).await.unwrap();
         plain.put("x/1-2", content.clone(), LONGEST).await.unwrap();
         below.put("x/1-2", Bytes::new(), LONGEST).await.unwrap();
         assert_eq!(storage.seen("one").await.unwrap().keys, ["a/b/x/1-2", "bailiwick-was-here", "x/1-2"]);
@@ -173,12 +173,12 @@ mod tests {
         assert_eq!(below.size("large").await, Err(AssetError::NotFound));
 
         let stranger = bucket(&storage, "another secret", "");
-        assert!(matches!(stranger.look(LONGEST).await, Err(AssetError::Unreachable(_))));
+        assert!(matches!(stranger.check(LONGEST).await, Err(AssetError::Unreachable(_))));
         assert!(matches!(stranger.get("x/1-2", 7, LONGEST).await, Err(AssetError::Unreachable(_))));
         let unsigned = reqwest::get(format!("{}/one/x/1-2", storage.url())).await.unwrap();
         assert_eq!(unsigned.status(), 403);
         storage.bucket("one", Answers::Not).await.unwrap();
-        assert!(matches!(plain.look(LONGEST).await, Err(AssetError::Unreachable(_))));
+        assert!(matches!(plain.check(LONGEST).await, Err(AssetError::Unreachable(_))));
         storage.bucket("one", Answers::Later).await.unwrap();
         let soon = Duration::from_millis(50);
         assert_eq!(plain.get("x/1-2", 7, soon).await, Err(AssetError::TimedOut));

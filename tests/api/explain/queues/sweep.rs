@@ -7,7 +7,7 @@ use super::{
 };
 use bailiwick_store::{
     alert_handling, alert_queue, clock_skew, delivery, events, history, imports, inventory, jobs, leases,
-    logto, recovery, router, shared_limits, stats,
+    logto, mail_links, router, shared_limits, stats,
 };
 
 /// Before everything there is.
@@ -37,7 +37,7 @@ async fn sweep(room: &mut Room<'_>) {
         write(db, async |tx| {
             jobs::purge_ended(tx, before).await?;
             alert_queue::expire(tx, before).await?;
-            recovery::purge(tx, before).await?;
+            mail_links::purge(tx, before).await?;
             imports::purge(tx, before).await?;
             delivery::notification_log::purge_failures(tx, before).await
         })

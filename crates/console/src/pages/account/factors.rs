@@ -10,7 +10,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::{extract::State, response::Response};
@@ -18,8 +18,8 @@ use bailiwick_app::App;
 use bailiwick_domain::{Error, ObjectKind};
 use bailiwick_identity::factors::{
     Passkey,
-    own::{self, Overview},
-    own_passkeys,
+    account::{self, Overview},
+    account_passkeys,
 };
 use bailiwick_web::PathId;
 use http::StatusCode;
@@ -32,8 +32,8 @@ pub(super) fn here() -> String {
 }
 
 /// The way to the overview.
-pub(super) fn crumbs(guest: &Guest) -> Vec<Crumb> {
-    let text = |key| texts::find(guest.look.language, key).unwrap_or_default();
+pub(super) fn crumbs(session: &Session) -> Vec<Crumb> {
+    let text = |key| texts::find(session.layout.language, key).unwrap_or_default();
     vec![Crumb::link(HERE, text("nav_account")), Crumb::link(here(), text("account_factors"))]
 }
 
@@ -43,9 +43,9 @@ fn is_last(overview: &Overview) -> bool {
 }
 
 /// `GET /console/account/factors`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
-    let (look, overview) = (&guest.look, own::overview(&app, &guest.caller).await?);
-    let when = |at| When::maybe(look.language, look.now, at);
+pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
+    let (layout, overview) = (&session.layout, account::overview(&app, &session.caller).await?);
+    let when = |at| When::maybe(layout.language, layout.now, at);
     let passkey = |passkey: &Passkey| {
         json!({
             "name": passkey.name,
@@ -60,63 +60,67 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
         .map(|totp| json!({"added": when(Some(totp.created_at)), "used": when(totp.last_used_at)}));
     let is_last = is_last(&overview);
     let values = json!({
-        "head": head(&app, &guest, FACTORS),
+        "head": head(&app, &session, FACTORS),
         "is_required": overview.is_required,
         "has_any": !overview.passkeys.is_empty() || overview.totp.is_some(),
         "may_remove": !(overview.is_required && is_last),
         "grace_until": when(overview.grace_until),
         "are_passkeys_possible": overview.are_passkeys_possible,
-        "has_all_passkeys": overview.passkeys.len() >= own_passkeys::MOST,
+        "has_all_passkeys": overview.passkeys.len() >= account_passkeys::MOST,
         "passkeys": overview.passkeys.iter().map(passkey).collect::<Vec<_>>(),
         "totp": totp,
         "codes_left": overview.recovery_codes_left,
     });
-    Ok(page::show(look, "account/factors.html", values))
+    Ok(page::show(layout, "account/factors.html", values))
 }
 
 /// The person's passkey of this id.
-async fn passkey(app: &App, guest: &Guest, id: Option<Uuid>) -> Outcome<(Overview, Passkey)> {
-    let overview = own::overview(app, &guest.caller).await?;
+async fn passkey(app: &App, session: &Session, id: Option<Uuid>) -> Outcome<(Overview, Passkey)> {
+    let overview = account::overview(app, &session.caller).await?;
     let found = overview.passkeys.iter().find(|passkey| Some(passkey.id) == id).cloned();
     let found = found.ok_or(Error::NotFound(ObjectKind::Passkey))?;
     Ok((overview, found))
 }
 
 /// `GET /console/account/factors/passkeys/{id}/rename`.
-pub(crate) async fn show_rename(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    let (_, passkey) = passkey(&app, &guest, id).await?;
-    rename_form(&guest, &passkey, &passkey.name, None)
+pub(crate) async fn show_rename(
+    State(app): State<App>,
+    session: Session,
+    PathId(id): PathId<Uuid>,
+) -> Outcome {
+    let (_, passkey) = passkey(&app, &session, id).await?;
+    rename_form(&session, &passkey, &passkey.name, None)
 }
 
-fn rename_form(guest: &Guest, passkey: &Passkey, name: &str, wrong: Option<Value>) -> Outcome<Response> {
+fn rename_form(session: &Session, passkey: &Passkey, name: &str, wrong: Option<Value>) -> Outcome<Response> {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "crumbs": crumbs(guest),
+        "crumbs": crumbs(session),
         "present": passkey.name,
         "name": name,
         "href": here(),
         "action": format!("{}/passkeys/{}/rename", here(), passkey.id),
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "account/rename_passkey.html", values))
+    Ok(page::render(&session.layout, status, "account/rename_passkey.html", values))
 }
 
 /// `POST /console/account/factors/passkeys/{id}/rename`.
 pub(crate) async fn rename(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<Uuid>,
     sent: Form,
 ) -> Outcome {
-    own(&guest)?;
+    own(&session)?;
     let name = sent.text("name");
     let body = || Ok(name.clone());
-    match own_passkeys::rename(&app, &guest.caller, &guest.context, id, body).await {
+    match account_passkeys::rename(&app, &session.caller, &session.context, id, body).await {
         Ok(()) => Ok(done(&here(), "passkey_renamed")),
-        Err(error) => match problems(guest.look.language, &error) {
+        Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
-                let (_, passkey) = passkey(&app, &guest, id).await?;
-                rename_form(&guest, &passkey, &name, Some(wrong))
+                let (_, passkey) = passkey(&app, &session, id).await?;
+                rename_form(&session, &passkey, &name, Some(wrong))
             }
             None => Err(error.into()),
         },
@@ -125,7 +129,7 @@ pub(crate) async fn rename(
 
 /// Asks before something goes; `area`: in the keys of the texts.
 fn question(
-    guest: &Guest,
+    session: &Session,
     (area, word): (&str, &str),
     name: &str,
     path: &str,
@@ -135,7 +139,7 @@ fn question(
         word,
         area: Some(area),
         name,
-        crumbs: crumbs(guest),
+        crumbs: crumbs(session),
         action: format!("{}{path}", here()),
         back: here(),
         details,
@@ -143,72 +147,76 @@ fn question(
         is_wrong: false,
         other: None,
     }
-    .page(guest)
+    .page(session)
 }
 
 /// What goes with a factor.
-fn goes(guest: &Guest, overview: &Overview) -> Vec<String> {
-    let text = texts::find(guest.look.language, "goes_recovery_codes").unwrap_or_default();
+fn goes(session: &Session, overview: &Overview) -> Vec<String> {
+    let text = texts::find(session.layout.language, "goes_recovery_codes").unwrap_or_default();
     if is_last(overview) { vec![text.to_owned()] } else { Vec::new() }
 }
 
 /// `GET /console/account/factors/passkeys/{id}/remove`.
-pub(crate) async fn ask_passkey(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    let (overview, passkey) = passkey(&app, &guest, id).await?;
+pub(crate) async fn ask_passkey(
+    State(app): State<App>,
+    session: Session,
+    PathId(id): PathId<Uuid>,
+) -> Outcome {
+    let (overview, passkey) = passkey(&app, &session, id).await?;
     let path = format!("/passkeys/{}/remove", passkey.id);
-    question(&guest, ("passkey", "remove"), &passkey.name, &path, goes(&guest, &overview))
+    question(&session, ("passkey", "remove"), &passkey.name, &path, goes(&session, &overview))
 }
 
 /// `POST /console/account/factors/passkeys/{id}/remove`.
 pub(crate) async fn remove_passkey(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<Uuid>,
     _: Form,
 ) -> Outcome {
-    own(&guest)?;
-    own_passkeys::remove(&app, &guest.caller, &guest.context, id).await?;
+    own(&session)?;
+    account_passkeys::remove(&app, &session.caller, &session.context, id).await?;
     Ok(done(&here(), "passkey_removed"))
 }
 
 /// `GET /console/account/factors/authenticator/remove`.
-pub(crate) async fn ask_authenticator(State(app): State<App>, guest: Guest) -> Outcome {
-    let overview = own::overview(&app, &guest.caller).await?;
+pub(crate) async fn ask_authenticator(State(app): State<App>, session: Session) -> Outcome {
+    let overview = account::overview(&app, &session.caller).await?;
     if overview.totp.is_none() {
         return Err(Error::NotFound(ObjectKind::SecondFactor).into());
     }
-    let details = goes(&guest, &overview);
-    question(&guest, ("authenticator", "remove"), "", "/authenticator/remove", details)
+    let details = goes(&session, &overview);
+    question(&session, ("authenticator", "remove"), "", "/authenticator/remove", details)
 }
 
 /// `POST /console/account/factors/authenticator/remove`.
-pub(crate) async fn remove_authenticator(State(app): State<App>, guest: Guest, _: Form) -> Outcome {
-    own(&guest)?;
-    own::remove_totp(&app, &guest.caller, &guest.context).await?;
+pub(crate) async fn remove_authenticator(State(app): State<App>, session: Session, _: Form) -> Outcome {
+    own(&session)?;
+    account::remove_totp(&app, &session.caller, &session.context).await?;
     Ok(done(&here(), "authenticator_removed"))
 }
 
 /// `GET /console/account/factors/recovery-codes`.
-pub(crate) async fn ask_codes(State(app): State<App>, guest: Guest) -> Outcome {
-    own::overview(&app, &guest.caller).await?;
-    question(&guest, ("codes", "renew"), "", "/recovery-codes", Vec::new())
+pub(crate) async fn ask_codes(State(app): State<App>, session: Session) -> Outcome {
+    account::overview(&app, &session.caller).await?;
+    question(&session, ("codes", "renew"), "", "/recovery-codes", Vec::new())
 }
 
 /// `POST /console/account/factors/recovery-codes`: the page that shows them this once.
-pub(crate) async fn new_codes(State(app): State<App>, guest: Guest, _: Form) -> Outcome {
-    own(&guest)?;
-    let codes = own::new_recovery_codes(&app, &guest.caller, &guest.context).await?;
-    Ok(shown_codes(&guest, &codes, "codes_renewed"))
+pub(crate) async fn new_codes(State(app): State<App>, session: Session, _: Form) -> Outcome {
+    own(&session)?;
+    let codes = account::new_recovery_codes(&app, &session.caller, &session.context).await?;
+    Ok(shown_codes(&session, &codes, "codes_renewed"))
 }
 
 /// The page that shows recovery codes once. `note`: what was done.
-pub(super) fn shown_codes(guest: &Guest, codes: &[String], note: &str) -> Response {
+pub(super) fn shown_codes(session: &Session, codes: &[String], note: &str) -> Response {
     let values = json!({
-        "crumbs": crumbs(guest),
+        "crumbs": crumbs(session),
         "codes": codes,
         "all": codes.join("\n"),
         "note": note,
         "href": here(),
     });
-    page::show(&guest.look, "account/recovery_codes.html", values)
+    page::show(&session.layout, "account/recovery_codes.html", values)
 }

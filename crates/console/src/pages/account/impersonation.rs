@@ -10,13 +10,13 @@ use crate::{
     form::Form,
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::{Error, ImpersonationId};
-use bailiwick_identity::impersonation::{self, Entry, Session, Side, over_at};
+use bailiwick_identity::impersonation::{self, Entry, Side, over_at};
 use bailiwick_web::{Params, PathId};
 use http::Uri;
 use serde_json::{Value, json};
@@ -25,77 +25,77 @@ use serde_json::{Value, json};
 const HOURS: [u64; 6] = [1, 4, 8, 24, 72, 168];
 
 /// `GET /console/account/impersonation`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
-    own(&guest)?;
-    let look = &guest.look;
-    let consent = impersonation::consent(&app, &guest.caller).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
+    own(&session)?;
+    let layout = &session.layout;
+    let consent = impersonation::consent(&app, &session.caller).await?;
     let side = Some(Side::Impersonated);
-    let found = impersonation::sessions(&app, &guest.caller, side, params.page(PAGE_SIZE)).await?;
+    let found = impersonation::sessions(&app, &session.caller, side, params.page(PAGE_SIZE)).await?;
     let here = Address::of(&format!("{HERE}/impersonation"), uri.query());
     let hours = |hours: u64| {
         let key = if hours < 24 { "unit_hours" } else { "unit_days" };
         let number = if hours < 24 { hours } else { hours / 24 };
-        (hours.to_string(), texts::with(look.language, key, "n", &number.to_string()))
+        (hours.to_string(), texts::with(layout.language, key, "n", &number.to_string()))
     };
     let values = json!({
-        "head": head(&app, &guest, "impersonation"),
-        "until": When::maybe(look.language, look.now, consent.map(|consent| consent.expires_at)),
+        "head": head(&app, &session, "impersonation"),
+        "until": When::maybe(layout.language, layout.now, consent.map(|consent| consent.expires_at)),
         "hours": HOURS.map(hours),
-        "rows": found.rows.iter().map(|session| row(&guest, session)).collect::<Vec<_>>(),
+        "rows": found.rows.iter().map(|recorded| row(&session, recorded)).collect::<Vec<_>>(),
         "pager": Pager::of(&found, &here)?,
     });
-    Ok(page::show(look, "account/impersonation.html", values))
+    Ok(page::show(layout, "account/impersonation.html", values))
 }
 
-fn row(guest: &Guest, session: &Session) -> Value {
-    let look = &guest.look;
-    let over = over_at(session, look.now);
+fn row(session: &Session, recorded: &impersonation::Session) -> Value {
+    let layout = &session.layout;
+    let over = over_at(recorded, layout.now);
     json!({
-        "href": format!("{HERE}/impersonation/{}", session.id),
-        "name": session.impersonator.name,
-        "username": session.impersonator.username,
-        "started": When::of(look.language, look.now, session.started_at),
-        "ended": When::maybe(look.language, look.now, over),
+        "href": format!("{HERE}/impersonation/{}", recorded.id),
+        "name": recorded.impersonator.name,
+        "username": recorded.impersonator.username,
+        "started": When::of(layout.language, layout.now, recorded.started_at),
+        "ended": When::maybe(layout.language, layout.now, over),
         "is_live": over.is_none(),
-        "actions": session.action_count,
+        "actions": recorded.action_count,
     })
 }
 
 /// `POST /console/account/impersonation/consent`.
-pub(crate) async fn give(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
-    own(&guest)?;
+pub(crate) async fn give(State(app): State<App>, session: Session, sent: Form) -> Outcome {
+    own(&session)?;
     let body = || {
         let hours = sent.text("duration_hours");
         let parsed =
             hours.parse().map_err(|_| Error::field_value("duration_hours", "out_of_range", hours))?;
         Ok(Some(parsed))
     };
-    impersonation::give_consent(&app, &guest.caller, &guest.context, body).await?;
+    impersonation::give_consent(&app, &session.caller, &session.context, body).await?;
     Ok(done(&format!("{HERE}/impersonation"), "consent_given"))
 }
 
 /// `POST /console/account/impersonation/withdraw`.
-pub(crate) async fn withdraw(State(app): State<App>, guest: Guest, _: Form) -> Outcome {
-    own(&guest)?;
-    impersonation::withdraw_consent(&app, &guest.caller, &guest.context).await?;
+pub(crate) async fn withdraw(State(app): State<App>, session: Session, _: Form) -> Outcome {
+    own(&session)?;
+    impersonation::withdraw_consent(&app, &session.caller, &session.context).await?;
     Ok(done(&format!("{HERE}/impersonation"), "consent_withdrawn"))
 }
 
 /// `GET /console/account/impersonation/{id}`: what was done.
 pub(crate) async fn session(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<ImpersonationId>,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    own(&guest)?;
-    let look = &guest.look;
-    let (session, found) = impersonation::audit(&app, &guest.caller, id, params.page(PAGE_SIZE)).await?;
-    let here = Address::of(&format!("{HERE}/impersonation/{}", session.id), uri.query());
+    own(&session)?;
+    let layout = &session.layout;
+    let (recorded, found) = impersonation::audit(&app, &session.caller, id, params.page(PAGE_SIZE)).await?;
+    let here = Address::of(&format!("{HERE}/impersonation/{}", recorded.id), uri.query());
     let entry = |entry: &Entry| {
         json!({
-            "at": When::of(look.language, look.now, entry.at),
+            "at": When::of(layout.language, layout.now, entry.at),
             "kind": entry.action_type,
             "method": entry.http_method,
             "path": entry.api_endpoint,
@@ -105,10 +105,10 @@ pub(crate) async fn session(
         })
     };
     let values = json!({
-        "head": head(&app, &guest, "impersonation"),
-        "session": row(&guest, &session),
+        "head": head(&app, &session, "impersonation"),
+        "session": row(&session, &recorded),
         "rows": found.rows.iter().map(entry).collect::<Vec<_>>(),
         "pager": Pager::of(&found, &here)?,
     });
-    Ok(page::show(look, "account/acted.html", values))
+    Ok(page::show(layout, "account/acted.html", values))
 }

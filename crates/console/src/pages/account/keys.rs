@@ -10,7 +10,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::{extract::State, response::Response};
@@ -28,18 +28,23 @@ use serde_json::{Value, json};
 const DAYS: [i64; 4] = [30, 90, 180, 365];
 
 /// `GET /console/account/keys`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
-    own(&guest)?;
-    render(&app, &guest, None, None).await
+pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
+    own(&session)?;
+    render(&app, &session, None, None).await
 }
 
-async fn render(app: &App, guest: &Guest, sent: Option<&Form>, wrong: Option<Value>) -> Outcome<Response> {
-    let look = &guest.look;
-    let when = |at| When::maybe(look.language, look.now, at);
+async fn render(
+    app: &App,
+    session: &Session,
+    sent: Option<&Form>,
+    wrong: Option<Value>,
+) -> Outcome<Response> {
+    let layout = &session.layout;
+    let when = |at| When::maybe(layout.language, layout.now, at);
     let row = |key: &ApiKey| {
         let state = match key.revoked_at {
             Some(_) => "revoked",
-            None if key.expires_at <= look.now => "expired",
+            None if key.expires_at <= layout.now => "expired",
             None => "active",
         };
         json!({
@@ -54,17 +59,17 @@ async fn render(app: &App, guest: &Guest, sent: Option<&Form>, wrong: Option<Val
             "revoke": format!("{HERE}/keys/{}/revoke", key.id),
         })
     };
-    let keys = api_keys::list(app, &guest.caller).await?;
+    let keys = api_keys::list(app, &session.caller).await?;
     let text = |name: &str, usual: &str| sent.map_or_else(|| usual.to_owned(), |form| form.text(name));
     let days =
-        |days: i64| (days.to_string(), texts::with(look.language, "unit_days", "n", &days.to_string()));
+        |days: i64| (days.to_string(), texts::with(layout.language, "unit_days", "n", &days.to_string()));
     let modes = ["read", "write"].map(|mode| {
         let key = format!("key_mode_{mode}");
-        (mode, texts::find(look.language, &key).unwrap_or(mode))
+        (mode, texts::find(layout.language, &key).unwrap_or(mode))
     });
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "head": head(app, guest, "keys"),
+        "head": head(app, session, "keys"),
         "rows": keys.iter().map(row).collect::<Vec<_>>(),
         "is_available": passwords::check_mode(app).is_ok(),
         "name": text("name", ""),
@@ -74,12 +79,12 @@ async fn render(app: &App, guest: &Guest, sent: Option<&Form>, wrong: Option<Val
         "modes": modes,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(look, status, "account/keys.html", values))
+    Ok(page::render(layout, status, "account/keys.html", values))
 }
 
 /// `POST /console/account/keys`: the page that shows the key this once.
-pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
-    own(&guest)?;
+pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form) -> Outcome {
+    own(&session)?;
     let body = || {
         let days = sent.text("expires_in_days");
         let days = days.parse().map_err(|_| Error::field_value("expires_in_days", "invalid", days))?;
@@ -90,34 +95,34 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
             password: Some(sent.text("password")),
         })
     };
-    let language = guest.look.language;
-    match api_keys::create(&app, &guest.caller, &guest.context, body).await {
+    let language = session.layout.language;
+    match api_keys::create(&app, &session.caller, &session.context, body).await {
         Ok((key, token)) => {
             let values = json!({
-                "head": head(&app, &guest, "keys"),
+                "head": head(&app, &session, "keys"),
                 "name": key.name,
                 "token": token,
-                "until": When::of(language, guest.look.now, key.expires_at),
+                "until": When::of(language, session.layout.now, key.expires_at),
             });
-            Ok(page::show(&guest.look, "account/key_made.html", values))
+            Ok(page::show(&session.layout, "account/key_made.html", values))
         }
         Err(Error::Conflict { .. }) => {
             let text = texts::find(language, "keys_too_many").unwrap_or_default();
-            render(&app, &guest, Some(&sent), Some(json!({"name": text}))).await
+            render(&app, &session, Some(&sent), Some(json!({"name": text}))).await
         }
         Err(error) => match problems(language, &error) {
-            Some(wrong) => render(&app, &guest, Some(&sent), Some(wrong)).await,
+            Some(wrong) => render(&app, &session, Some(&sent), Some(wrong)).await,
             None => Err(error.into()),
         },
     }
 }
 
 /// `GET /console/account/keys/{id}/revoke`.
-pub(crate) async fn ask(State(app): State<App>, guest: Guest, PathId(id): PathId<ApiKeyId>) -> Outcome {
-    own(&guest)?;
-    let keys = api_keys::list(&app, &guest.caller).await?;
+pub(crate) async fn ask(State(app): State<App>, session: Session, PathId(id): PathId<ApiKeyId>) -> Outcome {
+    own(&session)?;
+    let keys = api_keys::list(&app, &session.caller).await?;
     let key = keys.into_iter().find(|key| Some(key.id) == id).ok_or(Error::NotFound(ObjectKind::ApiKey))?;
-    let text = |key| texts::find(guest.look.language, key).unwrap_or_default();
+    let text = |key| texts::find(session.layout.language, key).unwrap_or_default();
     let list = format!("{HERE}/keys");
     Question {
         word: "revoke",
@@ -131,17 +136,17 @@ pub(crate) async fn ask(State(app): State<App>, guest: Guest, PathId(id): PathId
         is_wrong: false,
         other: None,
     }
-    .page(&guest)
+    .page(&session)
 }
 
 /// `POST /console/account/keys/{id}/revoke`.
 pub(crate) async fn revoke(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<ApiKeyId>,
     _: Form,
 ) -> Outcome {
-    own(&guest)?;
-    api_keys::revoke(&app, &guest.caller, &guest.context, id).await?;
+    own(&session)?;
+    api_keys::revoke(&app, &session.caller, &session.context, id).await?;
     Ok(done(&format!("{HERE}/keys"), "key_revoked"))
 }

@@ -7,7 +7,7 @@ mod new_factors;
 mod profile;
 mod sessions;
 
-use crate::{failure::Outcome, session::Guest};
+use crate::{failure::Outcome, session::Session};
 use axum::Router;
 use bailiwick_app::App;
 use bailiwick_identity::factors as second_factors;
@@ -92,16 +92,16 @@ fn factors_router() -> Router<App> {
 }
 
 /// Refuses a person who impersonates another one, as the interface does.
-fn own(guest: &Guest) -> Outcome<()> {
-    Ok(own_account(&guest.caller)?)
+fn own(session: &Session) -> Outcome<()> {
+    Ok(own_account(&session.caller)?)
 }
 
 /// What every tab shows at its top.
-fn head(app: &App, guest: &Guest, tab: &str) -> Value {
+fn head(app: &App, session: &Session, tab: &str) -> Value {
     let has_factors = second_factors::is_on(app);
     json!({
         "href": HERE,
-        "name": guest.caller.identity().map(|identity| identity.name.as_str()),
+        "name": session.caller.identity().map(|identity| identity.name.as_str()),
         "tab": tab,
         "tabs": TABS.iter().filter(|tab| has_factors || **tab != FACTORS).collect::<Vec<_>>(),
     })

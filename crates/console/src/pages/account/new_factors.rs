@@ -10,35 +10,35 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_events::mail;
 use bailiwick_identity::factors::{
-    own::{self as own_factors, NewTotp},
-    own_passkeys::{self, NewPasskey},
+    account::{self as account_factors, NewTotp},
+    account_passkeys::{self, NewPasskey},
 };
 use http::StatusCode;
 use serde_json::{Value, json};
 
 /// On to the overview, by way of the recovery codes if there are new ones.
-fn added(app: &App, guest: &Guest, codes: &[String], note: &str) -> Response {
+fn added(app: &App, session: &Session, codes: &[String], note: &str) -> Response {
     mail::wake(app);
-    if codes.is_empty() { done(&here(), note) } else { shown_codes(guest, codes, note) }
+    if codes.is_empty() { done(&here(), note) } else { shown_codes(session, codes, note) }
 }
 
 /// `GET /console/account/factors/passkeys/new`.
-pub(crate) async fn show_passkey(State(app): State<App>, guest: Guest) -> Outcome {
-    passkey_form(&app, &guest, "", None).await
+pub(crate) async fn show_passkey(State(app): State<App>, session: Session) -> Outcome {
+    passkey_form(&app, &session, "", None).await
 }
 
-async fn passkey_form(app: &App, guest: &Guest, name: &str, wrong: Option<Value>) -> Outcome<Response> {
-    let offer = own_passkeys::offer(app, &guest.caller).await?;
+async fn passkey_form(app: &App, session: &Session, name: &str, wrong: Option<Value>) -> Outcome<Response> {
+    let offer = account_passkeys::offer(app, &session.caller).await?;
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let wrong = wrong.unwrap_or_else(|| json!({}));
     let values = json!({
-        "crumbs": crumbs(guest),
+        "crumbs": crumbs(session),
         "href": here(),
         "script": assets::passkey_script(),
         "options": offer.options.to_string(),
@@ -47,12 +47,12 @@ async fn passkey_form(app: &App, guest: &Guest, name: &str, wrong: Option<Value>
         "is_refused": wrong.get("credential").or(wrong.get("state")).is_some(),
         "wrong": wrong,
     });
-    Ok(page::render(&guest.look, status, "account/new_passkey.html", values))
+    Ok(page::render(&session.layout, status, "account/new_passkey.html", values))
 }
 
 /// `POST /console/account/factors/passkeys/new`.
-pub(crate) async fn add_passkey(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
-    own(&guest)?;
+pub(crate) async fn add_passkey(State(app): State<App>, session: Session, sent: Form) -> Outcome {
+    own(&session)?;
     let body = || {
         Ok(NewPasskey {
             state: sent.text("state"),
@@ -60,32 +60,32 @@ pub(crate) async fn add_passkey(State(app): State<App>, guest: Guest, sent: Form
             name: sent.text("name"),
         })
     };
-    match own_passkeys::add(&app, &guest.caller, &guest.context, body).await {
-        Ok((_, codes)) => Ok(added(&app, &guest, &codes, "passkey_added")),
-        Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => passkey_form(&app, &guest, &sent.text("name"), Some(wrong)).await,
+    match account_passkeys::add(&app, &session.caller, &session.context, body).await {
+        Ok((_, codes)) => Ok(added(&app, &session, &codes, "passkey_added")),
+        Err(error) => match problems(session.layout.language, &error) {
+            Some(wrong) => passkey_form(&app, &session, &sent.text("name"), Some(wrong)).await,
             None => Err(error.into()),
         },
     }
 }
 
 /// `GET /console/account/factors/authenticator`.
-pub(crate) async fn show_authenticator(State(app): State<App>, guest: Guest) -> Outcome {
-    authenticator_form(&app, &guest, None, None).await
+pub(crate) async fn show_authenticator(State(app): State<App>, session: Session) -> Outcome {
+    authenticator_form(&app, &session, None, None).await
 }
 
 /// The form; `before`: the state of the secret that the application may have already.
 async fn authenticator_form(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     before: Option<&str>,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let has_one = own_factors::overview(app, &guest.caller).await?.totp.is_some();
-    let offer = own_factors::offer_totp(app, &guest.caller, before).await?;
+    let has_one = account_factors::overview(app, &session.caller).await?.totp.is_some();
+    let offer = account_factors::offer_totp(app, &session.caller, before).await?;
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "crumbs": crumbs(guest),
+        "crumbs": crumbs(session),
         "href": here(),
         "is_replaced": has_one,
         "secret": offer.secret,
@@ -94,18 +94,18 @@ async fn authenticator_form(
         "state": offer.state,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "account/new_authenticator.html", values))
+    Ok(page::render(&session.layout, status, "account/new_authenticator.html", values))
 }
 
 /// `POST /console/account/factors/authenticator`.
-pub(crate) async fn add_authenticator(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
-    own(&guest)?;
+pub(crate) async fn add_authenticator(State(app): State<App>, session: Session, sent: Form) -> Outcome {
+    own(&session)?;
     let state = sent.text("state");
     let body = || Ok(NewTotp { state: state.clone(), code: sent.text("code") });
-    match own_factors::add_totp(&app, &guest.caller, &guest.context, body).await {
-        Ok(codes) => Ok(added(&app, &guest, &codes, "authenticator_added")),
-        Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => authenticator_form(&app, &guest, Some(&state), Some(wrong)).await,
+    match account_factors::add_totp(&app, &session.caller, &session.context, body).await {
+        Ok(codes) => Ok(added(&app, &session, &codes, "authenticator_added")),
+        Err(error) => match problems(session.layout.language, &error) {
+            Some(wrong) => authenticator_form(&app, &session, Some(&state), Some(wrong)).await,
             None => Err(error.into()),
         },
     }

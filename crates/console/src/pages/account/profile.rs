@@ -7,7 +7,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
@@ -25,9 +25,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 /// `GET /console/account`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
-    own(&guest)?;
-    render(&app, &guest, &Shown::default()).await
+pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
+    own(&session)?;
+    render(&app, &session, &Shown::default()).await
 }
 
 /// What a page shows besides what is stored.
@@ -40,8 +40,8 @@ struct Shown<'s> {
     refused: Option<&'static str>,
 }
 
-async fn render(app: &App, guest: &Guest, shown: &Shown<'_>) -> Outcome<Response> {
-    let me = auth::object_of(&guest.caller)?;
+async fn render(app: &App, session: &Session, shown: &Shown<'_>) -> Outcome<Response> {
+    let me = auth::object_of(&session.caller)?;
     let text = |name: &str, stored: &str| match shown.sent {
         Some(form) => form.text(name),
         None => stored.to_owned(),
@@ -49,7 +49,7 @@ async fn render(app: &App, guest: &Guest, shown: &Shown<'_>) -> Outcome<Response
     let is_refused = shown.wrong.is_some() || shown.refused.is_some();
     let status = if is_refused { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "head": head(app, guest, "profile"),
+        "head": head(app, session, "profile"),
         "name": text("name", &me.name),
         "email": text("email", &me.email),
         "phone": text("phone", me.phone.as_deref().unwrap_or_default()),
@@ -62,20 +62,20 @@ async fn render(app: &App, guest: &Guest, shown: &Shown<'_>) -> Outcome<Response
         "has_password": passwords::check_mode(app).is_ok(),
         "wrong": shown.wrong.clone().unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "account/profile.html", values))
+    Ok(page::render(&session.layout, status, "account/profile.html", values))
 }
 
 /// The form again with what is wrong, or the error.
-async fn again(app: &App, guest: &Guest, sent: Option<&Form>, error: Error) -> Outcome {
-    match problems(guest.look.language, &error) {
-        Some(wrong) => render(app, guest, &Shown { sent, wrong: Some(wrong), ..Shown::default() }).await,
+async fn again(app: &App, session: &Session, sent: Option<&Form>, error: Error) -> Outcome {
+    match problems(session.layout.language, &error) {
+        Some(wrong) => render(app, session, &Shown { sent, wrong: Some(wrong), ..Shown::default() }).await,
         None => Err(error.into()),
     }
 }
 
 /// `POST /console/account`.
-pub(crate) async fn save(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
-    own(&guest)?;
+pub(crate) async fn save(State(app): State<App>, session: Session, sent: Form) -> Outcome {
+    own(&session)?;
     let body = || {
         Ok(OwnInfo {
             name: Some(sent.text("name")),
@@ -83,30 +83,30 @@ pub(crate) async fn save(State(app): State<App>, guest: Guest, sent: Form) -> Ou
             phone: Some(sent.text("phone")),
         })
     };
-    match users::change_own_info(&app, &guest.caller, &guest.context, body).await {
+    match users::change_own_info(&app, &session.caller, &session.context, body).await {
         Ok(_) => Ok(done(HERE, "saved")),
-        Err(error) => again(&app, &guest, Some(&sent), error).await,
+        Err(error) => again(&app, &session, Some(&sent), error).await,
     }
 }
 
 /// `POST /console/account/password`.
-pub(crate) async fn change_password(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
-    own(&guest)?;
+pub(crate) async fn change_password(State(app): State<App>, session: Session, sent: Form) -> Outcome {
+    own(&session)?;
     let body = || Ok(OwnChange { current: sent.text("current_password"), new: sent.text("new_password") });
-    match passwords::change_own(&app, &guest.caller, &guest.context, body).await {
+    match passwords::change_own(&app, &session.caller, &session.context, body).await {
         Ok(()) => Ok(done(HERE, "own_password")),
-        Err(error) => again(&app, &guest, None, error).await,
+        Err(error) => again(&app, &session, None, error).await,
     }
 }
 
 /// `POST /console/account/picture`.
-pub(crate) async fn upload(State(app): State<App>, guest: Guest, sent: Upload) -> Outcome {
-    own(&guest)?;
-    match avatars::upload(&app, &guest.caller, &guest.context, Whose::Own, picture(sent)).await {
+pub(crate) async fn upload(State(app): State<App>, session: Session, sent: Upload) -> Outcome {
+    own(&session)?;
+    match avatars::upload(&app, &session.caller, &session.context, Whose::Own, picture(sent)).await {
         Ok(_) => Ok(done(HERE, "picture")),
         Err(error) => match reason(&error) {
             Some(refused) => {
-                render(&app, &guest, &Shown { refused: Some(refused), ..Shown::default() }).await
+                render(&app, &session, &Shown { refused: Some(refused), ..Shown::default() }).await
             }
             None => Err(error.into()),
         },
@@ -114,8 +114,8 @@ pub(crate) async fn upload(State(app): State<App>, guest: Guest, sent: Upload) -
 }
 
 /// `POST /console/account/picture/remove`.
-pub(crate) async fn remove_picture(State(app): State<App>, guest: Guest, _: Form) -> Outcome {
-    own(&guest)?;
-    avatars::remove(&app, &guest.caller, &guest.context, Whose::Own).await?;
+pub(crate) async fn remove_picture(State(app): State<App>, session: Session, _: Form) -> Outcome {
+    own(&session)?;
+    avatars::remove(&app, &session.caller, &session.context, Whose::Own).await?;
     Ok(done(HERE, "picture_removed"))
 }

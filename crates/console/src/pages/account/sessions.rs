@@ -7,7 +7,7 @@ use crate::{
     form::Form,
     page,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::State;
 use bailiwick_app::App;
@@ -17,9 +17,9 @@ use bailiwick_web::PathId;
 use serde_json::json;
 
 /// `GET /console/account/sessions`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
-    let look = &guest.look;
-    let mut sessions = auth::own_sessions(&app, &guest.caller).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
+    let layout = &session.layout;
+    let mut sessions = auth::own_sessions(&app, &session.caller).await?;
     // This one first, the others by their last use.
     sessions.sort_by_key(|own| (!own.is_present, std::cmp::Reverse(own.chain.last_used_at)));
     let row = |own: &OwnSession| {
@@ -32,33 +32,33 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
             "kind": chain.kind(),
             "methods": chain.methods.map(|methods| methods.iter().map(SignInMethod::as_str).collect::<Vec<_>>()),
             "is_present": is_present,
-            "created": When::of(look.language, look.now, chain.created_at),
-            "used": When::of(look.language, look.now, chain.last_used_at),
+            "created": When::of(layout.language, layout.now, chain.created_at),
+            "used": When::of(layout.language, layout.now, chain.last_used_at),
             "end": format!("{HERE}/sessions/{}/end", chain.id),
         })
     };
     let values = json!({
-        "head": head(&app, &guest, "sessions"),
+        "head": head(&app, &session, "sessions"),
         "rows": sessions.iter().map(row).collect::<Vec<_>>(),
         "others": sessions.iter().filter(|own| !own.is_present).count(),
     });
-    Ok(page::show(look, "account/sessions.html", values))
+    Ok(page::show(layout, "account/sessions.html", values))
 }
 
 /// `POST /console/account/sessions/{id}/end`.
 pub(crate) async fn end(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<ChainId>,
     _: Form,
 ) -> Outcome {
-    auth::end_session(&app, &guest.caller, &guest.context, id).await?;
+    auth::end_session(&app, &session.caller, &session.context, id).await?;
     Ok(done(&format!("{HERE}/sessions"), "session_ended"))
 }
 
 /// `POST /console/account/sessions/end`: all but this one.
-pub(crate) async fn end_others(State(app): State<App>, guest: Guest, _: Form) -> Outcome {
-    own(&guest)?;
-    auth::end_other_sessions(&app, &guest.caller, &guest.context).await?;
+pub(crate) async fn end_others(State(app): State<App>, session: Session, _: Form) -> Outcome {
+    own(&session)?;
+    auth::end_other_sessions(&app, &session.caller, &session.context).await?;
     Ok(done(&format!("{HERE}/sessions"), "sessions_ended"))
 }

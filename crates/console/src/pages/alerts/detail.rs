@@ -5,10 +5,9 @@ use crate::{
     components::time::{When, rough},
     failure::{Failure, Outcome},
     form::{Form, problems_by},
-    page,
+    links, page,
     pages::done,
-    places,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::{Path, State};
@@ -33,52 +32,52 @@ const SILENCES: usize = 5;
 /// `GET /console/alerts/{organization}/{fingerprint}`.
 pub(crate) async fn show(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
     params: Params,
 ) -> Outcome {
-    let found = match find(&app, &guest, &named).await {
+    let found = match find(&app, &session, &named).await {
         // Links of messages name the system, for alerts that are known no longer.
         Err(Failure::Refused(error)) if matches!(*error, Error::NotFound(_)) => {
             return match params.one("system").and_then(|id| id.parse::<SystemId>().ok()) {
-                Some(system) => Ok(page::see_other(&format!("{}/alerts", places::system(system)))),
+                Some(system) => Ok(page::see_other(&format!("{}/alerts", links::system(system)))),
                 None => Err(Failure::Refused(error)),
             };
         }
         found => found?,
     };
-    render(&app, &guest, &named, &found, &Unsent::default()).await
+    render(&app, &session, &named, &found, &Unsent::default()).await
 }
 
 /// `POST /console/alerts/{organization}/{fingerprint}/notes`.
 pub(crate) async fn add_note(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
     form: Form,
 ) -> Outcome {
-    guest.needs(Permission::ManageSystems)?;
+    session.needs(Permission::ManageSystems)?;
     let note = || Ok(NewNote { fingerprint: named.1.clone(), text: form.text("text") });
     let organization = [named.0.clone()];
-    match manage::add_note(&app, &guest.caller, &guest.context, &organization, note).await {
+    match manage::add_note(&app, &session.caller, &session.context, &organization, note).await {
         Ok(()) => Ok(done(&address(&named.0, &named.1), "noted")),
-        Err(error) => refused(&app, &guest, &named, form.text("text"), error).await,
+        Err(error) => refused(&app, &session, &named, form.text("text"), error).await,
     }
 }
 
 /// `POST /console/alerts/{organization}/{fingerprint}/take`: with a note or without.
 pub(crate) async fn take(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
     form: Form,
 ) -> Outcome {
-    guest.needs(Permission::ManageSystems)?;
+    session.needs(Permission::ManageSystems)?;
     let assign = || Ok(Assign { fingerprint: named.1.clone(), note: form.text("text") });
     let organization = [named.0.clone()];
-    match manage::assign(&app, &guest.caller, &guest.context, &organization, assign).await {
+    match manage::assign(&app, &session.caller, &session.context, &organization, assign).await {
         Ok(_) => Ok(done(&address(&named.0, &named.1), "taken")),
-        Err(error) => refused(&app, &guest, &named, form.text("text"), error).await,
+        Err(error) => refused(&app, &session, &named, form.text("text"), error).await,
     }
 }
 
@@ -89,12 +88,18 @@ struct Unsent {
     wrong: Option<Value>,
 }
 
-async fn refused(app: &App, guest: &Guest, named: &(String, String), text: String, error: Error) -> Outcome {
-    match problems_by(guest.look.language, &error, |key| if key == "note" { "text" } else { key }) {
+async fn refused(
+    app: &App,
+    session: &Session,
+    named: &(String, String),
+    text: String,
+    error: Error,
+) -> Outcome {
+    match problems_by(session.layout.language, &error, |key| if key == "note" { "text" } else { key }) {
         // A fingerprint that cannot be one is an alert that does not exist.
         Some(wrong) if wrong.get("fingerprint").is_none() => {
-            let found = find(app, guest, named).await?;
-            render(app, guest, named, &found, &Unsent { text, wrong: Some(wrong) }).await
+            let found = find(app, session, named).await?;
+            render(app, session, named, &found, &Unsent { text, wrong: Some(wrong) }).await
         }
         Some(_) => Err(Error::NotFound(ObjectKind::Alert).into()),
         None => Err(error.into()),
@@ -110,10 +115,10 @@ struct Found {
     occurrences: Page<Record>,
 }
 
-async fn find(app: &App, guest: &Guest, named: &(String, String)) -> Outcome<Found> {
-    guest.needs(Permission::ReadSystems)?;
+async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome<Found> {
+    session.needs(Permission::ReadSystems)?;
     let organizations = [named.0.clone()];
-    let caller = &guest.caller;
+    let caller = &session.caller;
     let active = match manage::active_alert(app, caller, &organizations, &named.1).await {
         Ok((_, active)) => Some(active),
         Err(Error::NotFound(_)) => None,
@@ -130,19 +135,19 @@ async fn find(app: &App, guest: &Guest, named: &(String, String)) -> Outcome<Fou
     };
     let mut found = Found { organization, active, labels, annotations, occurrences };
     if found.active.is_none() {
-        name_places(app, guest, &mut found).await?;
+        name_places(app, session, &mut found).await?;
     }
     Ok(found)
 }
 
 /// Adds the present names of the system and the organization of an alert that has ended, as lists of active alerts have
 /// them.
-async fn name_places(app: &App, guest: &Guest, found: &mut Found) -> Outcome<()> {
+async fn name_places(app: &App, session: &Session, found: &mut Found) -> Outcome<()> {
     let key = (found.organization, found.labels.value("system_key").to_owned());
     let system = manage::named_systems(app, std::slice::from_ref(&key)).await?.remove(&key);
     let organization = match &system {
         Some(system) => Some(system.organization.clone()),
-        None => name_within(app, &guest.caller, found.organization).await?,
+        None => name_within(app, &session.caller, found.organization).await?,
     };
     found.labels.insert("organization_name", organization.unwrap_or_default());
     match system {
@@ -158,29 +163,29 @@ async fn name_places(app: &App, guest: &Guest, found: &mut Found) -> Outcome<()>
 
 async fn render(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     named: &(String, String),
     found: &Found,
     unsent: &Unsent,
 ) -> Outcome {
-    let (look, language) = (&guest.look, guest.look.language);
+    let (layout, language) = (&session.layout, session.layout.language);
     let organization = found.organization.to_string();
     let (_, events) =
-        manage::activity(app, &guest.caller, std::slice::from_ref(&organization), &named.1, None).await?;
-    let recipients = match guest.caller.holds(Permission::ConfigAlerts) {
+        manage::activity(app, &session.caller, std::slice::from_ref(&organization), &named.1, None).await?;
+    let recipients = match session.caller.holds(Permission::ConfigAlerts) {
         true => Some(recipients(
-            guest,
-            config::explain_to(app, &guest.caller, Some(&organization), found.labels.clone()).await?,
+            session,
+            config::explain_to(app, &session.caller, Some(&organization), found.labels.clone()).await?,
         )),
         false => None,
     };
     let active = found.active.as_ref();
     let assigned = active.and_then(|active| active.assigned.as_ref());
     let is_silenced = active.is_some_and(|a| a.alert.status.state == AlertState::Suppressed);
-    let may_manage = guest.caller.holds(Permission::ManageSystems);
-    let may_silence = guest.caller.holds_one_of(SILENCING);
+    let may_manage = session.caller.holds(Permission::ManageSystems);
+    let may_silence = session.caller.holds_one_of(SILENCING);
     let label = |name: &str| found.labels.value(name).to_owned();
-    let when = |at: Ts| When::of(language, look.now, at);
+    let when = |at: Ts| When::of(language, layout.now, at);
     let pairs = |labels: &Labels| -> Vec<(String, String)> {
         let told = labels.iter().filter(|(_, value)| !value.is_empty());
         told.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -205,28 +210,28 @@ async fn render(
         "annotations": pairs(&found.annotations),
         "assigned": assigned.map(|a| json!({"name": a.user_name, "organization": a.user_org_name, "at": when(a.assigned_at)})),
         "recipients": recipients,
-        "silences": silences(app, guest, found, &organization).await?,
-        "events": events.iter().map(|event| shown_event(guest, event)).collect::<Vec<_>>(),
-        "occurrences": occurrences(guest, &found.occurrences),
+        "silences": silences(app, session, found, &organization).await?,
+        "events": events.iter().map(|event| shown_event(session, event)).collect::<Vec<_>>(),
+        "occurrences": occurrences(session, &found.occurrences),
         "occurrences_total": found.occurrences.total,
         "history_href": format!("/console/alerts/history?{}", form_urlencoded::Serializer::new(String::new())
             .append_pair("organization_id", &organization).append_pair("system_key", &label("system_key"))
             .append_pair("alertname", &label("alertname")).finish()),
         "may_note": may_manage,
-        "may_take": may_manage && active.is_some() && assigned.map(|a| a.user_id) != guest.caller.user_id(),
+        "may_take": may_manage && active.is_some() && assigned.map(|a| a.user_id) != session.caller.user_id(),
         "may_silence": may_silence && active.is_some() && !is_silenced,
         "may_end": may_silence,
         "text": unsent.text,
         "wrong": unsent.wrong.clone().unwrap_or_else(|| json!({})),
     });
     let status = if unsent.wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    Ok(page::render(look, status, "alerts/detail.html", values))
+    Ok(page::render(layout, status, "alerts/detail.html", values))
 }
 
 /// The silences that hide the alert now.
-async fn silences(app: &App, guest: &Guest, found: &Found, organization: &str) -> Outcome<Vec<Value>> {
+async fn silences(app: &App, session: &Session, found: &Found, organization: &str) -> Outcome<Vec<Value>> {
     let Some(active) = &found.active else { return Ok(Vec::new()) };
-    let by = By { caller: &guest.caller, ctx: &guest.context };
+    let by = By { caller: &session.caller, ctx: &session.context };
     let place = Place::Organization(vec![organization.to_owned()]);
     let mut silences = Vec::new();
     for id in active.alert.status.silenced_by.iter().take(SILENCES) {
@@ -240,15 +245,15 @@ async fn silences(app: &App, guest: &Guest, found: &Found, organization: &str) -
             "href": format!("/console/alerts/silences/{organization}/{id}"),
             "comment": silence.comment,
             "by": silence.created_by,
-            "until": When::of(guest.look.language, guest.look.now, silence.ends_at.to_ts()),
+            "until": When::of(session.layout.language, session.layout.now, silence.ends_at.to_ts()),
         }));
     }
     Ok(silences)
 }
 
 /// Who is notified of alerts with these labels, for each kind of recipient.
-pub(crate) fn recipients(guest: &Guest, found: Explanation) -> Vec<Value> {
-    let language = guest.look.language;
+pub(crate) fn recipients(session: &Session, found: Explanation) -> Vec<Value> {
+    let language = session.layout.language;
     let sentence = |key: &str| texts::find(language, key).unwrap_or_default().to_owned();
     let shown = |channel: config::Channel| {
         let why = match &channel.why {
@@ -274,10 +279,10 @@ pub(crate) fn recipients(guest: &Guest, found: Explanation) -> Vec<Value> {
 }
 
 /// One entry of what people have done about the alert.
-fn shown_event(guest: &Guest, event: &Event) -> Value {
-    let (look, language) = (&guest.look, guest.look.language);
+fn shown_event(session: &Session, event: &Event) -> Value {
+    let (layout, language) = (&session.layout, session.layout.language);
     let detail = |key: &str| event.details[key].as_str().unwrap_or_default().to_owned();
-    let until = detail("end_at").parse::<Ts>().ok().map(|at| When::of(language, look.now, at));
+    let until = detail("end_at").parse::<Ts>().ok().map(|at| When::of(language, layout.now, at));
     let actor = event.actor.as_ref().map(|(_, name)| name.clone());
     let before =
         if event.action == "unassigned" { detail("assigned_user_name") } else { detail("reassigned_from") };
@@ -293,17 +298,17 @@ fn shown_event(guest: &Guest, event: &Event) -> Value {
         "before": before,
         "until": until,
         "words": words,
-        "at": When::of(language, look.now, event.created_at),
+        "at": When::of(language, layout.now, event.created_at),
     })
 }
 
 /// When it has fired.
-fn occurrences(guest: &Guest, found: &Page<Record>) -> Vec<Value> {
-    let (look, language) = (&guest.look, guest.look.language);
+fn occurrences(session: &Session, found: &Page<Record>) -> Vec<Value> {
+    let (layout, language) = (&session.layout, session.layout.language);
     let row = |record: &Record| {
         json!({
-            "start": When::of(language, look.now, record.starts_at),
-            "end": When::maybe(language, look.now, record.ends_at),
+            "start": When::of(language, layout.now, record.starts_at),
+            "end": When::maybe(language, layout.now, record.ends_at),
             "lasted": record.ends_at.map(|end| rough(language, end.since(record.starts_at))),
         })
     };

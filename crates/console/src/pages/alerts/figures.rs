@@ -6,7 +6,7 @@ use crate::{
     components::{list::Address, time::rough},
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -25,10 +25,10 @@ const PERIODS: [&str; 4] = ["7", "30", "180", "365"];
 const CLASSES: [&str; 6] = ["lasted_5m", "lasted_1h", "lasted_4h", "lasted_1d", "lasted_7d", "lasted_more"];
 
 /// `GET /console/alerts/figures`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let asked = params.one("period").unwrap_or_default();
     let period = PERIODS.into_iter().find(|known| *known == asked).unwrap_or("30");
-    let (named, caller, language) = (alerts::named(&params), &guest.caller, guest.look.language);
+    let (named, caller, language) = (alerts::named(&params), &session.caller, session.layout.language);
     let live = manage::totals(&app, caller, &named).await?.live;
     let trend = manage::trend(&app, caller, &named, Some(period)).await?;
     let figures = manage::figures(&app, caller, &named, Some(period)).await?;
@@ -60,7 +60,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         let (number, seconds) =
             of(word).fold((0, 0.0), |(n, seconds), lasted| (n + lasted.total(), seconds + lasted.seconds));
         (number > 0)
-            .then(|| json!({"severity": word, "time": mean_time(guest.look.language, number, seconds)}))
+            .then(|| json!({"severity": word, "time": mean_time(session.layout.language, number, seconds)}))
     };
     let day = |days: i64| Ts::from_secs(days * 86_400).rfc3339(0).chars().take(10).collect::<String>();
     let points: Vec<(String, u64)> = trend.points.iter().map(|(days, n)| (day(*days), *n)).collect();
@@ -69,7 +69,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "tab": "figures",
         "periods": periods,
         "period": period,
-        "chips": place_chips(&app, &guest, &here).await?,
+        "chips": place_chips(&app, &session, &here).await?,
         "bare": HERE,
         "trend": Chart::of(points),
         "active": bars(active.collect()),
@@ -78,7 +78,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "lasted": bars(lasted.collect()),
         "means": SEVERITIES.into_iter().filter_map(mean).collect::<Vec<_>>(),
     });
-    Ok(page::show(&guest.look, "alerts/figures.html", values))
+    Ok(page::show(&session.layout, "alerts/figures.html", values))
 }
 
 #[expect(

@@ -11,7 +11,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::State;
 use bailiwick_alerts::manage::{self, HistoryFilter, Record};
@@ -38,14 +38,14 @@ fn with_times(query: &str) -> Params {
 }
 
 /// `GET /console/alerts/history`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let asked = with_times(uri.query().unwrap_or_default());
     let query = alerts::history(&asked, PAGE_SIZE)?;
     let is_filtered = query.filter != HistoryFilter::default() || params.text("organization_id").is_some();
-    let found = manage::history(&app, &guest.caller, &alerts::named(&params), || Ok(query)).await?;
+    let found = manage::history(&app, &session.caller, &alerts::named(&params), || Ok(query)).await?;
     let here = Address::of(HERE, uri.query());
-    let language = guest.look.language;
-    let known = manage::catalogue(&app, &guest.caller).await?;
+    let language = session.layout.language;
+    let known = manage::catalogue(&app, &session.caller).await?;
     let known = known.into_iter().map(|entry| entry.name).collect();
     let filters = [
         Filter::of(
@@ -63,7 +63,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         Filter::of("alertname", "filter_alert", names(known, &params), &here),
     ];
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(place_chips(&app, &guest, &here).await?);
+    chips.extend(place_chips(&app, &session, &here).await?);
     for (key, text) in [("from_date", "range_from"), ("to_date", "range_to")] {
         if let Some(day) = params.text(key) {
             chips.push(here.chip(key, text, day, Some(day.to_owned())));
@@ -80,7 +80,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let pager = Pager::of(&found, &here)?;
     let values = json!({
         "tab": "history",
-        "rows": shown(&app, &guest, &found.rows).await?,
+        "rows": shown(&app, &session, &found.rows).await?,
         "columns": columns,
         "filters": filters,
         "range": {"from": params.text("from_date").unwrap_or_default(), "to": params.text("to_date").unwrap_or_default()},
@@ -92,11 +92,11 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "bare": here.bare(),
         "is_filtered": is_filtered,
     });
-    Ok(page::show(&guest.look, "alerts/history.html", values))
+    Ok(page::show(&session.layout, "alerts/history.html", values))
 }
 
-async fn shown(app: &App, guest: &Guest, rows: &[Record]) -> Outcome<Vec<Value>> {
-    let (look, language) = (&guest.look, guest.look.language);
+async fn shown(app: &App, session: &Session, rows: &[Record]) -> Outcome<Vec<Value>> {
+    let (layout, language) = (&session.layout, session.layout.language);
     let keys: Vec<_> = rows.iter().map(|row| (row.organization_id, row.system_key.clone())).collect();
     let systems = manage::named_systems(app, &keys).await?;
     let row = |(record, key): (&Record, &(bailiwick_domain::OrgId, String))| {
@@ -109,8 +109,8 @@ async fn shown(app: &App, guest: &Guest, rows: &[Record]) -> Outcome<Vec<Value>>
             "is_firing": record.ends_at.is_none(),
             "system": system.map_or(record.system_key.as_str(), |system| system.name.as_str()),
             "organization": system.map(|system| system.organization.as_str()),
-            "start": When::of(language, look.now, record.starts_at),
-            "end": When::maybe(language, look.now, record.ends_at),
+            "start": When::of(language, layout.now, record.starts_at),
+            "end": When::maybe(language, layout.now, record.ends_at),
             "lasted": record.ends_at.map(|end| rough(language, end.since(record.starts_at))),
         })
     };

@@ -9,7 +9,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -26,7 +26,7 @@ const STATES: [&str; 2] = ["active", "suppressed"];
 const HERE: &str = "/console/alerts";
 
 /// `GET /console/alerts`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let query = AlertQuery { with_receivers: false, ..alerts::active(&params, PAGE_SIZE) };
     let is_filtered = query.filter != ActiveFilter::default()
         || query.statuses.is_some()
@@ -37,21 +37,21 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let (mut rows, mut groups) = (Vec::new(), Vec::new());
     let (pager, warnings) = match by {
         Some(by) => {
-            let found = manage::groups(&app, &guest.caller, &named, query, by).await?;
+            let found = manage::groups(&app, &session.caller, &named, query, by).await?;
             let pager = Pager::of(&found.page, &here)?;
-            groups = shown_groups(&app, &guest, found.page.rows, by, &here).await?;
+            groups = shown_groups(&app, &session, found.page.rows, by, &here).await?;
             (pager, found.warnings)
         }
         None => {
-            let found = manage::active(&app, &guest.caller, &named, query).await?;
-            rows = found.page.rows.iter().map(|row| shown(&guest.look, row)).collect();
+            let found = manage::active(&app, &session.caller, &named, query).await?;
+            rows = found.page.rows.iter().map(|row| shown(&session.layout, row)).collect();
             (Pager::of(&found.page, &here)?, found.warnings)
         }
     };
-    let filters = filters(&app, &guest, &params, &here).await?;
+    let filters = filters(&app, &session, &params, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(place_chips(&app, &guest, &here).await?);
-    let is_customer = guest.caller.org_type() == Some(OrgType::Customer);
+    chips.extend(place_chips(&app, &session, &here).await?);
+    let is_customer = session.caller.org_type() == Some(OrgType::Customer);
     let grouped: Vec<Value> = std::iter::once("")
         .chain(GroupBy::WORDS.list())
         .filter(|word| !is_customer || *word != "organization")
@@ -69,7 +69,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "groups": groups,
         "group": params.one("group").filter(|_| by.is_some()),
         "grouped": grouped,
-        "reach": reach(&guest, &here),
+        "reach": reach(&session, &here),
         "columns": columns(&here),
         "filters": filters,
         "chips": chips,
@@ -80,7 +80,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "bare": here.bare(),
         "is_filtered": is_filtered,
     });
-    Ok(page::show(&guest.look, "alerts/list.html", values))
+    Ok(page::show(&session.layout, "alerts/list.html", values))
 }
 
 fn columns(here: &Address) -> [Column; 5] {
@@ -107,11 +107,11 @@ pub(super) fn names(mut there: Vec<String>, params: &Params) -> Vec<(String, Str
     there.into_iter().map(|name| (name.clone(), name)).collect()
 }
 
-async fn filters(app: &App, guest: &Guest, params: &Params, here: &Address) -> Outcome<Vec<Filter>> {
-    let language = guest.look.language;
-    let there = manage::active_names(app, &guest.caller, &alerts::named(params)).await?;
+async fn filters(app: &App, session: &Session, params: &Params, here: &Address) -> Outcome<Vec<Filter>> {
+    let language = session.layout.language;
+    let there = manage::active_names(app, &session.caller, &alerts::named(params)).await?;
     let mut takers = vec![labelled(language, "taken", alerts::NOBODY)];
-    takers.extend(guest.caller.user_id().map(|id| (id.to_string(), labelled(language, "taken", "me").1)));
+    takers.extend(session.caller.user_id().map(|id| (id.to_string(), labelled(language, "taken", "me").1)));
     let all = vec![
         Filter::of(
             "severity",
@@ -127,15 +127,15 @@ async fn filters(app: &App, guest: &Guest, params: &Params, here: &Address) -> O
 }
 
 /// Filters by organization and system: they come with links.
-pub(super) async fn place_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
+pub(super) async fn place_chips(app: &App, session: &Session, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, session, here, "column_organization").await?;
     chips.extend(here.value_chips("system_key", "column_system"));
     Ok(chips)
 }
 
 async fn shown_groups(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     groups: Vec<Group>,
     by: GroupBy,
     here: &Address,
@@ -173,7 +173,7 @@ async fn shown_groups(
             "critical": group.critical,
             "warning": group.warning,
             "info": group.total.saturating_sub(group.critical).saturating_sub(group.warning),
-            "first": When::of(guest.look.language, guest.look.now, group.first),
+            "first": When::of(session.layout.language, session.layout.now, group.first),
         })
     };
     Ok(groups.iter().map(row).collect())

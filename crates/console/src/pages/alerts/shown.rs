@@ -1,6 +1,6 @@
 //! Alerts as people read them.
 
-use crate::{components::time::When, look::Look};
+use crate::{components::time::When, layout::Layout};
 use bailiwick_alerting::{Labels, listing::AlertState};
 use bailiwick_alerts::manage::ActiveAlert;
 use bailiwick_web::Language;
@@ -24,16 +24,16 @@ pub(crate) fn text(language: Language, annotations: &Labels, name: &str) -> Stri
 }
 
 /// An active alert for a reader.
-pub(crate) fn shown(look: &Look, active: &ActiveAlert) -> Value {
+pub(crate) fn shown(layout: &Layout, active: &ActiveAlert) -> Value {
     let ActiveAlert { alert, assigned } = active;
     let label = |name: &str| alert.labels.value(name);
     json!({
         "href": address(label("organization_id"), alert.fingerprint),
         "name": label("alertname"),
         "severity": severity(label("severity")),
-        "summary": text(look.language, &alert.annotations, "summary"),
-        "description": text(look.language, &alert.annotations, "description"),
-        "since": When::of(look.language, look.now, alert.starts_at.to_ts()),
+        "summary": text(layout.language, &alert.annotations, "summary"),
+        "description": text(layout.language, &alert.annotations, "description"),
+        "since": When::of(layout.language, layout.now, alert.starts_at.to_ts()),
         "is_silenced": alert.status.state == AlertState::Suppressed,
         "assigned": assigned.as_ref().map(|assigned| assigned.user_name.as_str()),
         "system": label("system_name"),

@@ -7,7 +7,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::{Path, State};
@@ -60,24 +60,24 @@ pub(super) fn moment(sent: &str) -> String {
 /// `GET /console/alerts/{organization}/{fingerprint}/silence`.
 pub(crate) async fn ask(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
 ) -> Outcome {
-    guest.needs_one_of(SILENCING)?;
+    session.needs_one_of(SILENCING)?;
     let fields = Fields { duration: LENGTHS[0].to_string(), ..Fields::default() };
-    form(&app, &guest, &named, &fields, None).await
+    form(&app, &session, &named, &fields, None).await
 }
 
 /// `POST /console/alerts/{organization}/{fingerprint}/silence`: the preview, or with `confirm` the silence.
 pub(crate) async fn make(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
     sent: Form,
 ) -> Outcome {
-    guest.needs_one_of(SILENCING)?;
+    session.needs_one_of(SILENCING)?;
     let fields = Fields::of(&sent);
-    let by = By { caller: &guest.caller, ctx: &guest.context };
+    let by = By { caller: &session.caller, ctx: &session.context };
     let place = Place::Organization(vec![named.0.clone()]);
     let new = || Ok(fields.silence(&named.1));
     let outcome = match sent.has("confirm") {
@@ -87,24 +87,24 @@ pub(crate) async fn make(
     match outcome {
         Ok(None) => Ok(done(&address(&named.0, &named.1), "silenced")),
         Ok(Some(found)) => {
-            let look = &guest.look;
+            let layout = &session.layout;
             let matchers: Vec<String> = found.matchers.iter().map(ToString::to_string).collect();
             let values = json!({
                 "href": address(&named.0, &named.1),
                 "matchers": matchers,
-                "until": When::of(look.language, look.now, found.ends_at),
+                "until": When::of(layout.language, layout.now, found.ends_at),
                 "comment": found.comment,
-                "rows": found.alerts.iter().map(|alert| shown(look, alert)).collect::<Vec<_>>(),
+                "rows": found.alerts.iter().map(|alert| shown(layout, alert)).collect::<Vec<_>>(),
                 "total": found.total,
                 "duration": fields.duration,
                 "end_at": fields.end_at,
                 "sent": fields.comment,
             });
-            Ok(page::show(look, "alerts/silence_preview.html", values))
+            Ok(page::show(layout, "alerts/silence_preview.html", values))
         }
-        Err(error) => match problems(guest.look.language, &error) {
+        Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) if wrong.get("fingerprint").is_none() => {
-                form(&app, &guest, &named, &fields, Some(wrong)).await
+                form(&app, &session, &named, &fields, Some(wrong)).await
             }
             Some(_) => Err(Error::NotFound(bailiwick_domain::ObjectKind::Alert).into()),
             None => Err(error.into()),
@@ -114,14 +114,14 @@ pub(crate) async fn make(
 
 async fn form(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     named: &(String, String),
     fields: &Fields,
     wrong: Option<Value>,
 ) -> Outcome {
     let organization = [named.0.clone()];
-    let (_, active) = manage::active_alert(app, &guest.caller, &organization, &named.1).await?;
-    let language = guest.look.language;
+    let (_, active) = manage::active_alert(app, &session.caller, &organization, &named.1).await?;
+    let language = session.layout.language;
     let length = |minutes: i64| {
         let key = format!("length_{minutes}");
         (minutes.to_string(), texts::find(language, &key).unwrap_or_default().to_owned())
@@ -131,7 +131,7 @@ async fn form(
         LENGTHS.into_iter().map(length).chain([("own".to_owned(), own)]).collect();
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "alert": shown(&guest.look, &active),
+        "alert": shown(&session.layout, &active),
         "href": address(&named.0, &named.1),
         "lengths": lengths,
         "duration": fields.duration,
@@ -139,5 +139,5 @@ async fn form(
         "comment": fields.comment,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "alerts/silence.html", values))
+    Ok(page::render(&session.layout, status, "alerts/silence.html", values))
 }

@@ -13,7 +13,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::{Path, State};
 use bailiwick_alerting::{ListedSilence, SilenceState};
@@ -36,9 +36,9 @@ const fn state(silence: &ListedSilence) -> &'static str {
 }
 
 /// `GET /console/alerts/silences`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let keys = values(&params, "system_key", Some);
-    let found = manage::silences(&app, &guest.caller, &alerts::named(&params), keys).await?;
+    let found = manage::silences(&app, &session.caller, &alerts::named(&params), keys).await?;
     let mut all = found.silences;
     let states: Option<Vec<String>> = values(&params, "state", Some);
     all.retain(|f| states.as_ref().is_none_or(|asked| asked.iter().any(|word| word == state(&f.silence))));
@@ -55,7 +55,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     let size = usize::try_from(request.page_size).unwrap_or(usize::MAX);
     let rows: Vec<FoundSilence> = all.into_iter().skip(from).take(size).collect();
     let here = Address::of(HERE, uri.query());
-    let language = guest.look.language;
+    let language = session.layout.language;
     let filters = [Filter::of(
         "state",
         "filter_status",
@@ -63,12 +63,12 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         &here,
     )];
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(place_chips(&app, &guest, &here).await?);
+    chips.extend(place_chips(&app, &session, &here).await?);
     let page = Page { rows, total, request };
     let pager = Pager::of(&page, &here)?;
     let values = json!({
         "tab": "silences",
-        "rows": shown(&app, &guest, page.rows).await?,
+        "rows": shown(&app, &session, page.rows).await?,
         "filters": filters,
         "is_filtered": !chips.is_empty() || !searched.is_empty(),
         "chips": chips,
@@ -77,17 +77,17 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "search": search,
         "kept": handed_on(&params, &["organization_id", "include", "system_key", "page_size"]),
         "bare": here.bare(),
-        "may_end": guest.caller.holds_one_of(SILENCING),
+        "may_end": session.caller.holds_one_of(SILENCING),
     });
-    Ok(page::show(&guest.look, "alerts/silences.html", values))
+    Ok(page::show(&session.layout, "alerts/silences.html", values))
 }
 
-async fn shown(app: &App, guest: &Guest, rows: Vec<FoundSilence>) -> Outcome<Vec<Value>> {
+async fn shown(app: &App, session: &Session, rows: Vec<FoundSilence>) -> Outcome<Vec<Value>> {
     let keys: Vec<_> = rows.iter().map(|f| (f.organization_id, f.system_key.clone())).collect();
     let systems = manage::named_systems(app, &keys).await?;
     let row = |(f, key): (FoundSilence, &(bailiwick_domain::OrgId, String))| {
         let system = systems.get(key);
-        let mut row = facts(guest, &f.silence);
+        let mut row = facts(session, &f.silence);
         row["href"] = json!(format!("{HERE}/{}/{}", f.organization_id, f.silence.id));
         row["system"] = json!(system.map_or(f.system_key.as_str(), |system| system.name.as_str()));
         row["organization"] = json!(system.map(|system| system.organization.as_str()));
@@ -97,9 +97,9 @@ async fn shown(app: &App, guest: &Guest, rows: Vec<FoundSilence>) -> Outcome<Vec
 }
 
 /// What every page shows of a silence.
-fn facts(guest: &Guest, silence: &ListedSilence) -> Value {
-    let (look, language) = (&guest.look, guest.look.language);
-    let when = |at: bailiwick_alerting::Nanos| When::of(language, look.now, at.to_ts());
+fn facts(session: &Session, silence: &ListedSilence) -> Value {
+    let (layout, language) = (&session.layout, session.layout.language);
+    let when = |at: bailiwick_alerting::Nanos| When::of(language, layout.now, at.to_ts());
     let alert = silence.matchers.iter().find(|matcher| matcher.name == "alertname");
     json!({
         "state": state(silence),
@@ -114,31 +114,31 @@ fn facts(guest: &Guest, silence: &ListedSilence) -> Value {
 /// `GET /console/alerts/silences/{organization}/{id}`.
 pub(crate) async fn one(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
 ) -> Outcome {
-    render(&app, &guest, &named, None).await
+    render(&app, &session, &named, None).await
 }
 
 /// `POST /console/alerts/silences/{organization}/{id}`: another end or comment.
 pub(crate) async fn change(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
     form: Form,
 ) -> Outcome {
-    guest.needs_one_of(SILENCING)?;
-    let by = By { caller: &guest.caller, ctx: &guest.context };
+    session.needs_one_of(SILENCING)?;
+    let by = By { caller: &session.caller, ctx: &session.context };
     let place = Place::Organization(vec![named.0.clone()]);
     let change = || {
         Ok(SilenceChange { end_at: Some(moment(&form.text("end_at"))), comment: Some(form.text("comment")) })
     };
     match manage::change_silence(&app, by, &place, &named.1, change).await {
         Ok(id) => Ok(done(&format!("{HERE}/{}/{id}", named.0), "saved")),
-        Err(error) => match problems(guest.look.language, &error) {
+        Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
                 let sent = (form.text("end_at"), form.text("comment"), wrong);
-                render(&app, &guest, &named, Some(sent)).await
+                render(&app, &session, &named, Some(sent)).await
             }
             None => Err(error.into()),
         },
@@ -148,11 +148,11 @@ pub(crate) async fn change(
 /// `POST /console/alerts/silences/{organization}/{id}/end`.
 pub(crate) async fn end(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(named): Path<(String, String)>,
 ) -> Outcome {
-    guest.needs_one_of(SILENCING)?;
-    let by = By { caller: &guest.caller, ctx: &guest.context };
+    session.needs_one_of(SILENCING)?;
+    let by = By { caller: &session.caller, ctx: &session.context };
     let place = Place::Organization(vec![named.0.clone()]);
     manage::end_silence(&app, by, &place, &named.1).await?;
     Ok(done(HERE, "unsilenced"))
@@ -160,12 +160,12 @@ pub(crate) async fn end(
 
 async fn render(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     named: &(String, String),
     sent: Option<(String, String, Value)>,
 ) -> Outcome {
-    guest.needs(Permission::ReadSystems)?;
-    let by = By { caller: &guest.caller, ctx: &guest.context };
+    session.needs(Permission::ReadSystems)?;
+    let by = By { caller: &session.caller, ctx: &session.context };
     let place = Place::Organization(vec![named.0.clone()]);
     let silence = manage::silence(app, by, &place, &named.1).await?;
     let is_over = silence.status.state == SilenceState::Expired;
@@ -174,13 +174,13 @@ async fn render(
     let (end_at, comment, wrong) =
         sent.unwrap_or_else(|| (at(silence.ends_at), silence.comment.clone(), json!({})));
     let values = json!({
-        "silence": facts(guest, &silence),
+        "silence": facts(session, &silence),
         "href": format!("{HERE}/{}/{}", named.0, silence.id),
         "matchers": silence.matchers.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "may_change": guest.caller.holds_one_of(SILENCING) && !is_over,
+        "may_change": session.caller.holds_one_of(SILENCING) && !is_over,
         "end_at": end_at,
         "comment": comment,
         "wrong": wrong,
     });
-    Ok(page::render(&guest.look, status, "alerts/one_silence.html", values))
+    Ok(page::render(&session.layout, status, "alerts/one_silence.html", values))
 }

@@ -4,8 +4,8 @@ use super::{address, name_of};
 use crate::{
     components::{document, question::Crumb, time::When},
     failure::Outcome,
-    page, places,
-    session::Guest,
+    links, page,
+    session::Session,
     texts,
 };
 use axum::{extract::State, response::Response};
@@ -18,23 +18,23 @@ use serde_json::{Value, json};
 /// The application that an address names, if the person may do this with it.
 pub(super) async fn load(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     action: Action,
     PathId(which): PathId<ApplicationRef>,
 ) -> Outcome<ApplicationRecord> {
     let which = which.unwrap_or(ApplicationRef::Nonsense);
-    let found = applications::get(app, &guest.caller, which).await?;
-    decide(&guest.caller, action, &found.target()).granted()?;
+    let found = applications::get(app, &session.caller, which).await?;
+    decide(&session.caller, action, &found.target()).granted()?;
     Ok(found)
 }
 
 /// The way to an application.
-pub(super) fn crumbs(guest: &Guest, found: &ApplicationRecord, is_last: bool) -> Vec<Crumb> {
-    let list = texts::find(guest.look.language, "nav_applications").unwrap_or_default();
+pub(super) fn crumbs(session: &Session, found: &ApplicationRecord, is_last: bool) -> Vec<Crumb> {
+    let list = texts::find(session.layout.language, "nav_applications").unwrap_or_default();
     let mut crumbs = vec![Crumb::link("/console/applications", list)];
     let system = found.system_name.as_str();
-    crumbs.push(if guest.caller.holds(Permission::ReadSystems) {
-        Crumb::link(format!("{}/applications", places::system(found.system_id)), system)
+    crumbs.push(if session.caller.holds(Permission::ReadSystems) {
+        Crumb::link(format!("{}/applications", links::system(found.system_id)), system)
     } else {
         Crumb::text(system)
     });
@@ -47,16 +47,16 @@ pub(super) fn crumbs(guest: &Guest, found: &ApplicationRecord, is_last: bool) ->
 /// `GET /console/applications/{id}`.
 pub(crate) async fn show(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     which: PathId<ApplicationRef>,
 ) -> Outcome<Response> {
-    let found = load(&app, &guest, Action::Read, which).await?;
-    let look = &guest.look;
-    let when = |at| When::maybe(look.language, look.now, at);
-    let may = |action| decide(&guest.caller, action, &found.target()).is_allowed();
+    let found = load(&app, &session, Action::Read, which).await?;
+    let layout = &session.layout;
+    let when = |at| When::maybe(layout.language, layout.now, at);
+    let may = |action| decide(&session.caller, action, &found.target()).is_allowed();
     let organization = found.organization.as_ref();
     let values = json!({
-        "crumbs": crumbs(&guest, &found, true),
+        "crumbs": crumbs(&session, &found, true),
         "href": address(found.id),
         "name": name_of(&found),
         "status": found.status,
@@ -69,7 +69,7 @@ pub(crate) async fn show(
         "source": found.source,
         "url": found.url.as_deref().filter(|url| is_web(url)),
         "system": found.system_name,
-        "system_href": guest.caller.holds(Permission::ReadSystems).then(|| places::system(found.system_id)),
+        "system_href": session.caller.holds(Permission::ReadSystems).then(|| links::system(found.system_id)),
         "organization": organization.map(|organization| organization.name.as_str()),
         "organization_href": organization.map(|o| format!("/console/applications?organization_id={}", o.id)),
         "is_user_facing": found.is_user_facing,
@@ -81,7 +81,7 @@ pub(crate) async fn show(
         "may_change": may(Action::Update),
         "may_delete": may(Action::Delete),
     });
-    Ok(page::show(look, "applications/detail.html", values))
+    Ok(page::show(layout, "applications/detail.html", values))
 }
 
 /// Only such addresses become links: documents are written by others.

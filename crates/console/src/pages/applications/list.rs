@@ -10,7 +10,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -27,15 +27,15 @@ use serde_json::{Value, json};
 const STATUSES: [&str; 3] = ["assigned", "unassigned", "error"];
 
 /// `GET /console/applications`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
-    let language = guest.look.language;
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
+    let language = session.layout.language;
     let query = application_query(&params, PAGE_SIZE);
     let is_filtered = query.filter != ApplicationFilter::default();
-    let found = applications::list(&app, &guest.caller, query).await?;
+    let found = applications::list(&app, &session.caller, query).await?;
     let here = Address::of("/console/applications", uri.query());
-    let filters = filters(language, &applications::kinds(&app, &guest.caller).await?, &here);
+    let filters = filters(language, &applications::kinds(&app, &session.caller).await?, &here);
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &here).await?);
+    chips.extend(other_chips(&app, &session, &here).await?);
     let columns = [
         Column::of("name", "column_application", Some("display_name"), &here),
         Column::of("status", "column_status", Some("status"), &here),
@@ -46,7 +46,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     ];
     let pager = Pager::of(&found, &here)?;
     let values = json!({
-        "rows": rows(&guest, &found),
+        "rows": rows(&session, &found),
         "columns": columns,
         "filters": filters,
         "chips": chips,
@@ -57,11 +57,11 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "is_filtered": is_filtered,
         "tab": "list",
     });
-    Ok(page::show(&guest.look, "applications/list.html", values))
+    Ok(page::show(&session.layout, "applications/list.html", values))
 }
 
-fn rows(guest: &Guest, found: &Page<ApplicationRecord>) -> Vec<Value> {
-    let look = &guest.look;
+fn rows(session: &Session, found: &Page<ApplicationRecord>) -> Vec<Value> {
+    let layout = &session.layout;
     let row = |application: &ApplicationRecord| {
         json!({
             "href": address(application.id),
@@ -73,7 +73,7 @@ fn rows(guest: &Guest, found: &Page<ApplicationRecord>) -> Vec<Value> {
             "version": application.version,
             "system": application.system_name,
             "organization": application.organization.as_ref().map(|organization| organization.name.as_str()),
-            "seen": When::maybe(look.language, look.now, application.last_inventory_at),
+            "seen": When::maybe(layout.language, layout.now, application.last_inventory_at),
         })
     };
     found.rows.iter().map(row).collect()
@@ -112,10 +112,10 @@ fn versions(kinds: &[Kind], here: &Address) -> Vec<(String, String)> {
 }
 
 /// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = organization_chips(app, guest, here, "column_assigned").await?;
+async fn other_chips(app: &App, session: &Session, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, session, here, "column_assigned").await?;
     for id in here.values("system_id").take(MOST_CHIPS) {
-        let found = systems::load(app, &guest.caller, id.parse().ok()).await.ok();
+        let found = systems::load(app, &session.caller, id.parse().ok()).await.ok();
         chips.push(here.chip("system_id", "column_system", id, found.map(|found| found.system.name)));
     }
     Ok(chips)

@@ -5,7 +5,7 @@ mod detail;
 mod list;
 mod summary;
 
-use crate::places::application as address;
+use crate::links::application as address;
 use axum::Router;
 use bailiwick_app::App;
 use bailiwick_fleet::applications::ApplicationRecord;

@@ -4,7 +4,7 @@ use crate::{
     chart::{StackedBar, stacked_bars},
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -17,9 +17,9 @@ use serde_json::json;
 const SHOWN: usize = 20;
 
 /// `GET /console/applications/summary`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
-    let kinds = applications::kinds(&app, &guest.caller).await?;
-    let language = guest.look.language;
+pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
+    let kinds = applications::kinds(&app, &session.caller).await?;
+    let language = session.layout.language;
     let rows: Vec<_> = kinds.iter().map(|kind| row(language, kind)).collect();
     let values = json!({
         "bars": stacked_bars(rows.iter().take(SHOWN)),
@@ -29,7 +29,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest) -> Outcome {
         "total": kinds.iter().map(|kind| kind.count).sum::<u64>(),
         "tab": "summary",
     });
-    Ok(page::show(&guest.look, "applications/summary.html", values))
+    Ok(page::show(&session.layout, "applications/summary.html", values))
 }
 
 fn row(language: Language, kind: &Kind) -> StackedBar {

@@ -7,9 +7,9 @@ use crate::{
         time::When,
     },
     failure::Outcome,
-    look::Look,
-    page, places,
-    session::Guest,
+    layout::Layout,
+    links, page,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -36,8 +36,8 @@ struct Change {
 }
 
 /// `GET /console/timeline/audit`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
-    let found = audit::list(&app, &guest.caller, audit_query(&params, PAGE_SIZE)).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
+    let found = audit::list(&app, &session.caller, audit_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/timeline/audit", uri.query());
     let chip = |(key, text): (&'static str, &'static str)| -> Option<Chip> {
         let value = params.text(key)?;
@@ -56,7 +56,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     .into_iter()
     .filter_map(chip)
     .collect();
-    let rows: Vec<Value> = found.entries.iter().map(|entry| row(&guest, entry, &here)).collect();
+    let rows: Vec<Value> = found.entries.iter().map(|entry| row(&session, entry, &here)).collect();
     let sent = |key| params.text(key).unwrap_or_default();
     let kept: Vec<(&str, &str)> = ["object_id", "actor_id", "page_size"]
         .into_iter()
@@ -64,7 +64,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         .collect();
     let values = json!({
         "tab": "audit",
-        "tabs": tabs(&guest.caller),
+        "tabs": tabs(&session.caller),
         "rows": rows,
         "chips": chips,
         "bare": here.bare(),
@@ -76,11 +76,11 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "newest": here.with("cursor", None).text(),
         "older": found.next.map(|next| here.with("cursor", Some(&next)).text()),
     });
-    Ok(page::show(&guest.look, "events/audit.html", values))
+    Ok(page::show(&session.layout, "events/audit.html", values))
 }
 
-fn row(guest: &Guest, entry: &Entry, here: &Address) -> Value {
-    let look = &guest.look;
+fn row(session: &Session, entry: &Entry, here: &Address) -> Value {
+    let layout = &session.layout;
     let first = here.with("cursor", None);
     let person = |person: &audit::Named| {
         json!({
@@ -92,27 +92,28 @@ fn row(guest: &Guest, entry: &Entry, here: &Address) -> Value {
     let object = entry.object_id.map(|id| id.to_string());
     let is_gone = entry.action.ends_with(".destroy");
     json!({
-        "at": When::of(look.language, look.now, entry.at),
+        "at": When::of(layout.language, layout.now, entry.at),
         "actor": entry.actor.as_ref().map(person),
         "acting_for": entry.acting_for.as_ref().map(person),
         "organization": entry.organization.as_ref().and_then(|(_, name)| name.clone()),
         "action": entry.action,
         "action_href": first.with("action", Some(&entry.action)).text(),
-        "kind": kind(look, &entry.object_type),
+        "kind": kind(layout, &entry.object_type),
         "name": name(entry),
         "object": object,
         "object_href": object.as_deref().map(|id| first.with("object_id", Some(id)).text()),
         "page": object
             .as_deref()
             .filter(|_| !is_gone)
-            .and_then(|id| places::of_kind(&guest.caller, &entry.object_type, id)),
+            .and_then(|id| links::of_kind(&session.caller, &entry.object_type, id)),
         "changes": changes(entry),
         "request": entry.request_id,
     })
 }
 
-fn kind(look: &Look, word: &str) -> String {
-    texts::find(look.language, &format!("topic_{word}")).map_or_else(|| word.replace('_', " "), str::to_owned)
+fn kind(layout: &Layout, word: &str) -> String {
+    texts::find(layout.language, &format!("topic_{word}"))
+        .map_or_else(|| word.replace('_', " "), str::to_owned)
 }
 
 /// The object's name, as the row has kept it.

@@ -12,7 +12,7 @@ use crate::{
     failure::Outcome,
     form::{Form, problems},
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -43,27 +43,27 @@ struct Outcomes {
 /// `GET /console/timeline/webhooks/{id}`.
 pub(crate) async fn show(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<Uuid>,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    one(&app, &guest, id, uri.query(), &params, Outcomes::default()).await
+    one(&app, &session, id, uri.query(), &params, Outcomes::default()).await
 }
 
 async fn one(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     id: Option<Uuid>,
     query: Option<&str>,
     params: &Params,
     result: Outcomes,
 ) -> Outcome {
-    let view = subscriptions::show(app, &guest.caller, id).await?;
-    let (look, s) = (&guest.look, &view.subscription);
-    let language = look.language;
+    let view = subscriptions::show(app, &session.caller, id).await?;
+    let (layout, s) = (&session.layout, &view.subscription);
+    let language = layout.language;
     let asked = params.many("status").into_iter().filter(|state| !state.is_empty()).collect();
-    let found = test_and_replay::deliveries(app, &guest.caller, id, asked, params.page(PAGE_SIZE)).await?;
+    let found = test_and_replay::deliveries(app, &session.caller, id, asked, params.page(PAGE_SIZE)).await?;
     let here = Address::of(&address(s.id), query);
     let choice = |word: &str| {
         let label = texts::find(language, &format!("delivery_{word}")).unwrap_or(word);
@@ -72,13 +72,13 @@ async fn one(
     let filters = [Filter::of("status", "filter_status", states().map(choice), &here)];
     let chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     let target = SubscriptionTarget { id: s.id, path: s.path };
-    let may = |action| decide(&guest.caller, action, &target).is_allowed();
+    let may = |action| decide(&session.caller, action, &target).is_allowed();
     let status = if result.wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let values = json!({
-        "crumbs": crumbs(guest, None),
+        "crumbs": crumbs(session, None),
         "href": address(s.id),
-        "head": head(app, guest, &view).await?,
-        "rows": found.rows.iter().map(|row| delivery(guest, row)).collect::<Vec<_>>(),
+        "head": head(app, session, &view).await?,
+        "rows": found.rows.iter().map(|row| delivery(session, row)).collect::<Vec<_>>(),
         "pager": Pager::of(&found, &here)?,
         "filters": filters,
         "chips": chips,
@@ -86,23 +86,23 @@ async fn one(
         "kept": params.one("page_size").map(|size| ("page_size", size)).into_iter().collect::<Vec<_>>(),
         "may_change": may(Action::Update),
         "may_delete": may(Action::Delete),
-        "may_rotate": may(Action::Update) && guest.caller.may_see_alert_secrets(),
+        "may_rotate": may(Action::Update) && session.caller.may_see_alert_secrets(),
         "tested": result.tested.as_ref().map(tested),
         "replayed": result.replayed,
         "since": result.since,
         "wrong": result.wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(look, status, "events/webhook.html", values))
+    Ok(page::render(layout, status, "events/webhook.html", values))
 }
 
-async fn head(app: &App, guest: &Guest, view: &View) -> Outcome<Value> {
-    let (look, s) = (&guest.look, &view.subscription);
-    let when = |at| When::maybe(look.language, look.now, at);
+async fn head(app: &App, session: &Session, view: &View) -> Outcome<Value> {
+    let (layout, s) = (&session.layout, &view.subscription);
+    let when = |at| When::maybe(layout.language, layout.now, at);
     Ok(json!({
         "name": s.name,
         "url": view.url,
         "state": state(view),
-        "organization": name_within(app, &guest.caller, s.path.id).await?,
+        "organization": name_within(app, &session.caller, s.path.id).await?,
         "types": s.types,
         "pending": view.counts.pending,
         "dead": view.counts.dead,
@@ -112,14 +112,14 @@ async fn head(app: &App, guest: &Guest, view: &View) -> Outcome<Value> {
         "failing_since": when(s.failing_since),
         "last_error": s.last_error,
         "last_success": when(s.last_success_at),
-        "previous_until": when(s.previous_until.filter(|until| *until > look.now)),
+        "previous_until": when(s.previous_until.filter(|until| *until > layout.now)),
         "created": when(Some(s.created_at)),
         "updated": when(Some(s.updated_at)),
     }))
 }
 
-fn delivery(guest: &Guest, delivery: &Delivery) -> Value {
-    let when = |at| When::maybe(guest.look.language, guest.look.now, at);
+fn delivery(session: &Session, delivery: &Delivery) -> Value {
+    let when = |at| When::maybe(session.layout.language, session.layout.now, at);
     let is_waiting = delivery.state == "pending";
     json!({
         "event": delivery.event_id.to_string(),
@@ -142,16 +142,16 @@ fn tested(tested: &Tested) -> Value {
 }
 
 /// `POST …/test`.
-pub(crate) async fn test(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    let tested = test_and_replay::test(&app, &guest.caller, &guest.context, id).await?;
+pub(crate) async fn test(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
+    let tested = test_and_replay::test(&app, &session.caller, &session.context, id).await?;
     let result = Outcomes { tested: Some(tested), ..Outcomes::default() };
-    one(&app, &guest, id, None, &Params::default(), result).await
+    one(&app, &session, id, None, &Params::default(), result).await
 }
 
 /// `POST …/replay`.
 pub(crate) async fn replay(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<Uuid>,
     sent: Form,
 ) -> Outcome {
@@ -161,14 +161,14 @@ pub(crate) async fn replay(
         let since = event.is_none().then(|| moment(&since));
         Ok(Replay { event_id: event, since })
     };
-    let result = match test_and_replay::replay(&app, &guest.caller, &guest.context, id, body).await {
+    let result = match test_and_replay::replay(&app, &session.caller, &session.context, id, body).await {
         Ok(count) => Outcomes { replayed: Some(count), ..Outcomes::default() },
-        Err(error) => match problems(guest.look.language, &error) {
+        Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => Outcomes { since, wrong: Some(wrong), ..Outcomes::default() },
             None => return Err(error.into()),
         },
     };
-    one(&app, &guest, id, None, &Params::default(), result).await
+    one(&app, &session, id, None, &Params::default(), result).await
 }
 
 /// What a field for date and time holds, in UTC, as the interface writes it.

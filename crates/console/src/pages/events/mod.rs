@@ -8,7 +8,7 @@ mod timeline;
 mod webhook_form;
 mod webhooks;
 
-use crate::places::webhook as address;
+use crate::links::webhook as address;
 use axum::Router;
 use bailiwick_app::App;
 use bailiwick_policy::{Caller, Permission};

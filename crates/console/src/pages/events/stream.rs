@@ -3,7 +3,7 @@
 
 use crate::{
     failure::Outcome,
-    session::{self, Guest},
+    session::{self, Session},
 };
 use axum::{body::Body, extract::State, response::Response};
 use bailiwick_app::App;
@@ -20,12 +20,12 @@ use std::{convert::Infallible, fmt::Write, sync::Arc};
 const RETRY: &str = "retry: 5000\n\n";
 
 /// `GET /console/events`.
-pub(crate) async fn open(State(app): State<App>, guest: Guest, headers: HeaderMap) -> Outcome<Response> {
+pub(crate) async fn open(State(app): State<App>, session: Session, headers: HeaderMap) -> Outcome<Response> {
     let cookie = session::session_cookie(&app, &headers);
     let cookie = cookie.ok_or_else(|| Error::unauthenticated("the session is over"))?;
     let last = headers.get("last-event-id").and_then(|last| last.to_str().ok());
     let last = last.filter(|last| !last.is_empty()).map(str::to_owned);
-    let opened = stream::open(&app, &guest.caller, authenticate(&app, cookie), Vec::new(), last).await?;
+    let opened = stream::open(&app, &session.caller, authenticate(&app, cookie), Vec::new(), last).await?;
     let told = streams::unfold(opened, |mut opened| async move {
         let next = opened.next().await?;
         Some((Ok::<_, Infallible>(Bytes::from(written(next))), opened))

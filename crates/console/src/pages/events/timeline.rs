@@ -8,9 +8,9 @@ use crate::{
         time::When,
     },
     failure::Outcome,
-    look::Look,
-    page, places,
-    session::Guest,
+    layout::Layout,
+    links, page,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -31,7 +31,7 @@ struct Day {
 }
 
 /// `GET /console/timeline`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let values = |key| params.many(key).into_iter().filter(|value: &String| !value.is_empty()).collect();
     let query = ListQuery {
         page: params.page(PAGE_SIZE),
@@ -42,30 +42,30 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         after: None,
         direction: SortDirection::Desc,
     };
-    let found = events::list(&app, &guest.caller, query).await?.page;
+    let found = events::list(&app, &session.caller, query).await?.page;
     let here = Address::of("/console/timeline", uri.query());
-    let filters: Vec<Filter> = [topics(&guest, &here)].into_iter().filter(Filter::has_choices).collect();
+    let filters: Vec<Filter> = [topics(&session, &here)].into_iter().filter(Filter::has_choices).collect();
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &here).await?);
+    chips.extend(other_chips(&app, &session, &here).await?);
     let values = json!({
         "tab": "timeline",
-        "tabs": tabs(&guest.caller),
-        "days": days(&guest.look, &guest.caller, &found.rows),
+        "tabs": tabs(&session.caller),
+        "days": days(&session.layout, &session.caller, &found.rows),
         "filters": filters,
         "is_filtered": !chips.is_empty(),
         "chips": chips,
         "pager": Pager::of(&found, &here)?,
         "kept": kept(&params),
         "bare": here.bare(),
-        "reach": reach(&guest, &here),
+        "reach": reach(&session, &here),
     });
-    Ok(page::show(&guest.look, "events/timeline.html", values))
+    Ok(page::show(&session.layout, "events/timeline.html", values))
 }
 
 /// Topics that the person may read of.
-fn topics(guest: &Guest, here: &Address) -> Filter {
-    let language = guest.look.language;
-    let may = |group: &&events::kinds::Group| guest.caller.holds(group.permission);
+fn topics(session: &Session, here: &Address) -> Filter {
+    let language = session.layout.language;
+    let may = |group: &&events::kinds::Group| session.caller.holds(group.permission);
     let choice = |group: &events::kinds::Group| {
         let word = group.topic.as_str();
         (format!("{word}.*"), texts::find(language, &format!("topic_{word}")).unwrap_or(word).to_owned())
@@ -73,7 +73,7 @@ fn topics(guest: &Guest, here: &Address) -> Filter {
     Filter::of("types", "filter_topic", GROUPS.iter().filter(may).map(choice), here)
 }
 
-fn days(look: &Look, caller: &Caller, events: &[Stored]) -> Vec<Day> {
+fn days(layout: &Layout, caller: &Caller, events: &[Stored]) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();
     for event in events {
         let day: String = event.at.rfc3339(0).chars().take(10).collect();
@@ -81,17 +81,17 @@ fn days(look: &Look, caller: &Caller, events: &[Stored]) -> Vec<Day> {
             days.push(Day { day, rows: Vec::new() });
         }
         if let Some(last) = days.last_mut() {
-            last.rows.push(row(look, caller, event));
+            last.rows.push(row(layout, caller, event));
         }
     }
     days
 }
 
-fn row(look: &Look, caller: &Caller, event: &Stored) -> Value {
+fn row(layout: &Layout, caller: &Caller, event: &Stored) -> Value {
     let (topic, happening) = event.kind.split_once('.').unwrap_or((event.kind.as_str(), ""));
     let text = |key: &str| event.data[key].as_str().filter(|text| !text.is_empty());
     let word = |key: &str, otherwise: &str| {
-        texts::find(look.language, key).map_or_else(|| otherwise.to_owned(), str::to_owned)
+        texts::find(layout.language, key).map_or_else(|| otherwise.to_owned(), str::to_owned)
     };
     let changed: Vec<&str> =
         event.data["changed"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -100,18 +100,18 @@ fn row(look: &Look, caller: &Caller, event: &Stored) -> Value {
         "topic_name": word(&format!("topic_{topic}"), topic),
         "happened": word(&format!("happened_{happening}"), happening),
         "name": text("name").or(text("alertname")).or(text("system_name")).or(text("module_id")),
-        "href": event.subject.as_deref().and_then(|subject| places::of_subject(caller, subject)),
+        "href": event.subject.as_deref().and_then(|subject| links::of_subject(caller, subject)),
         "about": text("system_name").filter(|_| matches!(topic, "application" | "alert")),
         "organization": text("organization_name"),
         "severity": text("severity").filter(|word| matches!(*word, "critical" | "warning" | "info")),
         "changed": changed.join(", "),
-        "at": When::of(look.language, look.now, event.at),
+        "at": When::of(layout.language, layout.now, event.at),
     })
 }
 
 /// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
+async fn other_chips(app: &App, session: &Session, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, session, here, "column_organization").await?;
     chips.extend(here.value_chips("object_id", "filter_object"));
     Ok(chips)
 }

@@ -10,7 +10,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -66,24 +66,24 @@ impl Fields {
 }
 
 /// `GET /console/timeline/webhooks/new`.
-pub(crate) async fn show_new(State(app): State<App>, guest: Guest) -> Outcome {
-    may_make(&guest)?;
-    let own = guest.caller.org().map(|own| own.id.to_string()).unwrap_or_default();
+pub(crate) async fn show_new(State(app): State<App>, session: Session) -> Outcome {
+    may_make(&session)?;
+    let own = session.caller.org().map(|own| own.id.to_string()).unwrap_or_default();
     let fields = Fields { organization: Picked::of(own), ..Fields::default() };
-    form(&app, &guest, None, &fields, None).await
+    form(&app, &session, None, &fields, None).await
 }
 
-fn may_make(guest: &Guest) -> Outcome<()> {
-    let may = guest.caller.holds(Permission::ManageAlerts);
+fn may_make(session: &Session) -> Outcome<()> {
+    let may = session.caller.holds(Permission::ManageAlerts);
     if may { Ok(()) } else { Err(Error::insufficient_permissions().into()) }
 }
 
 /// `POST /console/timeline/webhooks/new`.
-pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form) -> Outcome {
     let fields = Fields::of(&sent);
     if fields.organization.is_search {
-        may_make(&guest)?;
-        return form(&app, &guest, None, &fields, None).await;
+        may_make(&session)?;
+        return form(&app, &session, None, &fields, None).await;
     }
     let input = || {
         Ok(Input {
@@ -94,28 +94,28 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
             organization_id: Some(fields.organization.id.clone()),
         })
     };
-    match subscriptions::create(&app, &guest.caller, &guest.context, input).await {
-        Ok(made) => Ok(secret(&guest, &made, true)),
-        Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, None, &fields, Some(wrong)).await,
+    match subscriptions::create(&app, &session.caller, &session.context, input).await {
+        Ok(made) => Ok(secret(&session, &made, true)),
+        Err(error) => match problems(session.layout.language, &error) {
+            Some(wrong) => form(&app, &session, None, &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
 }
 
 /// `GET …/edit`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    subscriptions::load(&app, &guest.caller, Action::Update, id).await?;
-    let found = subscriptions::show(&app, &guest.caller, id).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
+    subscriptions::load(&app, &session.caller, Action::Update, id).await?;
+    let found = subscriptions::show(&app, &session.caller, id).await?;
     let s = &found.subscription;
     let fields = Fields { name: s.name.clone(), url: found.url.clone(), ..Fields::default() };
-    form(&app, &guest, Some((s.id, &s.name)), &fields.with_types(&s.types), None).await
+    form(&app, &session, Some((s.id, &s.name)), &fields.with_types(&s.types), None).await
 }
 
 /// `POST …/edit`.
 pub(crate) async fn update(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<Uuid>,
     sent: Form,
 ) -> Outcome {
@@ -128,12 +128,12 @@ pub(crate) async fn update(
             ..Input::default()
         })
     };
-    match subscriptions::update(&app, &guest.caller, &guest.context, id, input).await {
+    match subscriptions::update(&app, &session.caller, &session.context, id, input).await {
         Ok(changed) => Ok(done(&address(changed.subscription.id), "saved")),
-        Err(error) => match problems(guest.look.language, &error) {
+        Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
-                let (_, found) = subscriptions::load(&app, &guest.caller, Action::Update, id).await?;
-                form(&app, &guest, Some((found.id, &found.name)), &fields, Some(wrong)).await
+                let (_, found) = subscriptions::load(&app, &session.caller, Action::Update, id).await?;
+                form(&app, &session, Some((found.id, &found.name)), &fields, Some(wrong)).await
             }
             None => Err(error.into()),
         },
@@ -143,14 +143,14 @@ pub(crate) async fn update(
 /// The form; `known`: of a webhook that exists. `wrong`: what is wrong with which field.
 async fn form(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     known: Option<(Uuid, &str)>,
     fields: &Fields,
     wrong: Option<Value>,
 ) -> Outcome {
-    let language = guest.look.language;
+    let language = session.layout.language;
     let offered = match known {
-        None => offered(app, guest, ToHave::Anything, &fields.organization).await?,
+        None => offered(app, session, ToHave::Anything, &fields.organization).await?,
         Some(_) => Value::Null,
     };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
@@ -162,11 +162,11 @@ async fn form(
         let is_on = fields.groups.contains(&value);
         json!({"value": value, "label": texts::find(language, &key).unwrap_or(word), "is_on": is_on})
     };
-    let may = GROUPS.iter().filter(|group| guest.caller.holds(group.permission));
+    let may = GROUPS.iter().filter(|group| session.caller.holds(group.permission));
     let groups: Vec<Value> =
         std::iter::once(EVERYTHING).chain(may.map(|g| g.topic.as_str())).map(group).collect();
     let values = json!({
-        "crumbs": crumbs(guest, known),
+        "crumbs": crumbs(session, known),
         "href": known.map(|(id, _)| address(id)),
         "is_new": known.is_none(),
         "name": fields.name,
@@ -176,5 +176,5 @@ async fn form(
         "offered": offered,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "events/webhook_form.html", values))
+    Ok(page::render(&session.layout, status, "events/webhook_form.html", values))
 }

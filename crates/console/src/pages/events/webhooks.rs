@@ -10,7 +10,7 @@ use crate::{
     failure::Outcome,
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -41,14 +41,14 @@ pub(super) fn state(view: &View) -> &'static str {
 }
 
 /// `GET /console/timeline/webhooks`.
-pub(crate) async fn list(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
-    if !guest.caller.holds(Permission::ReadAlerts) {
+pub(crate) async fn list(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
+    if !session.caller.holds(Permission::ReadAlerts) {
         return Err(Error::insufficient_permissions().into());
     }
-    let found = subscriptions::list(&app, &guest.caller, params.page(PAGE_SIZE)).await?;
+    let found = subscriptions::list(&app, &session.caller, params.page(PAGE_SIZE)).await?;
     let homes: Vec<OrgId> = found.rows.iter().map(|view| view.subscription.path.id).collect();
-    let names = names_within(&app, &guest.caller, &homes).await?;
-    let look = &guest.look;
+    let names = names_within(&app, &session.caller, &homes).await?;
+    let layout = &session.layout;
     let row = |view: &View| -> Value {
         let s = &view.subscription;
         json!({
@@ -60,53 +60,53 @@ pub(crate) async fn list(State(app): State<App>, guest: Guest, uri: Uri, params:
             "types": s.types,
             "pending": view.counts.pending,
             "dead": view.counts.dead,
-            "last": When::maybe(look.language, look.now, s.last_success_at),
+            "last": When::maybe(layout.language, layout.now, s.last_success_at),
         })
     };
     let values = json!({
         "tab": "webhooks",
-        "tabs": tabs(&guest.caller),
+        "tabs": tabs(&session.caller),
         "rows": found.rows.iter().map(row).collect::<Vec<_>>(),
         "pager": Pager::of(&found, &Address::of(ALL, uri.query()))?,
-        "may_manage": guest.caller.holds(Permission::ManageAlerts),
+        "may_manage": session.caller.holds(Permission::ManageAlerts),
     });
-    Ok(page::show(look, "events/webhooks.html", values))
+    Ok(page::show(layout, "events/webhooks.html", values))
 }
 
 /// The way to a webhook.
-pub(super) fn crumbs(guest: &Guest, last: Option<(Uuid, &str)>) -> Vec<Crumb> {
-    let text = |key| texts::find(guest.look.language, key).unwrap_or_default();
+pub(super) fn crumbs(session: &Session, last: Option<(Uuid, &str)>) -> Vec<Crumb> {
+    let text = |key| texts::find(session.layout.language, key).unwrap_or_default();
     let mut crumbs =
         vec![Crumb::link("/console/timeline", text("nav_events")), Crumb::link(ALL, text("tab_webhooks"))];
     crumbs.extend(last.map(|(id, name)| Crumb::link(address(id), name)));
     crumbs
 }
 
-async fn set_enabled(app: &App, guest: &Guest, id: Option<Uuid>, enabled: bool) -> Outcome {
+async fn set_enabled(app: &App, session: &Session, id: Option<Uuid>, enabled: bool) -> Outcome {
     let input = || Ok(Input { enabled: Some(enabled), ..Input::default() });
-    let changed = subscriptions::update(app, &guest.caller, &guest.context, id, input).await?;
+    let changed = subscriptions::update(app, &session.caller, &session.context, id, input).await?;
     let note = if enabled { "webhook_resumed" } else { "webhook_paused" };
     Ok(done(&address(changed.subscription.id), note))
 }
 
 /// `POST …/pause`.
-pub(crate) async fn pause(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    set_enabled(&app, &guest, id, false).await
+pub(crate) async fn pause(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
+    set_enabled(&app, &session, id, false).await
 }
 
 /// `POST …/resume`.
-pub(crate) async fn resume(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    set_enabled(&app, &guest, id, true).await
+pub(crate) async fn resume(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
+    set_enabled(&app, &session, id, true).await
 }
 
-async fn ask(app: &App, guest: &Guest, id: Option<Uuid>, action: Action, word: &str) -> Outcome {
-    let (_, found) = subscriptions::load(app, &guest.caller, action, id).await?;
+async fn ask(app: &App, session: &Session, id: Option<Uuid>, action: Action, word: &str) -> Outcome {
+    let (_, found) = subscriptions::load(app, &session.caller, action, id).await?;
     let here = address(found.id);
     Question {
         word,
         area: Some("webhook"),
         name: &found.name,
-        crumbs: crumbs(guest, Some((found.id, &found.name))),
+        crumbs: crumbs(session, Some((found.id, &found.name))),
         action: format!("{here}/{word}"),
         back: here,
         details: Vec::new(),
@@ -114,39 +114,47 @@ async fn ask(app: &App, guest: &Guest, id: Option<Uuid>, action: Action, word: &
         is_wrong: false,
         other: None,
     }
-    .page(guest)
+    .page(session)
 }
 
 /// `GET …/rotate`.
-pub(crate) async fn ask_rotate(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    ask(&app, &guest, id, Action::Update, "rotate").await
+pub(crate) async fn ask_rotate(
+    State(app): State<App>,
+    session: Session,
+    PathId(id): PathId<Uuid>,
+) -> Outcome {
+    ask(&app, &session, id, Action::Update, "rotate").await
 }
 
 /// `POST …/rotate`.
-pub(crate) async fn rotate(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    let rotated = subscriptions::rotate(&app, &guest.caller, &guest.context, id).await?;
-    Ok(secret(&guest, &rotated, false))
+pub(crate) async fn rotate(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
+    let rotated = subscriptions::rotate(&app, &session.caller, &session.context, id).await?;
+    Ok(secret(&session, &rotated, false))
 }
 
 /// The page that shows a secret this once.
-pub(super) fn secret(guest: &Guest, view: &View, is_new: bool) -> axum::response::Response {
+pub(super) fn secret(session: &Session, view: &View, is_new: bool) -> axum::response::Response {
     let s = &view.subscription;
     let values = json!({
-        "crumbs": crumbs(guest, Some((s.id, &s.name))),
+        "crumbs": crumbs(session, Some((s.id, &s.name))),
         "href": address(s.id),
         "secret": view.secret,
         "is_new": is_new,
     });
-    page::show(&guest.look, "events/secret.html", values)
+    page::show(&session.layout, "events/secret.html", values)
 }
 
 /// `GET …/delete`.
-pub(crate) async fn ask_delete(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    ask(&app, &guest, id, Action::Delete, "delete").await
+pub(crate) async fn ask_delete(
+    State(app): State<App>,
+    session: Session,
+    PathId(id): PathId<Uuid>,
+) -> Outcome {
+    ask(&app, &session, id, Action::Delete, "delete").await
 }
 
 /// `POST …/delete`.
-pub(crate) async fn delete(State(app): State<App>, guest: Guest, PathId(id): PathId<Uuid>) -> Outcome {
-    subscriptions::remove(&app, &guest.caller, &guest.context, id).await?;
+pub(crate) async fn delete(State(app): State<App>, session: Session, PathId(id): PathId<Uuid>) -> Outcome {
+    subscriptions::remove(&app, &session.caller, &session.context, id).await?;
     Ok(done(ALL, "webhook_deleted"))
 }

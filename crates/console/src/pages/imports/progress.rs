@@ -2,7 +2,7 @@
 //! and the end of the page. Each part hides the one before it, so this needs no JavaScript.
 
 use super::{became, frame};
-use crate::{page, session::Guest};
+use crate::{page, session::Session};
 use axum::{
     body::Body,
     response::{Html, IntoResponse, Response},
@@ -31,21 +31,21 @@ const PARTS: &str = "<!-- parts -->";
 /// The page of an import.
 struct Running {
     app: App,
-    guest: Guest,
+    session: Session,
     kind: Kind,
     /// Its rows.
     total: usize,
 }
 
 /// The page. The import runs on its own, however slowly the person reads; if they leave, it ends after the present row.
-pub(super) async fn show(app: App, guest: Guest, kind: Kind, import: Import) -> Response {
-    let page = page::text(&guest.look, "imports/result.html", frame(&guest, kind, "result"));
+pub(super) async fn show(app: App, session: Session, kind: Kind, import: Import) -> Response {
+    let page = page::text(&session.layout, "imports/result.html", frame(&session, kind, "result"));
     let Some((begin, end)) = page.as_deref().and_then(|page| page.split_once(PARTS)) else {
         return (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "5")]).into_response();
     };
     // The record of a request in an impersonation ends with the head of the answer.
-    let is_recorded = guest.visit.acting.as_ref().is_some_and(|acting| acting.is_recorded);
-    let running = Running { app, guest, kind, total: import.left() };
+    let is_recorded = session.browser.acting.as_ref().is_some_and(|acting| acting.is_recorded);
+    let running = Running { app, session, kind, total: import.left() };
     let first = format!("{begin}{}", running.progress(0));
     if is_recorded {
         let result = running.import(import, None).await.unwrap_or_default();
@@ -79,7 +79,7 @@ impl Running {
     async fn import(&self, mut import: Import, parts: Option<&Sender<Bytes>>) -> Option<String> {
         let mut outcomes = Vec::with_capacity(self.total);
         let mut told = Instant::now();
-        while let Some(outcome) = import.next(&self.app, &self.guest.caller, &self.guest.context).await {
+        while let Some(outcome) = import.next(&self.app, &self.session.caller, &self.session.context).await {
             outcomes.push(outcome);
             let Some(parts) = parts else { continue };
             if parts.is_closed() {
@@ -91,12 +91,12 @@ impl Running {
                 let _ = parts.try_send(self.progress(outcomes.len()).into());
             }
         }
-        let values = became(&self.guest, self.kind, &outcomes);
-        page::text(&self.guest.look, "imports/outcome.html", values)
+        let values = became(&self.session, self.kind, &outcomes);
+        page::text(&self.session.layout, "imports/outcome.html", values)
     }
 
     fn progress(&self, done: usize) -> String {
         let values = json!({"done": done, "total": self.total});
-        page::text(&self.guest.look, "imports/progress.html", values).unwrap_or_default()
+        page::text(&self.session.layout, "imports/progress.html", values).unwrap_or_default()
     }
 }

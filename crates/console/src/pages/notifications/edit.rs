@@ -7,7 +7,7 @@ use crate::{
     form::{Form, conditional_on, is_outdated, problems_by},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::{extract::State, response::Response};
@@ -32,9 +32,9 @@ struct Edited {
 
 impl Edited {
     /// The organization that is named, or the person's own; customers have their own only.
-    async fn of(app: &App, guest: &Guest, named: Option<&str>, system: Option<&str>) -> Outcome<Edited> {
-        guest.needs(Permission::ManageAlerts)?;
-        let own = guest.caller.org().ok_or_else(Error::insufficient_permissions)?;
+    async fn of(app: &App, session: &Session, named: Option<&str>, system: Option<&str>) -> Outcome<Edited> {
+        session.needs(Permission::ManageAlerts)?;
+        let own = session.caller.org().ok_or_else(Error::insufficient_permissions)?;
         let is_named = named.filter(|_| own.org_type != bailiwick_domain::OrgType::Customer);
         let id = match is_named {
             Some(named) => named.parse::<OrgId>().ok(),
@@ -42,7 +42,7 @@ impl Edited {
         };
         let name = match id {
             Some(id) if id == own.id => Some(own.name.clone()),
-            Some(id) => name_within(app, &guest.caller, id).await?,
+            Some(id) => name_within(app, &session.caller, id).await?,
             None => None,
         };
         let refused = || Error::forbidden("access denied: organization not in your hierarchy");
@@ -58,20 +58,21 @@ impl Edited {
 }
 
 /// `GET /console/notifications/edit`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    let edited = Edited::of(&app, &guest, params.text("organization_id"), params.text("system_key")).await?;
-    let (layer, seen) = stored(&app, &guest, &edited).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    let edited =
+        Edited::of(&app, &session, params.text("organization_id"), params.text("system_key")).await?;
+    let (layer, seen) = stored(&app, &session, &edited).await?;
     let channels = match &edited.system {
         Some(key) => layer["systems"].as_array().into_iter().flatten().find(|o| o["system_key"] == **key),
         None => Some(&layer),
     };
-    Ok(render(&guest, &edited, channels.unwrap_or(&Value::Null), &seen, "", None))
+    Ok(render(&session, &edited, channels.unwrap_or(&Value::Null), &seen, "", None))
 }
 
 /// The layer as the person may see it, and its state for the field `seen`. A secret that they may not see is kept when
 /// its hidden form is sent back.
-async fn stored(app: &App, guest: &Guest, edited: &Edited) -> Outcome<(Value, String)> {
-    let shown = config::get(app, &guest.caller, Some(&edited.id.to_string())).await?;
+async fn stored(app: &App, session: &Session, edited: &Edited) -> Outcome<(Value, String)> {
+    let shown = config::get(app, &session.caller, Some(&edited.id.to_string())).await?;
     let mut layer = serde_json::to_value(&shown.layer).map_err(Error::internal)?;
     // Below the owner "off" is stored as no opinion. A channel that is off although it has recipients stays off.
     for kind in Kind::ALL.iter().filter(|_| !edited.is_owner) {
@@ -84,35 +85,35 @@ async fn stored(app: &App, guest: &Guest, edited: &Edited) -> Outcome<(Value, St
 }
 
 /// `POST /console/notifications/edit`.
-pub(crate) async fn save(State(app): State<App>, guest: Guest, form: Form) -> Outcome {
+pub(crate) async fn save(State(app): State<App>, session: Session, form: Form) -> Outcome {
     let (organization, system) = (form.text("organization_id"), form.text("system_key"));
     let named = Some(organization.as_str()).filter(|id| !id.is_empty());
-    let edited = Edited::of(&app, &guest, named, Some(&system)).await?;
+    let edited = Edited::of(&app, &session, named, Some(&system)).await?;
     let channels = fields::of_form(&form);
     let seen = form.text("seen");
     if form.has("more") {
-        return Ok(render(&guest, &edited, &Value::Object(channels), &seen, &form.text("more"), None));
+        return Ok(render(&session, &edited, &Value::Object(channels), &seen, &form.text("more"), None));
     }
-    let (layer, present) = stored(&app, &guest, &edited).await?;
+    let (layer, present) = stored(&app, &session, &edited).await?;
     let (body, prefix) = replaced(layer, &channels, edited.system.as_deref());
     let (sent, id) = (body.to_string(), edited.id.to_string());
-    let context = form.conditional(&guest.context);
-    let error = match config::set(&app, &guest.caller, &context, Some(&id), || Ok(sent.into())).await {
-        Ok(saved) => return Ok(after(&guest, &edited, &saved)),
+    let context = form.conditional(&session.context);
+    let error = match config::set(&app, &session.caller, &context, Some(&id), || Ok(sent.into())).await {
+        Ok(saved) => return Ok(after(&session, &edited, &saved)),
         Err(error) => error,
     };
-    let language = guest.look.language;
+    let language = session.layout.language;
     let (wrong, seen) = match problems_by(language, &error, |key| key.strip_prefix(&*prefix).unwrap_or(key)) {
         Some(wrong) => (wrong, seen),
         // Sent once more, the form replaces what the other person has saved.
         None if is_outdated(&error) => (json!({"outdated": texts::find(language, "form_outdated")}), present),
         None => return Err(error.into()),
     };
-    Ok(render(&guest, &edited, &Value::Object(channels), &seen, "", Some(wrong)))
+    Ok(render(&session, &edited, &Value::Object(channels), &seen, "", Some(wrong)))
 }
 
 /// The answer to a save: a page with the warnings and the channels that are off, or the way back if there are none.
-fn after(guest: &Guest, edited: &Edited, saved: &Saved) -> Response {
+fn after(session: &Session, edited: &Edited, saved: &Saved) -> Response {
     if saved.warnings.is_empty() {
         return done(&edited.address(), "notifications_saved");
     }
@@ -126,15 +127,15 @@ fn after(guest: &Guest, edited: &Edited, saved: &Saved) -> Response {
         "warnings": saved.warnings.iter().filter(|text| !text.contains(" is switched off")).collect::<Vec<_>>(),
         "closed": saved.closed.iter().map(closed).collect::<Vec<_>>(),
     });
-    page::show(&guest.look, "notifications/saved.html", values)
+    page::show(&session.layout, "notifications/saved.html", values)
 }
 
 /// `POST /console/notifications/switch-on`: one channel of the layer, or of its override for a system.
-pub(crate) async fn switch_on(State(app): State<App>, guest: Guest, form: Form) -> Outcome {
+pub(crate) async fn switch_on(State(app): State<App>, session: Session, form: Form) -> Outcome {
     let (organization, system) = (form.text("organization_id"), form.text("system_key"));
     let named = Some(organization.as_str()).filter(|id| !id.is_empty());
-    let edited = Edited::of(&app, &guest, named, Some(&system)).await?;
-    let (mut layer, seen) = stored(&app, &guest, &edited).await?;
+    let edited = Edited::of(&app, &session, named, Some(&system)).await?;
+    let (mut layer, seen) = stored(&app, &session, &edited).await?;
     let channels = match &edited.system {
         Some(key) => layer["systems"].as_array_mut().into_iter().flatten().find(|o| o["system_key"] == **key),
         None => Some(&mut layer),
@@ -146,9 +147,9 @@ pub(crate) async fn switch_on(State(app): State<App>, guest: Guest, form: Form) 
     };
     channels["enabled"][kind.as_str()] = json!(true);
     let (body, id) = (layer.to_string(), edited.id.to_string());
-    let context = conditional_on(&guest.context, &seen);
-    let saved = config::set(&app, &guest.caller, &context, Some(&id), || Ok(body.into())).await?;
-    Ok(after(&guest, &edited, &saved))
+    let context = conditional_on(&session.context, &seen);
+    let saved = config::set(&app, &session.caller, &context, Some(&id), || Ok(body.into())).await?;
+    Ok(after(&session, &edited, &saved))
 }
 
 /// The whole layer with other toggles and lists, of the organization or of one system, and the path of these. An
@@ -178,7 +179,7 @@ fn replaced(mut layer: Value, channels: &Map<String, Value>, system: Option<&str
 }
 
 fn render(
-    guest: &Guest,
+    session: &Session,
     edited: &Edited,
     channels: &Value,
     seen: &str,
@@ -195,21 +196,21 @@ fn render(
         "kinds": fields::shown(channels, wanted),
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    page::render(&guest.look, status, "notifications/edit.html", values)
+    page::render(&session.layout, status, "notifications/edit.html", values)
 }
 
 /// `GET /console/notifications/remove`.
-pub(crate) async fn ask(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    let edited = Edited::of(&app, &guest, params.text("organization_id"), None).await?;
-    let (_, seen) = stored(&app, &guest, &edited).await?;
-    question(&guest, &edited, &seen, false)
+pub(crate) async fn ask(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    let edited = Edited::of(&app, &session, params.text("organization_id"), None).await?;
+    let (_, seen) = stored(&app, &session, &edited).await?;
+    question(&session, &edited, &seen, false)
 }
 
 /// Asks whether the layer in this state is to be removed.
-fn question(guest: &Guest, edited: &Edited, seen: &str, is_outdated: bool) -> Outcome {
-    let list = texts::find(guest.look.language, "nav_notifications").unwrap_or_default();
+fn question(session: &Session, edited: &Edited, seen: &str, is_outdated: bool) -> Outcome {
+    let list = texts::find(session.layout.language, "nav_notifications").unwrap_or_default();
     let condition = form_urlencoded::Serializer::new(String::new()).append_pair("seen", seen).finish();
-    let outdated = texts::find(guest.look.language, "layer_outdated").filter(|_| is_outdated);
+    let outdated = texts::find(session.layout.language, "layer_outdated").filter(|_| is_outdated);
     Question {
         word: "delete",
         area: Some("layer"),
@@ -222,25 +223,25 @@ fn question(guest: &Guest, edited: &Edited, seen: &str, is_outdated: bool) -> Ou
         is_wrong: is_outdated,
         other: None,
     }
-    .page(guest)
+    .page(session)
 }
 
 /// `POST /console/notifications/remove`.
-pub(crate) async fn remove(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    let edited = Edited::of(&app, &guest, params.text("organization_id"), None).await?;
+pub(crate) async fn remove(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    let edited = Edited::of(&app, &session, params.text("organization_id"), None).await?;
     let id = edited.id.to_string();
     let context = match params.one("seen") {
-        Some(seen) => conditional_on(&guest.context, seen),
-        None => guest.context.clone(),
+        Some(seen) => conditional_on(&session.context, seen),
+        None => session.context.clone(),
     };
-    match config::remove(&app, &guest.caller, &context, Some(&id)).await {
+    match config::remove(&app, &session.caller, &context, Some(&id)).await {
         Err(error) if is_outdated(&error) => {
-            let (_, seen) = stored(&app, &guest, &edited).await?;
-            return question(&guest, &edited, &seen, true);
+            let (_, seen) = stored(&app, &session, &edited).await?;
+            return question(&session, &edited, &seen, true);
         }
         removed => removed?,
     };
-    if guest.caller.org().map(|own| own.id) == Some(edited.id) {
+    if session.caller.org().map(|own| own.id) == Some(edited.id) {
         return Ok(done(HERE, "layer_removed"));
     }
     Ok(done(&edited.address(), "layer_removed"))

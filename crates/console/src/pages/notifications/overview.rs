@@ -1,7 +1,7 @@
 //! Who is notified of an organization's alerts: what is in force, and the layers that it comes from.
 
 use super::of;
-use crate::{components::time::When, failure::Outcome, form::Form, form::problems, page, session::Guest};
+use crate::{components::time::When, failure::Outcome, form::Form, form::problems, page, session::Session};
 use axum::extract::State;
 use bailiwick_alerting::{
     config::Layer,
@@ -22,19 +22,19 @@ use serde_json::{Value, json};
 const OFFERED: u64 = 20;
 
 /// `GET /console/notifications`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let find = params.one("find").map(str::to_owned);
-    render(&app, &guest, params.text("organization_id"), find.as_deref(), None).await
+    render(&app, &session, params.text("organization_id"), find.as_deref(), None).await
 }
 
 /// `POST /console/notifications/test`: a test message to a recipient of the person's own layer.
-pub(crate) async fn test(State(app): State<App>, guest: Guest, form: Form) -> Outcome {
-    guest.needs(Permission::ManageAlerts)?;
+pub(crate) async fn test(State(app): State<App>, session: Session, form: Form) -> Outcome {
+    session.needs(Permission::ManageAlerts)?;
     let order = || Ok(TestOrder { channel: form.text("channel"), recipient: form.text("recipient") });
-    match notify::send_test(&app, &guest.caller, &guest.context, order).await {
-        Ok(outcome) => render(&app, &guest, None, None, Some(outcome)).await,
+    match notify::send_test(&app, &session.caller, &session.context, order).await {
+        Ok(outcome) => render(&app, &session, None, None, Some(outcome)).await,
         // The recipient has been taken out meanwhile.
-        Err(error) if problems(guest.look.language, &error).is_some() => {
+        Err(error) if problems(session.layout.language, &error).is_some() => {
             let gone = Error::bad_request("there is no such recipient");
             Err(gone.into())
         }
@@ -44,13 +44,13 @@ pub(crate) async fn test(State(app): State<App>, guest: Guest, form: Form) -> Ou
 
 async fn render(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     named: Option<&str>,
     find: Option<&str>,
     tested: Option<TestOutcome>,
 ) -> Outcome {
-    guest.needs(Permission::ReadAlerts)?;
-    let (look, caller) = (&guest.look, &guest.caller);
+    session.needs(Permission::ReadAlerts)?;
+    let (layout, caller) = (&session.layout, &session.caller);
     let own = caller.org().ok_or_else(Error::insufficient_permissions)?;
     let is_customer = own.org_type == OrgType::Customer;
     let own_id = own.id.to_string();
@@ -69,7 +69,7 @@ async fn render(
         false => None,
     };
     let offered = match find.filter(|_| !is_customer) {
-        Some(find) => offered(app, guest, find).await?,
+        Some(find) => offered(app, session, find).await?,
         None => Value::Null,
     };
     let values = json!({
@@ -82,9 +82,9 @@ async fn render(
             "href": format!("{}&{}", of("/edit", &id), pair("system_key", &system.system_key)),
         })).collect::<Vec<_>>(),
         "warnings": layer.warnings,
-        "updated": When::maybe(look.language, look.now, layer.updated_at),
+        "updated": When::maybe(layout.language, layout.now, layer.updated_at),
         "updated_by": layer.updated_by_name,
-        "chain": view.as_ref().map(|view| chain(guest, view)),
+        "chain": view.as_ref().map(|view| chain(session, view)),
         "effective": view.as_ref().map(effective),
         "is_nobody": view.as_ref().is_some_and(is_nobody),
         "may_edit": may_manage,
@@ -98,7 +98,7 @@ async fn render(
         "offered": offered,
         "tested": tested.map(|t| json!({"channel": t.channel, "recipient": t.recipient, "error": t.error})),
     });
-    Ok(page::show(look, "notifications/show.html", values))
+    Ok(page::show(layout, "notifications/show.html", values))
 }
 
 fn pair(key: &str, value: &str) -> String {
@@ -106,8 +106,8 @@ fn pair(key: &str, value: &str) -> String {
 }
 
 /// Organizations whose layers the person may look at.
-async fn offered(app: &App, guest: &Guest, find: &str) -> Outcome<Value> {
-    let found = organizations::find(app, &guest.caller, find, OFFERED).await?;
+async fn offered(app: &App, session: &Session, find: &str) -> Outcome<Value> {
+    let found = organizations::find(app, &session.caller, find, OFFERED).await?;
     let row = |id: String, name: &str| json!({"name": name, "href": of("", &id)});
     let rows: Vec<Value> = found.rows.iter().map(|org| row(org.id.to_string(), &org.name)).collect();
     Ok(json!({"rows": rows, "more": found.total.saturating_sub(OFFERED)}))
@@ -142,13 +142,13 @@ fn rows(channels: &Channels, kind: Kind) -> Vec<Value> {
 }
 
 /// The layers from the owner down.
-fn chain(guest: &Guest, view: &EffectiveView) -> Vec<Value> {
-    let look = &guest.look;
-    let may_edit = guest.caller.holds(Permission::ManageAlerts);
+fn chain(session: &Session, view: &EffectiveView) -> Vec<Value> {
+    let layout = &session.layout;
+    let may_edit = session.caller.holds(Permission::ManageAlerts);
     let link = |link: &config::LinkView| {
         // Layers above the reader's organization are not theirs.
         let is_theirs = link.updated_by_name.is_some()
-            || guest.caller.org().map(|own| own.id) == Some(link.organization_id);
+            || session.caller.org().map(|own| own.id) == Some(link.organization_id);
         json!({
             "name": link.organization_name,
             "role": link.org_type.as_str(),
@@ -157,7 +157,7 @@ fn chain(guest: &Guest, view: &EffectiveView) -> Vec<Value> {
             "edit": (is_theirs && may_edit).then(|| of("/edit", &link.organization_id.to_string())),
             "channels": link.layer.as_ref().map(|layer| channels(&layer.channels)),
             "overrides": link.layer.as_ref().map_or(0, |layer| layer.systems.len()),
-            "updated": When::maybe(look.language, look.now, link.updated_at),
+            "updated": When::maybe(layout.language, layout.now, link.updated_at),
             "updated_by": link.updated_by_name,
         })
     };

@@ -1,7 +1,7 @@
 //! Who would be notified of an alert with given labels.
 
 use super::of;
-use crate::{components::time::rough, failure::Outcome, page, pages::alerts::recipients, session::Guest};
+use crate::{components::time::rough, failure::Outcome, page, pages::alerts::recipients, session::Session};
 use axum::extract::State;
 use bailiwick_alerting::{Labels, Severity};
 use bailiwick_alerts::config;
@@ -13,17 +13,17 @@ use serde_json::json;
 use std::time::Duration;
 
 /// A wait for a reader.
-fn span(guest: &Guest, wait: Duration) -> String {
+fn span(session: &Session, wait: Duration) -> String {
     match wait.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
-        _ => rough(guest.look.language, wait),
+        _ => rough(session.layout.language, wait),
     }
 }
 
 /// `GET /console/notifications/who`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    guest.needs(Permission::ConfigAlerts)?;
-    let own = guest.caller.org().ok_or_else(Error::insufficient_permissions)?;
+pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    session.needs(Permission::ConfigAlerts)?;
+    let own = session.caller.org().ok_or_else(Error::insufficient_permissions)?;
     let own_id = own.id.to_string();
     let named = params.text("organization_id").filter(|_| own.org_type != OrgType::Customer);
     let organization = named.unwrap_or(&own_id);
@@ -38,7 +38,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
     for (key, value) in more.lines().filter_map(|line| line.split_once('=')) {
         labels.insert(key.trim(), value.trim());
     }
-    let found = config::explain_to(&app, &guest.caller, Some(organization), labels).await?;
+    let found = config::explain_to(&app, &session.caller, Some(organization), labels).await?;
     let severities: Vec<&str> = Severity::ALL.iter().map(|s| s.as_str()).collect();
     let counts_as = found.severity.as_str();
     let values = json!({
@@ -51,9 +51,9 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -
         "system_key": system,
         "labels": more,
         "counts_as": counts_as,
-        "wait": found.waits.map(|wait| span(&guest, wait)),
+        "wait": found.waits.map(|wait| span(&session, wait)),
         "is_nobody": found.channels.iter().all(|channel| channel.told.is_empty()),
-        "recipients": recipients(&guest, found),
+        "recipients": recipients(&session, found),
     });
-    Ok(page::show(&guest.look, "notifications/who.html", values))
+    Ok(page::show(&session.layout, "notifications/who.html", values))
 }

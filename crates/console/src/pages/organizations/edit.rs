@@ -13,7 +13,7 @@ use crate::{
     form::{Form, is_outdated, problems_by, seen},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::{extract::State, response::Response};
@@ -46,58 +46,59 @@ fn family(word: &str) -> Outcome<OrgType> {
 }
 
 /// `GET /console/organizations/new`.
-pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn show_new(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let family = family(params.one("family").unwrap_or_default())?;
-    decide(&guest.caller, Action::Create, &NewOrganization { family, parent: Parent::Own }).granted()?;
-    let own = guest.caller.org().map(|own| own.id.to_string());
+    decide(&session.caller, Action::Create, &NewOrganization { family, parent: Parent::Own }).granted()?;
+    let own = session.caller.org().map(|own| own.id.to_string());
     let parent = params.text(PARENT).map(str::to_owned).or(own).unwrap_or_default();
     let fields = Fields { parent: Picked::of(parent), ..Fields::default() };
-    form(&app, &guest, About::New(family), &fields, None).await
+    form(&app, &session, About::New(family), &fields, None).await
 }
 
 /// `POST /console/organizations/new`.
-pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form) -> Outcome {
     let family = family(&sent.text("family"))?;
     let fields = Fields::of(&sent);
     if fields.parent.is_search {
-        decide(&guest.caller, Action::Create, &NewOrganization { family, parent: Parent::Own }).granted()?;
-        return form(&app, &guest, About::New(family), &fields, None).await;
+        decide(&session.caller, Action::Create, &NewOrganization { family, parent: Parent::Own })
+            .granted()?;
+        return form(&app, &session, About::New(family), &fields, None).await;
     }
     let body = || Ok(fields.body(None));
-    match organizations::create(&app, &guest.caller, &guest.context, family, body).await {
+    match organizations::create(&app, &session.caller, &session.context, family, body).await {
         Ok(created) => Ok(done(&address(created.id), "organization_create")),
-        Err(error) => match wrong(&guest, &error) {
-            Some(wrong) => form(&app, &guest, About::New(family), &fields, Some(wrong)).await,
+        Err(error) => match wrong(&session, &error) {
+            Some(wrong) => form(&app, &session, About::New(family), &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
 }
 
 /// `GET /console/organizations/{id}/edit`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<OrgId>) -> Outcome {
-    let found = organizations::find_for(&app, &guest.caller, Action::Update, id).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
+    let found = organizations::find_for(&app, &session.caller, Action::Update, id).await?;
     let fields = Fields::stored(&found.organization);
-    form(&app, &guest, About::Present(&found), &fields, None).await
+    form(&app, &session, About::Present(&found), &fields, None).await
 }
 
 /// `POST /console/organizations/{id}/edit`.
 pub(crate) async fn update(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<OrgId>,
     sent: Form,
 ) -> Outcome {
-    let found = organizations::find_for(&app, &guest.caller, Action::Update, id).await?;
+    let found = organizations::find_for(&app, &session.caller, Action::Update, id).await?;
     let (fields, family) = (Fields::of(&sent), found.organization.org_type);
     let body = || Ok(fields.body(Some(&found.organization)));
-    let context = sent.conditional(&guest.context);
-    match organizations::update(&app, &guest.caller, &context, family, id, body).await {
+    let context = sent.conditional(&session.context);
+    match organizations::update(&app, &session.caller, &context, family, id, body).await {
         Ok(organization) => Ok(done(&address(organization.id), "saved")),
-        Err(error) => match wrong(&guest, &error) {
-            Some(wrong) => form(&app, &guest, About::Present(&found), &fields, Some(wrong)).await,
+        Err(error) => match wrong(&session, &error) {
+            Some(wrong) => form(&app, &session, About::Present(&found), &fields, Some(wrong)).await,
             None if is_outdated(&error) => {
-                let wrong = json!({"outdated": text(&guest, "form_outdated")});
-                form(&app, &guest, About::Present(&found), &fields, Some(wrong)).await
+                let wrong = json!({"outdated": text(&session, "form_outdated")});
+                form(&app, &session, About::Present(&found), &fields, Some(wrong)).await
             }
             None => Err(error.into()),
         },
@@ -105,8 +106,8 @@ pub(crate) async fn update(
 }
 
 /// The problems, by the fields of the form; keys of the free data without a field of their own share one.
-fn wrong(guest: &Guest, error: &Error) -> Option<Value> {
-    problems_by(guest.look.language, error, |key| match key.strip_prefix("custom_data.") {
+fn wrong(session: &Session, error: &Error) -> Option<Value> {
+    problems_by(session.layout.language, error, |key| match key.strip_prefix("custom_data.") {
         Some(key) if key == "vat" || KNOWN.contains(&key) => key,
         Some(_) => "custom_data",
         None => key,
@@ -178,22 +179,22 @@ impl Fields {
 /// The form. `wrong`: problems by field.
 async fn form(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     about: About<'_>,
     fields: &Fields,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let language = guest.look.language;
+    let language = session.layout.language;
     let (family, href, crumbs, offered) = match about {
         About::New(family) => {
             let crumbs = vec![
-                Crumb::link("/console/organizations", text(guest, "nav_organizations")),
-                Crumb::link(list_address(family), text(guest, &format!("count_{}", family.plural()))),
+                Crumb::link("/console/organizations", text(session, "nav_organizations")),
+                Crumb::link(list_address(family), text(session, &format!("count_{}", family.plural()))),
             ];
-            (family, None, crumbs, parents(app, guest, family, &fields.parent).await?)
+            (family, None, crumbs, parents(app, session, family, &fields.parent).await?)
         }
         About::Present(found) => {
-            let mut crumbs = head::crumbs(app, guest, found).await?;
+            let mut crumbs = head::crumbs(app, session, found).await?;
             let here = address(found.organization.id);
             crumbs.push(Crumb::link(&*here, &*found.organization.details.name));
             (found.organization.org_type, Some(here), crumbs, None)
@@ -212,7 +213,7 @@ async fn form(
         "seen": seen,
         "family": family.as_str(),
         "is_new": href.is_none(),
-        "title": text(guest, &format!("{}_{}", if href.is_none() { "new" } else { "edit" }, family.as_str())),
+        "title": text(session, &format!("{}_{}", if href.is_none() { "new" } else { "edit" }, family.as_str())),
         "back": href.clone().unwrap_or_else(|| list_address(family)),
         "action": href.map_or_else(|| "/console/organizations/new".to_owned(), |href| format!("{href}/edit")),
         "crumbs": crumbs,
@@ -220,23 +221,23 @@ async fn form(
         "description": fields.description,
         "vat": fields.vat,
         "known": known,
-        "languages": languages(fields.value("language"), guest),
+        "languages": languages(fields.value("language"), session),
         "data": data,
         "offered": offered,
         "kind": kind(language, family),
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "organizations/form.html", values))
+    Ok(page::render(&session.layout, status, "organizations/form.html", values))
 }
 
-fn text(guest: &Guest, key: &str) -> &'static str {
-    texts::find(guest.look.language, key).unwrap_or_default()
+fn text(session: &Session, key: &str) -> &'static str {
+    texts::find(session.layout.language, key).unwrap_or_default()
 }
 
 /// Languages to choose, with the present value whatever it is.
-fn languages(present: &str, guest: &Guest) -> Vec<(String, String)> {
+fn languages(present: &str, session: &Session) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = ["en", "it"]
-        .map(|code| (code.to_owned(), text(guest, &format!("language_{code}")).to_owned()))
+        .map(|code| (code.to_owned(), text(session, &format!("language_{code}")).to_owned()))
         .into();
     if !present.is_empty() && rows.iter().all(|(code, _)| code != present) {
         rows.push((present.to_owned(), present.to_owned()));
@@ -245,9 +246,9 @@ fn languages(present: &str, guest: &Guest) -> Vec<(String, String)> {
 }
 
 /// Organizations that a new one of the family can belong to; none where there is nothing to choose.
-async fn parents(app: &App, guest: &Guest, family: OrgType, picked: &Picked) -> Outcome<Option<Value>> {
-    if family == OrgType::Distributor || attributing(&guest.caller, PARENT).is_err() {
+async fn parents(app: &App, session: &Session, family: OrgType, picked: &Picked) -> Outcome<Option<Value>> {
+    if family == OrgType::Distributor || attributing(&session.caller, PARENT).is_err() {
         return Ok(None);
     }
-    Ok(Some(offered(app, guest, ToHave::Organization(family), picked).await?))
+    Ok(Some(offered(app, session, ToHave::Organization(family), picked).await?))
 }

@@ -4,7 +4,7 @@ use super::{address, kind, list::state, readable_address};
 use crate::{
     components::{author::author, question::Crumb, time::When},
     failure::Outcome,
-    session::Guest,
+    session::Session,
     texts,
 };
 use bailiwick_app::App;
@@ -15,13 +15,13 @@ use bailiwick_web::alerts::DESCENDANTS;
 use serde_json::{Value, json};
 
 /// The organization, if the person may read it.
-pub(crate) async fn load(app: &App, guest: &Guest, id: Option<OrgId>) -> Outcome<Found> {
-    Ok(organizations::find_for(app, &guest.caller, Action::Read, id).await?)
+pub(crate) async fn load(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<Found> {
+    Ok(organizations::find_for(app, &session.caller, Action::Read, id).await?)
 }
 
 /// The head of a tab; `tab`: its word.
-pub(crate) async fn head(app: &App, guest: &Guest, found: &Found, tab: &str) -> Outcome<Value> {
-    let (look, organization, caller) = (&guest.look, &found.organization, &guest.caller);
+pub(crate) async fn head(app: &App, session: &Session, found: &Found, tab: &str) -> Outcome<Value> {
+    let (layout, organization, caller) = (&session.layout, &found.organization, &session.caller);
     let mark = organization.suspended;
     let from = match mark.by {
         Some(id) => name_within(app, caller, id).await?,
@@ -30,29 +30,29 @@ pub(crate) async fn head(app: &App, guest: &Guest, found: &Found, tab: &str) -> 
     Ok(json!({
         "href": address(organization.id),
         "name": organization.details.name,
-        "kind": kind(look.language, organization.org_type),
-        "crumbs": crumbs(app, guest, found).await?,
+        "kind": kind(layout.language, organization.org_type),
+        "crumbs": crumbs(app, session, found).await?,
         "status": state(organization),
-        "since": When::maybe(look.language, look.now, mark.at),
+        "since": When::maybe(layout.language, layout.now, mark.at),
         "is_inherited": mark.by.is_some(),
         "from": from,
-        "by": author(app, guest, organization.id.0, "suspend", mark).await?,
-        "created": When::of(look.language, look.now, organization.created_at),
+        "by": author(app, session, organization.id.0, "suspend", mark).await?,
+        "created": When::of(layout.language, layout.now, organization.created_at),
         "tab": tab,
         "tabs": tabs(caller),
-        "links": links(guest, organization.id),
+        "links": links(session, organization.id),
         "may_edit": decide(caller, Action::Update, &found.target()).is_allowed(),
         "steps": steps(caller, found),
     }))
 }
 
 /// The way to the organization through the tree.
-pub(super) async fn crumbs(app: &App, guest: &Guest, found: &Found) -> Outcome<Vec<Crumb>> {
-    let title = texts::find(guest.look.language, "nav_organizations").unwrap_or_default();
-    let above = organizations::above(app, &guest.caller, &found.place).await?;
+pub(super) async fn crumbs(app: &App, session: &Session, found: &Found) -> Outcome<Vec<Crumb>> {
+    let title = texts::find(session.layout.language, "nav_organizations").unwrap_or_default();
+    let above = organizations::above(app, &session.caller, &found.place).await?;
     let above = above
         .into_iter()
-        .map(|above| Crumb { href: readable_address(&guest.caller, &above), text: above.name });
+        .map(|above| Crumb { href: readable_address(&session.caller, &above), text: above.name });
     Ok(std::iter::once(Crumb::link("/console/organizations", title)).chain(above).collect())
 }
 
@@ -71,7 +71,7 @@ fn tabs(caller: &Caller) -> Vec<&'static str> {
 }
 
 /// The pages of the organization in other areas.
-fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
+fn links(session: &Session, id: OrgId) -> Vec<Value> {
     // As the other tabs, alerts and events are those of the organizations below too.
     let below = format!("&include={DESCENDANTS}");
     let areas = [
@@ -79,7 +79,7 @@ fn links(guest: &Guest, id: OrgId) -> Vec<Value> {
         ("notifications", "/console/notifications", ""),
         ("events", "/console/timeline", &*below),
     ];
-    let open = areas.into_iter().filter(|(area, ..)| guest.look.has_area(area));
+    let open = areas.into_iter().filter(|(area, ..)| session.layout.has_area(area));
     let link = |(area, path, more)| json!({"text": format!("nav_{area}"), "href": format!("{path}?organization_id={id}{more}")});
     open.map(link).collect()
 }

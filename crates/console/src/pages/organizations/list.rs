@@ -10,7 +10,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -32,7 +32,7 @@ const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
 pub(crate) async fn show(
     family: OrgType,
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     uri: Uri,
     params: Params,
 ) -> Outcome {
@@ -43,22 +43,22 @@ pub(crate) async fn show(
     }
     let is_filtered = !query.search.trim().is_empty()
         || [&query.status, &query.created_by, &query.organization_id].iter().any(|f| !f.is_empty());
-    let found = organizations::page(&app, &guest.caller, family, &query).await?;
+    let found = organizations::page(&app, &session.caller, family, &query).await?;
     let here = Address::of(&list_address(family), uri.query());
-    let states = STATES.map(|word| choice(guest.look.language, word));
+    let states = STATES.map(|word| choice(session.layout.language, word));
     let states = Filter::of("status", "filter_status", states, &here);
-    let creators = creator_filter(&app, &guest, Of::Family(family), &here).await?;
+    let creators = creator_filter(&app, &session, Of::Family(family), &here).await?;
     let filters = [states, creators];
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(organization_chips(&app, &guest, &here, "label_belongs_to").await?);
+    chips.extend(organization_chips(&app, &session, &here, "label_belongs_to").await?);
     let export = here.at(&format!("{}/export", list_address(family)));
     let pager = Pager::of(&found, &here)?;
     let values = json!({
         "family": family.as_str(),
         "title": format!("count_{}", family.plural()),
         "here": here.bare(),
-        "views": views(&guest.caller, Some(family)),
-        "rows": found.rows.iter().map(|row| shown(&guest, row)).collect::<Vec<_>>(),
+        "views": views(&session.caller, Some(family)),
+        "rows": found.rows.iter().map(|row| shown(&session, row)).collect::<Vec<_>>(),
         "columns": columns(family, &here),
         "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
@@ -66,18 +66,23 @@ pub(crate) async fn show(
         "pager": pager,
         "search": params.text("search").unwrap_or_default(),
         "is_filtered": is_filtered,
-        "may_create": creatable(&guest.caller).contains(&family.as_str()),
+        "may_create": creatable(&session.caller).contains(&family.as_str()),
         "csv": export.with("format", Some("csv")).text(),
         "pdf": export.with("format", Some("pdf")).text(),
     });
-    Ok(page::show(&guest.look, "organizations/list.html", values))
+    Ok(page::show(&session.layout, "organizations/list.html", values))
 }
 
 /// `GET /console/organizations/{family}/export`.
-pub(crate) async fn export(family: OrgType, State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn export(
+    family: OrgType,
+    State(app): State<App>,
+    session: Session,
+    params: Params,
+) -> Outcome {
     let query = organization_query(&params, PAGE_SIZE);
     let asked = asked(&params, organization_keys(family));
-    Ok(download(exports::organizations(&app, &guest.caller, family, query, asked).await?)?)
+    Ok(download(exports::organizations(&app, &session.caller, family, query, asked).await?)?)
 }
 
 fn columns(family: OrgType, here: &Address) -> Vec<Column> {
@@ -114,13 +119,13 @@ pub(super) fn state(organization: &Organization) -> &'static str {
     }
 }
 
-fn shown(guest: &Guest, listed: &Listed) -> Value {
+fn shown(session: &Session, listed: &Listed) -> Value {
     let (organization, counts) = (&listed.organization, listed.counts);
     let family = organization.org_type;
     let is_deleted = organization.deleted.is_set();
     let here = address(organization.id);
     let may_restore =
-        resource_of(family).is_some_and(|resource| gate(&guest.caller, Action::Restore, resource).is_ok());
+        resource_of(family).is_some_and(|resource| gate(&session.caller, Action::Restore, resource).is_ok());
     json!({
         // Deleted organizations cannot be read, only restored or removed for good.
         "href": if is_deleted { may_restore.then(|| format!("{here}/restore")) } else { Some(here) },
@@ -132,7 +137,7 @@ fn shown(guest: &Guest, listed: &Listed) -> Value {
         "systems": counts.systems,
         "applications": counts.applications,
         "creator": organization.created_by.as_ref().map(|creator| creator.name.as_str()),
-        "created": When::of(guest.look.language, guest.look.now, organization.created_at),
+        "created": When::of(session.layout.language, session.layout.now, organization.created_at),
     })
 }
 

@@ -60,17 +60,18 @@ pub(crate) fn router() -> Router<App> {
         )
         .route("/console/organizations/{id}/{step}", get(step::ask).merge(post(step::take)));
     for family in OrgType::FAMILIES {
-        let show = move |app: State<App>, guest, uri: Uri, params: Params| {
-            list::show(family, app, guest, uri, params)
+        let show = move |app: State<App>, session, uri: Uri, params: Params| {
+            list::show(family, app, session, uri, params)
         };
-        let export = move |app: State<App>, guest, params: Params| list::export(family, app, guest, params);
+        let export =
+            move |app: State<App>, session, params: Params| list::export(family, app, session, params);
         router = router.route(&list_address(family), get(show));
         router = router.route(&format!("{}/export", list_address(family)), get(export));
     }
     router
 }
 
-pub(crate) use crate::places::organization as address;
+pub(crate) use crate::links::organization as address;
 
 /// Where an organization is, if the person may read it.
 pub(crate) fn readable_address(caller: &Caller, organization: &OrgRef) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The data of an organization, its numbers, its creator.
 
 use super::{address, below_address, head, kind, readable_address, second_factor, within};
-use crate::{components::time::When, failure::Outcome, page, session::Guest};
+use crate::{components::time::When, failure::Outcome, page, session::Session};
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::organizations::{self, Found, Stats, name_within, readable};
@@ -15,10 +15,10 @@ pub(super) const KNOWN: [&str; 7] =
     ["main_contact", "email", "phone", "address", "city", "language", "notes"];
 
 /// `GET /console/organizations/{id}`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<OrgId>) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
-    let (look, organization) = (&guest.look, &found.organization);
-    let when = |at| When::of(look.language, look.now, at);
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
+    let found = head::load(&app, &session, id).await?;
+    let (layout, organization) = (&session.layout, &found.organization);
+    let when = |at| When::of(layout.language, layout.now, at);
     let mut stats = organizations::numbers(&app, organization.org_type, vec![organization.id]).await?;
     let stats = stats.remove(&organization.id).unwrap_or_default();
     let creator = organization.created_by.as_ref().map(|creator| {
@@ -29,11 +29,11 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathI
         })
     });
     let values = json!({
-        "head": head::head(&app, &guest, &found, "overview").await?,
-        "kind": kind(look.language, organization.org_type),
+        "head": head::head(&app, &session, &found, "overview").await?,
+        "kind": kind(layout.language, organization.org_type),
         "vat": organization.vat,
         "description": organization.details.description,
-        "parent": parent(&app, &guest, &found).await?,
+        "parent": parent(&app, &session, &found).await?,
         "known": known(organization),
         "custom": further(organization),
         "notes": text_of(organization, "notes"),
@@ -41,22 +41,22 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathI
         "updated": (organization.updated_at != organization.created_at).then(|| when(organization.updated_at)),
         "creator": creator,
         "promoted": organization.promoted_from.as_ref().map(|from| when(from.at)),
-        "counters": counters(&guest.caller, &found, &stats),
-        "second_factor": second_factor::line(&app, &guest, organization.id, organization.org_type).await?,
+        "counters": counters(&session.caller, &found, &stats),
+        "second_factor": second_factor::line(&app, &session, organization.id, organization.org_type).await?,
     });
-    Ok(page::show(look, "organizations/overview.html", values))
+    Ok(page::show(layout, "organizations/overview.html", values))
 }
 
 /// The organization directly above, if the person may see it, with its address if the person may read it.
-async fn parent(app: &App, guest: &Guest, found: &Found) -> Outcome<Option<Value>> {
+async fn parent(app: &App, session: &Session, found: &Found) -> Outcome<Option<Value>> {
     let Some(id) = found.organization.parent_id else { return Ok(None) };
-    let above = organizations::above(app, &guest.caller, &found.place).await?;
+    let above = organizations::above(app, &session.caller, &found.place).await?;
     if let Some(above) = above.iter().find(|above| above.id == id) {
-        let href = readable_address(&guest.caller, above);
+        let href = readable_address(&session.caller, above);
         return Ok(Some(json!({"name": above.name, "href": href})));
     }
     // The owner organization has no page.
-    let name = name_within(app, &guest.caller, id).await?;
+    let name = name_within(app, &session.caller, id).await?;
     Ok(name.map(|name| json!({"name": name, "href": null})))
 }
 

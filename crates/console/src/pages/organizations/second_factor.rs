@@ -7,7 +7,7 @@ use crate::{
     form::Form,
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -37,36 +37,41 @@ pub(super) fn state(app: &App, org_type: OrgType, policy: &SecondFactorPolicy) -
 }
 
 /// The line of the overview: its text and the page with more; none where the person may not read of it.
-pub(super) async fn line(app: &App, guest: &Guest, id: OrgId, org_type: OrgType) -> Outcome<Option<Value>> {
-    let Some(href) = page_of(app, &guest.caller, id) else { return Ok(None) };
-    let policy = organizations::second_factor_policy(app, &guest.caller, Some(id)).await?;
-    let may_change = policy.may_change && guest.caller.holds(Permission::ManageUsers);
+pub(super) async fn line(
+    app: &App,
+    session: &Session,
+    id: OrgId,
+    org_type: OrgType,
+) -> Outcome<Option<Value>> {
+    let Some(href) = page_of(app, &session.caller, id) else { return Ok(None) };
+    let policy = organizations::second_factor_policy(app, &session.caller, Some(id)).await?;
+    let may_change = policy.may_change && session.caller.holds(Permission::ManageUsers);
     let state = state(app, org_type, &policy);
     Ok(Some(json!({"href": href, "state": state, "may_change": may_change})))
 }
 
 /// The organization's type, its name and the way to it. The owner organization has no page of its own.
-async fn place(app: &App, guest: &Guest, id: Option<OrgId>) -> Outcome<(OrgType, String, Vec<Crumb>)> {
-    let own = guest.caller.org().filter(|own| own.org_type == OrgType::Owner && Some(own.id) == id);
+async fn place(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<(OrgType, String, Vec<Crumb>)> {
+    let own = session.caller.org().filter(|own| own.org_type == OrgType::Owner && Some(own.id) == id);
     if let Some(own) = own {
-        let list = texts::find(guest.look.language, "nav_organizations").unwrap_or_default();
+        let list = texts::find(session.layout.language, "nav_organizations").unwrap_or_default();
         let crumbs = vec![Crumb::link("/console/organizations", list), Crumb::text(&*own.name)];
         return Ok((own.org_type, own.name.clone(), crumbs));
     }
-    let found = head::load(app, guest, id).await?;
+    let found = head::load(app, session, id).await?;
     let organization = &found.organization;
-    let mut crumbs = head::crumbs(app, guest, &found).await?;
+    let mut crumbs = head::crumbs(app, session, &found).await?;
     crumbs.push(Crumb::link(address(organization.id), &*organization.details.name));
     Ok((organization.org_type, organization.details.name.clone(), crumbs))
 }
 
 /// `GET /console/organizations/{id}/second-factor`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<OrgId>) -> Outcome {
-    guest.needs(Permission::ReadUsers)?;
-    let (org_type, name, crumbs) = place(&app, &guest, id).await?;
-    let policy = organizations::second_factor_policy(&app, &guest.caller, id).await?;
-    let look = &guest.look;
-    let level = |own: OrgType| super::kind(look.language, own);
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<OrgId>) -> Outcome {
+    session.needs(Permission::ReadUsers)?;
+    let (org_type, name, crumbs) = place(&app, &session, id).await?;
+    let policy = organizations::second_factor_policy(&app, &session.caller, id).await?;
+    let layout = &session.layout;
+    let level = |own: OrgType| super::kind(layout.language, own);
     let values = json!({
         "href": id.map(|id| format!("{}/second-factor", address(id))),
         "crumbs": crumbs,
@@ -74,23 +79,23 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathI
         "state": state(&app, org_type, &policy),
         "is_own": policy.own.is_some(),
         "set_by": policy.own.map(|own| level(own.set_by)),
-        "set_at": When::maybe(look.language, look.now, policy.own.map(|own| own.set_at)),
-        "may_change": policy.may_change && guest.caller.holds(Permission::ManageUsers),
+        "set_at": When::maybe(layout.language, layout.now, policy.own.map(|own| own.set_at)),
+        "may_change": policy.may_change && session.caller.holds(Permission::ManageUsers),
         "is_bound": policy.own.is_some() && !policy.may_change,
     });
-    Ok(page::show(look, "organizations/second_factor.html", values))
+    Ok(page::show(layout, "organizations/second_factor.html", values))
 }
 
 /// `POST /console/organizations/{id}/second-factor`.
 pub(crate) async fn change(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<OrgId>,
     sent: Form,
 ) -> Outcome {
-    guest.needs(Permission::ManageUsers)?;
+    session.needs(Permission::ManageUsers)?;
     let wanted = sent.text("required") == "true";
-    let (caller, context) = (&guest.caller, &guest.context);
+    let (caller, context) = (&session.caller, &session.context);
     organizations::require_second_factor(&app, caller, context, id, || Ok(Some(wanted))).await?;
     let word = if wanted { "second_factor_required" } else { "second_factor_taken_back" };
     let to = id.map(|id| format!("{}/second-factor", address(id))).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::{
     failure::Outcome,
     form::Form,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::{Path, State};
@@ -23,19 +23,19 @@ fn action(word: &str) -> Outcome<Action> {
 /// `GET /console/organizations/{id}/{step}`.
 pub(crate) async fn ask(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, word)): Path<(String, String)>,
 ) -> Outcome {
-    let found = organizations::find_for(&app, &guest.caller, action(&word)?, id.parse().ok()).await?;
-    question(&app, &guest, &found, &word, false).await
+    let found = organizations::find_for(&app, &session.caller, action(&word)?, id.parse().ok()).await?;
+    question(&app, &session, &found, &word, false).await
 }
 
-async fn question(app: &App, guest: &Guest, found: &Found, word: &str, is_wrong: bool) -> Outcome {
+async fn question(app: &App, session: &Session, found: &Found, word: &str, is_wrong: bool) -> Outcome {
     let organization = &found.organization;
     let is_deleted = organization.deleted.is_set();
-    let may_destroy = decide(&guest.caller, Action::Destroy, &found.target()).is_allowed();
+    let may_destroy = decide(&session.caller, Action::Destroy, &found.target()).is_allowed();
     let here = address(organization.id);
-    let mut crumbs = head::crumbs(app, guest, found).await?;
+    let mut crumbs = head::crumbs(app, session, found).await?;
     crumbs.push(match is_deleted {
         true => Crumb::text(&*organization.details.name),
         false => Crumb::link(&*here, &*organization.details.name),
@@ -53,20 +53,20 @@ async fn question(app: &App, guest: &Guest, found: &Found, word: &str, is_wrong:
         crumbs,
         action: format!("{here}/{word}"),
         back,
-        details: details(app, guest, found, word).await?,
+        details: details(app, session, found, word).await?,
         types_name: word == "destroy",
         is_wrong,
         other,
     }
-    .page(guest)
+    .page(session)
 }
 
 /// How many objects a step concerns.
-async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome<Vec<String>> {
+async fn details(app: &App, session: &Session, found: &Found, word: &str) -> Outcome<Vec<String>> {
     let (id, family) = (found.organization.id, found.organization.org_type);
     let numbers = match word {
         "destroy" => {
-            let goes = organizations::extent(app, &guest.caller, Action::Destroy, Some(id)).await?;
+            let goes = organizations::extent(app, &session.caller, Action::Destroy, Some(id)).await?;
             [goes.organizations, goes.users, goes.systems, goes.applications]
         }
         "restore" => return Ok(Vec::new()),
@@ -75,11 +75,11 @@ async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome
             let stats = stats.remove(&id).unwrap_or_default();
             let below = stats.resellers + stats.customers;
             // The applications of its systems go with the systems, whichever organization they are assigned to.
-            let goes = organizations::extent(app, &guest.caller, action(word)?, Some(id)).await?;
+            let goes = organizations::extent(app, &session.caller, action(word)?, Some(id)).await?;
             [below, stats.subtree.users, stats.subtree.systems, goes.applications]
         }
     };
-    let language = guest.look.language;
+    let language = session.layout.language;
     let keys = ["goes_organizations", "goes_users", "goes_systems", "goes_applications"];
     let told = keys.into_iter().zip(numbers).filter(|(_, number)| *number > 0);
     let told: Vec<String> = told.map(|(key, number)| texts::count(language, key, number)).collect();
@@ -90,29 +90,29 @@ async fn details(app: &App, guest: &Guest, found: &Found, word: &str) -> Outcome
 /// `POST /console/organizations/{id}/{step}`.
 pub(crate) async fn take(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, word)): Path<(String, String)>,
     form: Form,
 ) -> Outcome {
     let wanted = action(&word)?;
-    let found = organizations::find_for(&app, &guest.caller, wanted, id.parse().ok()).await?;
+    let found = organizations::find_for(&app, &session.caller, wanted, id.parse().ok()).await?;
     let organization = &found.organization;
     if wanted == Action::Destroy && form.text("name") != organization.details.name {
-        return question(&app, &guest, &found, &word, true).await;
+        return question(&app, &session, &found, &word, true).await;
     }
-    take_step(&app, &guest, wanted, &found, organization.id).await?;
+    take_step(&app, &session, wanted, &found, organization.id).await?;
     // People below the owner lose access to an organization that they promote.
     let is_gone = match wanted {
         Action::Delete | Action::Destroy => true,
-        Action::Promote => !guest.caller.is_owner_level(),
+        Action::Promote => !session.caller.is_owner_level(),
         _ => false,
     };
     let to = if is_gone { list_address(organization.org_type) } else { address(organization.id) };
     Ok(done(&to, &format!("organization_{word}")))
 }
 
-async fn take_step(app: &App, guest: &Guest, wanted: Action, found: &Found, id: OrgId) -> Outcome<()> {
-    let (caller, context, family) = (&guest.caller, &guest.context, found.organization.org_type);
+async fn take_step(app: &App, session: &Session, wanted: Action, found: &Found, id: OrgId) -> Outcome<()> {
+    let (caller, context, family) = (&session.caller, &session.context, found.organization.org_type);
     let to = match wanted {
         Action::Promote => {
             organizations::promote(app, caller, context, Some(id)).await?;

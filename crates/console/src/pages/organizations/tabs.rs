@@ -10,7 +10,7 @@ use crate::{
     failure::Outcome,
     page,
     pages::systems,
-    session::Guest,
+    session::Session,
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
@@ -33,12 +33,12 @@ use serde_json::{Value, json};
 /// `GET /console/organizations/{id}/users`: of the organization itself, as the interface filters them.
 pub(crate) async fn users(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<OrgId>,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
+    let found = head::load(&app, &session, id).await?;
     let query = users::ListQuery {
         page: params.page(PAGE_SIZE),
         search: String::new(),
@@ -49,9 +49,9 @@ pub(crate) async fn users(
         role: Vec::new(),
         created_by: Vec::new(),
     };
-    let listed = users::page(&app, &guest.caller, query).await?;
-    let look = &guest.look;
-    let has_page = look.has_area("users");
+    let listed = users::page(&app, &session.caller, query).await?;
+    let layout = &session.layout;
+    let has_page = layout.has_area("users");
     let row = |view: &UserView| {
         let user = &view.user;
         json!({
@@ -60,7 +60,7 @@ pub(crate) async fn users(
             "detail": user.email.as_str(),
             "status": if user.suspended.is_set() { "suspended" } else { "enabled" },
             "middle": view.roles.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", "),
-            "seen": When::maybe(look.language, look.now, user.latest_login_at),
+            "seen": When::maybe(layout.language, layout.now, user.latest_login_at),
         })
     };
     let rows = listed.rows.iter().map(row).collect();
@@ -72,18 +72,18 @@ pub(crate) async fn users(
         all: has_page.then_some(all),
         new: None,
     };
-    tab.page(&app, &guest, &found, &listed, rows, &uri).await
+    tab.page(&app, &session, &found, &listed, rows, &uri).await
 }
 
 /// `GET /console/organizations/{id}/systems`.
 pub(crate) async fn systems(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<OrgId>,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
+    let found = head::load(&app, &session, id).await?;
     let query = SystemQuery {
         filter: SystemFilter {
             organizations: Some(vec![found.organization.id]),
@@ -93,8 +93,8 @@ pub(crate) async fn systems(
         order: Some((SystemOrder::Name, SortDirection::Asc)),
         page: params.page(PAGE_SIZE),
     };
-    let listed = fleet::list(&app, &guest.caller, query).await?;
-    let look = &guest.look;
+    let listed = fleet::list(&app, &session.caller, query).await?;
+    let layout = &session.layout;
     let row = |system: &System| {
         json!({
             "name": system.name,
@@ -102,11 +102,11 @@ pub(crate) async fn systems(
             "detail": system.fqdn,
             "status": system.status().as_str(),
             "middle": system.organization.name,
-            "seen": When::maybe(look.language, look.now, system.last_heartbeat),
+            "seen": When::maybe(layout.language, layout.now, system.last_heartbeat),
         })
     };
     let rows = listed.rows.iter().map(row).collect();
-    let may_create = gate(&guest.caller, Action::Create, Resource::Systems).is_ok();
+    let may_create = gate(&session.caller, Action::Create, Resource::Systems).is_ok();
     let new = Address::of("/console/systems/new", None)
         .with("organization_id", Some(&found.organization.id.to_string()))
         .text();
@@ -117,18 +117,18 @@ pub(crate) async fn systems(
         all: Some(within("/console/systems", found.organization.id)),
         new: may_create.then_some(new),
     };
-    tab.page(&app, &guest, &found, &listed, rows, &uri).await
+    tab.page(&app, &session, &found, &listed, rows, &uri).await
 }
 
 /// `GET /console/organizations/{id}/applications`: those that are assigned to it or to an organization below it.
 pub(crate) async fn applications(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<OrgId>,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
+    let found = head::load(&app, &session, id).await?;
     let query = ApplicationQuery {
         filter: ApplicationFilter {
             organizations: Some(vec![found.organization.id]),
@@ -138,9 +138,9 @@ pub(crate) async fn applications(
         order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
         page: params.page(PAGE_SIZE),
     };
-    let listed = found_applications::list(&app, &guest.caller, query).await?;
-    let look = &guest.look;
-    let has_page = look.has_area("applications");
+    let listed = found_applications::list(&app, &session.caller, query).await?;
+    let layout = &session.layout;
+    let has_page = layout.has_area("applications");
     let row = |application: &ApplicationRecord| {
         let product = application.name.as_deref().unwrap_or(&application.instance_of);
         json!({
@@ -149,7 +149,7 @@ pub(crate) async fn applications(
             "detail": format!("{product} {}", application.version.as_deref().unwrap_or_default()),
             "status": null,
             "middle": application.organization.as_ref().map(|organization| organization.name.as_str()),
-            "seen": When::maybe(look.language, look.now, application.last_inventory_at),
+            "seen": When::maybe(layout.language, layout.now, application.last_inventory_at),
         })
     };
     let rows = listed.rows.iter().map(row).collect();
@@ -160,7 +160,7 @@ pub(crate) async fn applications(
         all: has_page.then(|| within("/console/applications", found.organization.id)),
         new: None,
     };
-    tab.page(&app, &guest, &found, &listed, rows, &uri).await
+    tab.page(&app, &session, &found, &listed, rows, &uri).await
 }
 
 /// The parts of a tab beside its rows.
@@ -180,7 +180,7 @@ impl Tab {
     async fn page<T>(
         self,
         app: &App,
-        guest: &Guest,
+        session: &Session,
         found: &Found,
         listed: &Page<T>,
         rows: Vec<Value>,
@@ -188,7 +188,7 @@ impl Tab {
     ) -> Outcome<Response> {
         let here = Address::of(&format!("{}/{}", address(found.organization.id), self.word), uri.query());
         let values = json!({
-            "head": head::head(app, guest, found, self.word).await?,
+            "head": head::head(app, session, found, self.word).await?,
             "word": self.word,
             "middle": self.middle,
             "seen": self.seen,
@@ -197,6 +197,6 @@ impl Tab {
             "rows": rows,
             "pager": Pager::of(listed, &here)?,
         });
-        Ok(page::show(&guest.look, "organizations/tab.html", values))
+        Ok(page::show(&session.layout, "organizations/tab.html", values))
     }
 }

@@ -2,7 +2,7 @@
 //! shows what it finds in one list.
 
 use super::{address, below_address, creatable, kind, list_address, second_factor, views};
-use crate::{failure::Outcome, page, session::Guest};
+use crate::{failure::Outcome, page, session::Session};
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::organizations::{self, Branch, Node};
@@ -14,45 +14,45 @@ use serde_json::{Value, json};
 const FOUND: u64 = 50;
 
 /// `GET /console/organizations`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    let caller = &guest.caller;
+pub(crate) async fn show(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    let caller = &session.caller;
     let search = params.text("search").unwrap_or_default();
     let mut values = json!({
         "views": views(caller, None),
         "creatable": creatable(caller),
         "search": search,
         "root": null, "found": null,
-        "second_factor": own_second_factor(&app, &guest),
+        "second_factor": own_second_factor(&app, &session),
     });
     if search.is_empty() {
         let open: Vec<OrgId> =
             params.many("open").iter().filter_map(|id| id.parse().ok()).take(organizations::OPEN).collect();
         let branch = organizations::tree(&app, caller, &open).await?;
-        values["root"] = root(&guest, &branch, &open);
+        values["root"] = root(&session, &branch, &open);
     } else {
-        values["found"] = found(&app, &guest, search).await?;
+        values["found"] = found(&app, &session, search).await?;
     }
-    Ok(page::show(&guest.look, "organizations/tree.html", values))
+    Ok(page::show(&session.layout, "organizations/tree.html", values))
 }
 
 /// The page of what the owner organization requires, which has no page of its own.
-fn own_second_factor(app: &App, guest: &Guest) -> Option<String> {
-    let own = guest.caller.org().filter(|own| own.org_type == OrgType::Owner)?;
-    second_factor::page_of(app, &guest.caller, own.id)
+fn own_second_factor(app: &App, session: &Session) -> Option<String> {
+    let own = session.caller.org().filter(|own| own.org_type == OrgType::Owner)?;
+    second_factor::page_of(app, &session.caller, own.id)
 }
 
 /// The person's own organization and those below it.
-fn root(guest: &Guest, branch: &Branch, open: &[OrgId]) -> Value {
-    let own = guest.caller.org();
-    let families = organizations::readable(&guest.caller);
+fn root(session: &Session, branch: &Branch, open: &[OrgId]) -> Value {
+    let own = session.caller.org();
+    let families = organizations::readable(&session.caller);
     // The owner organization has no page of its own.
     let href = own.filter(|own| own.org_type != OrgType::Owner).map(|own| address(own.id));
     let more: Vec<Value> = families.iter().map(|family| more(*family, list_address(*family))).collect();
     json!({
         "name": own.map(|own| own.name.as_str()).unwrap_or_default(),
-        "kind": own.map(|own| kind(guest.look.language, own.org_type)).unwrap_or_default(),
+        "kind": own.map(|own| kind(session.layout.language, own.org_type)).unwrap_or_default(),
         "href": href,
-        "nodes": branch.nodes.iter().map(|n| node(guest, &families, n, open)).collect::<Vec<_>>(),
+        "nodes": branch.nodes.iter().map(|n| node(session, &families, n, open)).collect::<Vec<_>>(),
         "more": if branch.has_more { more } else { Vec::new() },
     })
 }
@@ -61,7 +61,7 @@ fn more(family: OrgType, href: String) -> Value {
     json!({"text": format!("all_{}", family.plural()), "href": href})
 }
 
-fn node(guest: &Guest, families: &[OrgType], node: &Node, open: &[OrgId]) -> Value {
+fn node(session: &Session, families: &[OrgType], node: &Node, open: &[OrgId]) -> Value {
     let (child, stats) = (&node.child, &node.stats);
     let below: Vec<OrgType> =
         families.iter().copied().filter(|family| family.level() > child.org_type.level()).collect();
@@ -76,13 +76,13 @@ fn node(guest: &Guest, families: &[OrgType], node: &Node, open: &[OrgId]) -> Val
     json!({
         "id": child.id.to_string(),
         "name": child.name,
-        "kind": kind(guest.look.language, child.org_type),
+        "kind": kind(session.layout.language, child.org_type),
         "href": address(child.id),
         "is_suspended": child.suspended_at.is_some(),
         "figures": figures,
         "toggle": has_below.then(|| toggled(child.id, open)),
         "is_open": branch.is_some(),
-        "nodes": branch.map(|b| b.nodes.iter().map(|n| self::node(guest, families, n, open)).collect::<Vec<_>>()),
+        "nodes": branch.map(|b| b.nodes.iter().map(|n| self::node(session, families, n, open)).collect::<Vec<_>>()),
         "more": if branch.is_some_and(|b| b.has_more) { more } else { Vec::new() },
     })
 }
@@ -100,10 +100,10 @@ fn toggled(id: OrgId, open: &[OrgId]) -> String {
 }
 
 /// The matches of a search, of the families that the person may read.
-async fn found(app: &App, guest: &Guest, search: &str) -> Outcome<Value> {
-    let families = organizations::readable(&guest.caller);
-    let found = organizations::find(app, &guest.caller, search, FOUND).await?;
-    let own = guest.caller.org().map(|own| own.id);
+async fn found(app: &App, session: &Session, search: &str) -> Outcome<Value> {
+    let families = organizations::readable(&session.caller);
+    let found = organizations::find(app, &session.caller, search, FOUND).await?;
+    let own = session.caller.org().map(|own| own.id);
     let rows: Vec<Value> = found
         .rows
         .iter()
@@ -112,7 +112,7 @@ async fn found(app: &App, guest: &Guest, search: &str) -> Outcome<Value> {
             json!({
                 "name": entry.name,
                 "description": entry.description,
-                "kind": kind(guest.look.language, entry.org_type),
+                "kind": kind(session.layout.language, entry.org_type),
                 "href": address(entry.id),
             })
         })

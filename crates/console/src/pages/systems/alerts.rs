@@ -6,7 +6,7 @@ use crate::{
     failure::Outcome,
     page,
     pages::alerts::shown,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::State;
 use bailiwick_alerts::manage::{self, ActiveFilter, ActiveOrder, AlertQuery};
@@ -19,12 +19,12 @@ use serde_json::json;
 /// `GET /console/systems/{id}/alerts`.
 pub(crate) async fn show(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<SystemId>,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
+    let found = head::load(&app, &session, id).await?;
     let query = AlertQuery {
         statuses: None,
         filter: ActiveFilter::default(),
@@ -33,13 +33,13 @@ pub(crate) async fn show(
         page: params.page(PAGE_SIZE),
         with_receivers: false,
     };
-    let listed = manage::active_of_system(&app, &guest.caller, id, query).await?;
+    let listed = manage::active_of_system(&app, &session.caller, id, query).await?;
     let here = Address::of(&format!("{}/alerts", address(found.system.id)), uri.query());
     let values = json!({
-        "head": head::head(&app, &guest, &found, "alerts").await?,
+        "head": head::head(&app, &session, &found, "alerts").await?,
         "pager": Pager::of(&listed, &here)?,
-        "rows": listed.rows.iter().map(|row| shown(&guest.look, row)).collect::<Vec<_>>(),
+        "rows": listed.rows.iter().map(|row| shown(&session.layout, row)).collect::<Vec<_>>(),
         "is_registered": found.system.registered_at.is_some(),
     });
-    Ok(page::show(&guest.look, "systems/alerts.html", values))
+    Ok(page::show(&session.layout, "systems/alerts.html", values))
 }

@@ -7,10 +7,9 @@ use crate::{
         time::When,
     },
     failure::Outcome,
-    page,
+    links, page,
     pages::applications::name_of,
-    places,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::State;
 use bailiwick_app::App;
@@ -25,22 +24,22 @@ use serde_json::{Value, json};
 /// `GET /console/systems/{id}/applications`.
 pub(crate) async fn show(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<SystemId>,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
+    let found = head::load(&app, &session, id).await?;
     let query = ApplicationQuery {
         filter: ApplicationFilter { systems: Some(vec![found.system.id]), ..ApplicationFilter::default() },
         order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),
         page: params.page(PAGE_SIZE),
     };
-    let listed = applications::list(&app, &guest.caller, query).await?;
+    let listed = applications::list(&app, &session.caller, query).await?;
     let here = Address::of(&format!("{}/applications", address(found.system.id)), uri.query());
     let row = |application: &ApplicationRecord| -> Value {
         json!({
-            "href": places::application(application.id),
+            "href": links::application(application.id),
             "name": name_of(application),
             "module": application.module_id,
             "product": application.name.as_deref().unwrap_or(&application.instance_of),
@@ -48,13 +47,13 @@ pub(crate) async fn show(
             "node": application.node_label.clone().or_else(|| application.node_id.map(|id| id.to_string())),
             "organization": application.organization.as_ref().map(|organization| organization.name.as_str()),
             "has_errors": application.has_errors,
-            "seen": When::maybe(guest.look.language, guest.look.now, application.last_inventory_at),
+            "seen": When::maybe(session.layout.language, session.layout.now, application.last_inventory_at),
         })
     };
     let values = json!({
-        "head": head::head(&app, &guest, &found, "applications").await?,
+        "head": head::head(&app, &session, &found, "applications").await?,
         "rows": listed.rows.iter().map(row).collect::<Vec<_>>(),
         "pager": Pager::of(&listed, &here)?,
     });
-    Ok(page::show(&guest.look, "systems/applications.html", values))
+    Ok(page::show(&session.layout, "systems/applications.html", values))
 }

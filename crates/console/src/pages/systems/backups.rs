@@ -9,7 +9,7 @@ use crate::{
     failure::Outcome,
     page,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::{
     extract::{Path, State},
@@ -24,34 +24,34 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
 /// `GET /console/systems/{id}/backups`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
-    let look = &guest.look;
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
+    let found = head::load(&app, &session, id).await?;
+    let layout = &session.layout;
     let row = |backup: Backup| {
         json!({
             "id": backup.id,
             "name": backup.filename,
             "size": backup.size,
             "sha256": backup.sha256,
-            "at": When::of(look.language, look.now, backup.uploaded_at),
+            "at": When::of(layout.language, layout.now, backup.uploaded_at),
         })
     };
-    let rows: Vec<_> = backups::list(&app, &guest.caller, id).await?.into_iter().map(row).collect();
+    let rows: Vec<_> = backups::list(&app, &session.caller, id).await?.into_iter().map(row).collect();
     let values = json!({
-        "head": head::head(&app, &guest, &found, "backups").await?,
+        "head": head::head(&app, &session, &found, "backups").await?,
         "rows": rows,
-        "may_delete": decide(&guest.caller, Action::Update, &found.target()).is_allowed(),
+        "may_delete": decide(&session.caller, Action::Update, &found.target()).is_allowed(),
     });
-    Ok(page::show(look, "systems/backups.html", values))
+    Ok(page::show(layout, "systems/backups.html", values))
 }
 
 /// `GET /console/systems/{id}/backups/{backup}`: on to the bytes, by an address that lives for seconds.
 pub(crate) async fn download(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, backup)): Path<(String, String)>,
 ) -> Outcome {
-    let link = backups::link(&app, &guest.caller, id.parse().ok(), &backup).await?;
+    let link = backups::link(&app, &session.caller, id.parse().ok(), &backup).await?;
     let location = HeaderValue::from_str(&link.url).map_err(Error::internal)?;
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
 }
@@ -59,13 +59,13 @@ pub(crate) async fn download(
 /// `GET /console/systems/{id}/backups/{backup}/delete`.
 pub(crate) async fn ask(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, backup)): Path<(String, String)>,
 ) -> Outcome<Response> {
     let id: Option<SystemId> = id.parse().ok();
-    let found = head::load(&app, &guest, id).await?;
-    decide(&guest.caller, Action::Update, &found.target()).granted()?;
-    let all = backups::list(&app, &guest.caller, id).await?;
+    let found = head::load(&app, &session, id).await?;
+    decide(&session.caller, Action::Update, &found.target()).granted()?;
+    let all = backups::list(&app, &session.caller, id).await?;
     let backup =
         all.into_iter().find(|known| known.id == backup).ok_or(Error::NotFound(ObjectKind::Backup))?;
     let back = format!("{}/backups", address(found.system.id));
@@ -81,15 +81,15 @@ pub(crate) async fn ask(
         is_wrong: false,
         other: None,
     }
-    .page(&guest)
+    .page(&session)
 }
 
 /// `POST /console/systems/{id}/backups/{backup}/delete`.
 pub(crate) async fn delete(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, backup)): Path<(String, String)>,
 ) -> Outcome {
-    let system = backups::delete(&app, &guest.caller, &guest.context, (id.parse().ok(), &backup)).await?;
+    let system = backups::delete(&app, &session.caller, &session.context, (id.parse().ok(), &backup)).await?;
     Ok(done(&format!("{}/backups", address(system)), "backup_deleted"))
 }

@@ -9,7 +9,7 @@ use crate::{
     },
     failure::{Failure, Outcome},
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::{FromRequestParts, RawPathParams, State};
@@ -48,26 +48,26 @@ struct Batch {
 /// `GET /console/systems/{id}/changes`.
 pub(crate) async fn show(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     path: SystemPath,
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let found = head::load(&app, &guest, path.system).await?;
+    let found = head::load(&app, &session, path.system).await?;
     let here = Address::of(&format!("{}/changes", address(found.system.id)), uri.query());
     let filter = diff_filter(&params);
     let (_, chosen) =
-        inventory::diffs(&app, &guest.caller, path.system, &filter, params.page(PAGE_SIZE)).await?;
+        inventory::diffs(&app, &session.caller, path.system, &filter, params.page(PAGE_SIZE)).await?;
     let pager = Pager::of(&chosen, &here)?;
     let ids: Vec<i64> = chosen.rows.iter().map(|(id, _)| *id).collect();
     let rows = inventory::diff_rows(&app, &ids).await?;
-    let summary = inventory::changes(&app, &guest.caller, path.system).await?;
-    let filters = filters(guest.look.language, &here);
+    let summary = inventory::changes(&app, &session.caller, path.system).await?;
+    let filters = filters(session.layout.language, &here);
     let chips: Vec<_> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
     let counts = summary.as_ref().map(|summary| json!({"total": summary.total, "recent": summary.recent}));
     let values = json!({
-        "head": head::head(&app, &guest, &found, "changes").await?,
-        "batches": batches(&guest, &address(found.system.id), rows),
+        "head": head::head(&app, &session, &found, "changes").await?,
+        "batches": batches(&session, &address(found.system.id), rows),
         "filters": filters,
         "chips": chips,
         "pager": pager,
@@ -76,7 +76,7 @@ pub(crate) async fn show(
         "kept": params.text("page_size").map(|size| ("page_size", size)).into_iter().collect::<Vec<_>>(),
         "counts": counts,
     });
-    Ok(page::show(&guest.look, "systems/changes.html", values))
+    Ok(page::show(&session.layout, "systems/changes.html", values))
 }
 
 fn filters(language: Language, here: &Address) -> [Filter; 2] {
@@ -91,20 +91,20 @@ fn filters(language: Language, here: &Address) -> [Filter; 2] {
     ]
 }
 
-fn batches(guest: &Guest, system: &str, rows: Vec<DiffRow>) -> Vec<Batch> {
+fn batches(session: &Session, system: &str, rows: Vec<DiffRow>) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     for row in rows {
         let (record, created_at) = (row.current_id, row.created_at);
         if batches.last().is_none_or(|batch| batch.record != record) {
             batches.push(Batch {
-                at: When::of(guest.look.language, guest.look.now, created_at),
+                at: When::of(session.layout.language, session.layout.now, created_at),
                 document: record.map(|id| format!("{system}/documents/{id}")),
                 differences: Vec::new(),
                 record,
             });
         }
         if let Some(batch) = batches.last_mut() {
-            batch.differences.push(difference(guest.look.language, row));
+            batch.differences.push(difference(session.layout.language, row));
         }
     }
     batches
@@ -160,20 +160,20 @@ impl<S: Send + Sync> FromRequestParts<S> for SystemPath {
 }
 
 /// `GET /console/systems/{id}/documents/{record}`.
-pub(crate) async fn document(State(app): State<App>, guest: Guest, path: SystemPath) -> Outcome {
-    let found = head::load(&app, &guest, path.system).await?;
-    let (_, latest) = inventory::record(&app, &guest.caller, path.system, &path.record).await?;
+pub(crate) async fn document(State(app): State<App>, session: Session, path: SystemPath) -> Outcome {
+    let found = head::load(&app, &session, path.system).await?;
+    let (_, latest) = inventory::record(&app, &session.caller, path.system, &path.record).await?;
     let is_folded = latest.document.len() <= document::FOLDED_UP_TO;
     let value: Value =
         if is_folded { serde_json::from_str(&latest.document).unwrap_or_default() } else { Value::Null };
     let values = json!({
-        "head": head::head(&app, &guest, &found, "changes").await?,
-        "at": When::of(guest.look.language, guest.look.now, latest.record.timestamp),
+        "head": head::head(&app, &session, &found, "changes").await?,
+        "at": When::of(session.layout.language, session.layout.now, latest.record.timestamp),
         "size": latest.record.data_size,
         "changes": latest.record.change_count,
         "number": latest.record.id,
         "folded": is_folded.then(|| document::folded(&value)),
         "text": if is_folded { "" } else { latest.document.as_str() },
     });
-    Ok(page::show(&guest.look, "systems/document.html", values))
+    Ok(page::show(&session.layout, "systems/document.html", values))
 }

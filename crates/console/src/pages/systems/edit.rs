@@ -7,7 +7,7 @@ use crate::{
     form::{Form, data_of, is_outdated, problems, seen},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::{extract::State, response::Response};
@@ -23,19 +23,19 @@ use serde_json::{Value, json};
 const SPARE_ROWS: usize = 2;
 
 /// `GET /console/systems/new`.
-pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    gate(&guest.caller, Action::Create, Resource::Systems).map_err(Error::from)?;
+pub(crate) async fn show_new(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    gate(&session.caller, Action::Create, Resource::Systems).map_err(Error::from)?;
     let wanted = params.text("organization_id").unwrap_or_default();
     let fields = Fields { organization: Picked::of(wanted), ..Fields::default() };
-    form(&app, &guest, None, &fields, None).await
+    form(&app, &session, None, &fields, None).await
 }
 
 /// `POST /console/systems/new`.
-pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form) -> Outcome {
     let fields = Fields::of(&sent);
     if fields.organization.is_search {
-        gate(&guest.caller, Action::Create, Resource::Systems).map_err(Error::from)?;
-        return form(&app, &guest, None, &fields, None).await;
+        gate(&session.caller, Action::Create, Resource::Systems).map_err(Error::from)?;
+        return form(&app, &session, None, &fields, None).await;
     }
     let new = || {
         Ok(NewSystem {
@@ -46,19 +46,19 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
             ..NewSystem::default()
         })
     };
-    match systems::create(&app, &guest.caller, &guest.context, new).await {
-        Ok(created) => Ok(access::secret(&app, &guest, &created, true)),
-        Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, None, &fields, Some(wrong)).await,
+    match systems::create(&app, &session.caller, &session.context, new).await {
+        Ok(created) => Ok(access::secret(&app, &session, &created, true)),
+        Err(error) => match problems(session.layout.language, &error) {
+            Some(wrong) => form(&app, &session, None, &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
 }
 
 /// `GET /console/systems/{id}/edit`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
-    decide(&guest.caller, Action::Update, &found.target()).granted()?;
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
+    let found = head::load(&app, &session, id).await?;
+    decide(&session.caller, Action::Update, &found.target()).granted()?;
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let system = &found.system;
     let fields = Fields {
@@ -68,22 +68,22 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathI
         data: system.custom_data.iter().map(|(key, value)| (key.clone(), text(value))).collect(),
         seen: None,
     };
-    form(&app, &guest, Some(system), &fields, None).await
+    form(&app, &session, Some(system), &fields, None).await
 }
 
 /// `POST /console/systems/{id}/edit`.
 pub(crate) async fn update(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<SystemId>,
     sent: Form,
 ) -> Outcome {
     let fields = Fields::of(&sent);
     if fields.organization.is_search {
-        let found = head::load(&app, &guest, id).await?;
-        decide(&guest.caller, Action::Update, &found.target()).granted()?;
+        let found = head::load(&app, &session, id).await?;
+        decide(&session.caller, Action::Update, &found.target()).granted()?;
         let fields = Fields { seen: Some(sent.text("seen")), ..fields };
-        return form(&app, &guest, Some(&found.system), &fields, None).await;
+        return form(&app, &session, Some(&found.system), &fields, None).await;
     }
     let change = || {
         // An empty name would keep the old one without a word.
@@ -97,19 +97,19 @@ pub(crate) async fn update(
             organization_id: Some(fields.organization.id.clone()),
         })
     };
-    let context = sent.conditional(&guest.context);
-    let error = match systems::update(&app, &guest.caller, &context, id, change).await {
+    let context = sent.conditional(&session.context);
+    let error = match systems::update(&app, &session.caller, &context, id, change).await {
         Ok(system) => return Ok(done(&address(system.id), "saved")),
         Err(error) => error,
     };
-    let language = guest.look.language;
+    let language = session.layout.language;
     let wrong = match problems(language, &error) {
         Some(wrong) => wrong,
         None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
         None => return Err(error.into()),
     };
-    let found = head::load(&app, &guest, id).await?;
-    form(&app, &guest, Some(&found.system), &fields, Some(wrong)).await
+    let found = head::load(&app, &session, id).await?;
+    form(&app, &session, Some(&found.system), &fields, Some(wrong)).await
 }
 
 /// What a form holds.
@@ -138,12 +138,12 @@ impl Fields {
 /// The form of a new system, or of one that exists. `wrong`: what is wrong with which field.
 async fn form(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     system: Option<&System>,
     fields: &Fields,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
-    let offered = offered(app, guest, ToHave::Anything, &fields.organization).await?;
+    let offered = offered(app, session, ToHave::Anything, &fields.organization).await?;
     let seen = match &fields.seen {
         Some(seen) => Some(seen.clone()),
         None => system.map(|system| seen(app, system)).transpose()?,
@@ -165,5 +165,5 @@ async fn form(
         "offered": offered,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "systems/form.html", values))
+    Ok(page::render(&session.layout, status, "systems/form.html", values))
 }

@@ -5,7 +5,7 @@ use crate::{
     components::{author::author, time::When},
     failure::Outcome,
     pages::organizations::readable_address,
-    session::Guest,
+    session::Session,
 };
 use bailiwick_app::App;
 use bailiwick_domain::{OrgId, System, SystemId, org::Mark};
@@ -24,15 +24,15 @@ struct Step {
 }
 
 /// The system, if the person may read it.
-pub(super) async fn load(app: &App, guest: &Guest, id: Option<SystemId>) -> Outcome<SystemRecord> {
-    Ok(systems::load(app, &guest.caller, id).await?)
+pub(super) async fn load(app: &App, session: &Session, id: Option<SystemId>) -> Outcome<SystemRecord> {
+    Ok(systems::load(app, &session.caller, id).await?)
 }
 
 /// The head of a tab; `tab`: its word.
-pub(super) async fn head(app: &App, guest: &Guest, found: &SystemRecord, tab: &str) -> Outcome<Value> {
-    let (look, system, caller) = (&guest.look, &found.system, &guest.caller);
+pub(super) async fn head(app: &App, session: &Session, found: &SystemRecord, tab: &str) -> Outcome<Value> {
+    let (layout, system, caller) = (&session.layout, &found.system, &session.caller);
     let status = system.status();
-    let when = |at| When::maybe(look.language, look.now, at);
+    let when = |at| When::maybe(layout.language, layout.now, at);
     let (verb, mark) = match system.deleted.is_set() {
         true => ("delete", system.deleted),
         false => ("suspend", system.suspended),
@@ -48,7 +48,7 @@ pub(super) async fn head(app: &App, guest: &Guest, found: &SystemRecord, tab: &s
         "since": when(mark.at),
         "is_inherited": mark.by.is_some(),
         "from": origin(app, caller, mark).await?,
-        "by": author(app, guest, system.id.0, verb, mark).await?,
+        "by": author(app, session, system.id.0, verb, mark).await?,
         "organization": system.organization.name,
         "organization_href": readable_address(caller, &system.organization).unwrap_or_else(beside),
         "heartbeat": when(system.last_heartbeat),

@@ -11,7 +11,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -27,18 +27,18 @@ use serde_json::{Value, json};
 const STATUSES: [&str; 6] = ["active", "inactive", "unknown", "suspended", "no_inventory", "deleted"];
 
 /// `GET /console/systems`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let mut query = system_query(&params, PAGE_SIZE);
     // A field that was left empty is no filter.
     if query.filter.system_key.as_deref() == Some("") {
         query.filter.system_key = None;
     }
     let is_filtered = query.filter != systems::SystemFilter::default();
-    let found = systems::list(&app, &guest.caller, query).await?;
+    let found = systems::list(&app, &session.caller, query).await?;
     let here = Address::of("/console/systems", uri.query());
-    let filters = filters(&app, &guest, &here).await?;
+    let filters = filters(&app, &session, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(other_chips(&app, &guest, &here).await?);
+    chips.extend(other_chips(&app, &session, &here).await?);
     let columns = [
         Column::of("name", "column_name", Some("name"), &here),
         Column::of("status", "column_status", Some("status"), &here),
@@ -49,7 +49,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     ];
     let pager = Pager::of(&found, &here)?;
     let values = json!({
-        "rows": rows(&guest, found),
+        "rows": rows(&session, found),
         "columns": columns,
         "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
@@ -58,23 +58,23 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "search": params.text("search").unwrap_or_default(),
         "bare": here.bare(),
         "is_filtered": is_filtered,
-        "may_create": gate(&guest.caller, Action::Create, Resource::Systems).is_ok(),
+        "may_create": gate(&session.caller, Action::Create, Resource::Systems).is_ok(),
         "csv": here.at("/console/systems/export").with("format", Some("csv")).text(),
         "pdf": here.at("/console/systems/export").with("format", Some("pdf")).text(),
     });
-    Ok(page::show(&guest.look, "systems/list.html", values))
+    Ok(page::show(&session.layout, "systems/list.html", values))
 }
 
 /// `GET /console/systems/export`.
-pub(crate) async fn export(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn export(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let query = system_query(&params, PAGE_SIZE);
-    Ok(download(systems::export(&app, &guest.caller, query, asked(&params, &SYSTEMS)).await?)?)
+    Ok(download(systems::export(&app, &session.caller, query, asked(&params, &SYSTEMS)).await?)?)
 }
 
-fn rows(guest: &Guest, found: Page<System>) -> Vec<Value> {
-    let look = &guest.look;
-    let now = look.now;
-    let when = |at| When::maybe(look.language, now, at);
+fn rows(session: &Session, found: Page<System>) -> Vec<Value> {
+    let layout = &session.layout;
+    let now = layout.now;
+    let when = |at| When::maybe(layout.language, now, at);
     let row = |system: System| {
         let is_deleted = system.deleted.is_set();
         // Deleted systems have no page of their own; they can be restored or removed for good.
@@ -84,7 +84,7 @@ fn rows(guest: &Guest, found: Page<System>) -> Vec<Value> {
             "name": system.name,
             "fqdn": system.fqdn,
             "status": system.status().as_str(),
-            "product": product(look.language, system.system_type.as_deref()),
+            "product": product(layout.language, system.system_type.as_deref()),
             "version": system.version,
             "organization": system.organization.name,
             "seen": when(system.last_heartbeat),
@@ -100,9 +100,9 @@ pub(super) fn product(language: Language, word: Option<&str>) -> String {
     texts::find(language, &format!("product_{word}")).map_or_else(|| word.to_owned(), str::to_owned)
 }
 
-async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<[Filter; 4]> {
-    let language = guest.look.language;
-    let mut products = systems::products(app, &guest.caller).await?;
+async fn filters(app: &App, session: &Session, here: &Address) -> Outcome<[Filter; 4]> {
+    let language = session.layout.language;
+    let mut products = systems::products(app, &session.caller).await?;
     products.values_mut().for_each(|all| all.sort_by(|a, b| versions::compare(b, a)));
     let status = |word: &str| {
         let label = texts::find(language, &format!("status_{word}")).unwrap_or(word).to_owned();
@@ -118,13 +118,13 @@ async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<[Filter; 4
         Filter::of("status", "filter_status", STATUSES.map(status), here),
         Filter::of("type", "filter_product", types, here),
         Filter::of("version", "filter_version", products.iter().flat_map(version), here),
-        creator_filter(app, guest, Of::Systems, here).await?,
+        creator_filter(app, session, Of::Systems, here).await?,
     ])
 }
 
 /// Filters that come with links and have no choice of their own on the page.
-async fn other_chips(app: &App, guest: &Guest, here: &Address) -> Outcome<Vec<Chip>> {
-    let mut chips = organization_chips(app, guest, here, "column_organization").await?;
+async fn other_chips(app: &App, session: &Session, here: &Address) -> Outcome<Vec<Chip>> {
+    let mut chips = organization_chips(app, session, here, "column_organization").await?;
     for (key, text) in [("system_key", "label_key"), ("name", "column_name")] {
         chips.extend(here.value_chips(key, text));
     }

@@ -11,7 +11,7 @@ mod list;
 mod overview;
 mod step;
 
-pub(crate) use crate::places::system as address;
+pub(crate) use crate::links::system as address;
 
 use axum::Router;
 use bailiwick_app::App;

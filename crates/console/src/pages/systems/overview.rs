@@ -5,7 +5,7 @@ use crate::{
     components::{facts, time::When},
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::State;
 use bailiwick_app::App;
@@ -15,15 +15,15 @@ use bailiwick_web::PathId;
 use serde_json::{Value, json};
 
 /// `GET /console/systems/{id}`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<SystemId>) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
-    let latest = inventory::latest(&app, &guest.caller, id).await?;
-    let (look, system) = (&guest.look, &found.system);
-    let when = |at| When::maybe(look.language, look.now, at);
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<SystemId>) -> Outcome {
+    let found = head::load(&app, &session, id).await?;
+    let latest = inventory::latest(&app, &session.caller, id).await?;
+    let (layout, system) = (&session.layout, &found.system);
+    let when = |at| When::maybe(layout.language, layout.now, at);
     let document = latest.as_ref().map(|latest| {
         let value: Value = serde_json::from_str(&latest.document).unwrap_or_default();
         json!({
-            "cards": facts::cards(look.language, &value),
+            "cards": facts::cards(layout.language, &value),
             "at": when(Some(latest.record.timestamp)),
             "href": format!("{}/documents/{}", super::address(system.id), latest.record.id),
         })
@@ -36,8 +36,8 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathI
     let addresses = [&system.ipv4_address, &system.ipv6_address];
     let addresses: Vec<&String> = addresses.into_iter().filter(|address| !address.is_empty()).collect();
     let values = json!({
-        "head": head::head(&app, &guest, &found, "overview").await?,
-        "product": product(look.language, system.system_type.as_deref()),
+        "head": head::head(&app, &session, &found, "overview").await?,
+        "product": product(layout.language, system.system_type.as_deref()),
         "version": system.version,
         "fqdn": system.fqdn,
         "addresses": addresses,
@@ -51,5 +51,5 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathI
         "custom": custom,
         "document": document,
     });
-    Ok(page::show(look, "systems/overview.html", values))
+    Ok(page::show(layout, "systems/overview.html", values))
 }

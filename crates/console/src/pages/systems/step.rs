@@ -6,7 +6,7 @@ use crate::{
     failure::Outcome,
     form::Form,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::{Path, State};
@@ -22,20 +22,20 @@ fn action(word: &str) -> Outcome<Action> {
 /// `GET /console/systems/{id}/{step}`.
 pub(crate) async fn ask(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, word)): Path<(String, String)>,
 ) -> Outcome {
     let id: Option<SystemId> = id.parse().ok();
-    let found = systems::load_for(&app, &guest.caller, action(&word)?, id).await?;
-    question(&guest, &found, &word, false)
+    let found = systems::load_for(&app, &session.caller, action(&word)?, id).await?;
+    question(&session, &found, &word, false)
 }
 
-fn question(guest: &Guest, found: &SystemRecord, word: &str, is_wrong: bool) -> Outcome {
+fn question(session: &Session, found: &SystemRecord, word: &str, is_wrong: bool) -> Outcome {
     let system = &found.system;
     let is_deleted = system.deleted.is_set();
-    let may_destroy = decide(&guest.caller, Action::Destroy, &found.target()).is_allowed();
+    let may_destroy = decide(&session.caller, Action::Destroy, &found.target()).is_allowed();
     let here = address(system.id);
-    let list = texts::find(guest.look.language, "nav_systems").unwrap_or_default();
+    let list = texts::find(session.layout.language, "nav_systems").unwrap_or_default();
     let other = (may_destroy && word == "restore").then(|| (format!("{here}/destroy"), "do_destroy"));
     Question {
         word,
@@ -53,23 +53,23 @@ fn question(guest: &Guest, found: &SystemRecord, word: &str, is_wrong: bool) -> 
         is_wrong,
         other,
     }
-    .page(guest)
+    .page(session)
 }
 
 /// `POST /console/systems/{id}/{step}`.
 pub(crate) async fn take(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, word)): Path<(String, String)>,
     form: Form,
 ) -> Outcome {
     let id: Option<SystemId> = id.parse().ok();
-    let (caller, context) = (&guest.caller, &guest.context);
+    let (caller, context) = (&session.caller, &session.context);
     let wanted = action(&word)?;
     if wanted == Action::Destroy {
         let found = systems::load_for(&app, caller, wanted, id).await?;
         if form.text("name") != found.system.name {
-            return question(&guest, &found, &word, true);
+            return question(&session, &found, &word, true);
         }
     }
     match wanted {

@@ -7,7 +7,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::{
     extract::{Path, State},
@@ -23,15 +23,15 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 /// `GET /console/users/{id}/move`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
+    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
     let present = Picked::of(found.view.user.organization.id.to_string());
-    form(&app, &guest, &found, &present, None).await
+    form(&app, &session, &found, &present, None).await
 }
 
 async fn form(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     found: &UserRecord,
     picked: &Picked,
     wrong: Option<Value>,
@@ -39,34 +39,34 @@ async fn form(
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let user = &found.view.user;
     let values = json!({
-        "crumbs": head::crumbs(guest, user),
+        "crumbs": head::crumbs(session, user),
         "href": address(user.id),
         "name": user.name,
-        "offered": offered(app, guest, ToHave::User, picked).await?,
+        "offered": offered(app, session, ToHave::User, picked).await?,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "users/move.html", values))
+    Ok(page::render(&session.layout, status, "users/move.html", values))
 }
 
 /// `POST /console/users/{id}/move`.
 pub(crate) async fn relocate(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<UserId>,
     sent: Form,
 ) -> Outcome {
     let picked = Picked::sent(&sent, "organization_id");
     if picked.is_search {
-        let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
-        return form(&app, &guest, &found, &picked, None).await;
+        let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
+        return form(&app, &session, &found, &picked, None).await;
     }
     let body = || Ok(UserBody { organization_id: Some(picked.id.clone()), ..UserBody::default() });
-    match users::update(&app, &guest.caller, &guest.context, id, body).await {
+    match users::update(&app, &session.caller, &session.context, id, body).await {
         Ok(view) => Ok(done(&address(view.user.id), "user_move")),
-        Err(error) => match problems(guest.look.language, &error) {
+        Err(error) => match problems(session.layout.language, &error) {
             Some(wrong) => {
-                let found = head::load(&app, &guest, id).await?;
-                form(&app, &guest, &found, &picked, Some(wrong)).await
+                let found = head::load(&app, &session, id).await?;
+                form(&app, &session, &found, &picked, Some(wrong)).await
             }
             None => Err(error.into()),
         },
@@ -76,16 +76,16 @@ pub(crate) async fn relocate(
 /// `POST /console/users/{id}/impersonate`: begins, and goes on in this browser as the user.
 pub(crate) async fn impersonate(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path(id): Path<String>,
     _: Form,
 ) -> Outcome {
-    let caller = &guest.caller;
+    let caller = &session.caller;
     if caller.acting_for().is_some() {
         return Err(Error::from(Refusal::AlreadyImpersonating).into());
     }
     gate(caller, Action::Impersonate, Resource::Users).map_err(Error::from)?;
-    impersonation::start(&app, caller, &guest.context, || Ok(id)).await?;
-    console::go_on(&app, &guest.visit).await?;
+    impersonation::start(&app, caller, &session.context, || Ok(id)).await?;
+    console::go_on(&app, &session.browser).await?;
     Ok(page::see_other("/console/"))
 }

@@ -7,7 +7,7 @@ use crate::{
     form::{Form, data_of, is_outdated, problems, seen},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::{extract::State, response::Response};
@@ -26,19 +26,19 @@ use serde_json::{Map, Value, json};
 const SPARE_ROWS: usize = 2;
 
 /// `GET /console/users/new`.
-pub(crate) async fn show_new(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
-    gate(&guest.caller, Action::Create, Resource::Users).map_err(Error::from)?;
+pub(crate) async fn show_new(State(app): State<App>, session: Session, params: Params) -> Outcome {
+    gate(&session.caller, Action::Create, Resource::Users).map_err(Error::from)?;
     let wanted = params.text("organization_id").unwrap_or_default();
     let fields = Fields { organization: Picked::of(wanted), ..Fields::default() };
-    form(&app, &guest, None, &fields, None).await
+    form(&app, &session, None, &fields, None).await
 }
 
 /// `POST /console/users/new`.
-pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> Outcome {
+pub(crate) async fn create(State(app): State<App>, session: Session, sent: Form) -> Outcome {
     let fields = Fields::of(&sent);
     if fields.organization.is_search {
-        gate(&guest.caller, Action::Create, Resource::Users).map_err(Error::from)?;
-        return form(&app, &guest, None, &fields, None).await;
+        gate(&session.caller, Action::Create, Resource::Users).map_err(Error::from)?;
+        return form(&app, &session, None, &fields, None).await;
     }
     let body = || {
         Ok(UserBody {
@@ -51,10 +51,10 @@ pub(crate) async fn create(State(app): State<App>, guest: Guest, sent: Form) -> 
             custom_data: Some(data_of(&fields.data)),
         })
     };
-    match users::create(&app, &guest.caller, &guest.context, body).await {
+    match users::create(&app, &session.caller, &session.context, body).await {
         Ok(view) => Ok(done(&address(view.user.id), created(&app))),
-        Err(error) => match problems(guest.look.language, &error) {
-            Some(wrong) => form(&app, &guest, None, &fields, Some(wrong)).await,
+        Err(error) => match problems(session.layout.language, &error) {
+            Some(wrong) => form(&app, &session, None, &fields, Some(wrong)).await,
             None => Err(error.into()),
         },
     }
@@ -70,27 +70,27 @@ fn created(app: &App) -> &'static str {
 }
 
 /// `GET /console/users/{id}/edit`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
+    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
     let fields = Fields::stored(&found);
-    form(&app, &guest, Some(&found), &fields, None).await
+    form(&app, &session, Some(&found), &fields, None).await
 }
 
 /// `POST /console/users/{id}/edit`.
 pub(crate) async fn update(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<UserId>,
     sent: Form,
 ) -> Outcome {
-    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
+    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
     let fields = Fields::of(&sent);
     let mut stored = Fields::stored(&found).roles;
     let mut chosen = fields.roles.clone();
     // Roles that the person may not give are not in the form and stay.
     let home = Some(found.view.user.organization.org_type);
     let offered: Vec<String> =
-        roles::grantable(&app, &guest.caller, home).into_iter().map(|role| role.id).collect();
+        roles::grantable(&app, &session.caller, home).into_iter().map(|role| role.id).collect();
     chosen.extend(stored.iter().filter(|role| !offered.contains(role)).cloned());
     stored.sort_unstable();
     chosen.sort_unstable();
@@ -106,20 +106,20 @@ pub(crate) async fn update(
             custom_data: Some(data.clone()),
         })
     };
-    let context = sent.conditional(&guest.context);
-    let error = match users::update(&app, &guest.caller, &context, id, body).await {
+    let context = sent.conditional(&session.context);
+    let error = match users::update(&app, &session.caller, &context, id, body).await {
         Ok(view) => return Ok(done(&address(view.user.id), "saved")),
         Err(error) => error,
     };
-    let language = guest.look.language;
+    let language = session.layout.language;
     let wrong = match problems(language, &error) {
         Some(wrong) => wrong,
         None if is_outdated(&error) => json!({"outdated": texts::find(language, "form_outdated")}),
         None => return Err(error.into()),
     };
     // As it is now, so that saving again replaces the other change knowingly.
-    let found = users::load_for(&app, &guest.caller, Action::Update, id).await?;
-    form(&app, &guest, Some(&found), &fields, Some(wrong)).await
+    let found = users::load_for(&app, &session.caller, Action::Update, id).await?;
+    form(&app, &session, Some(&found), &fields, Some(wrong)).await
 }
 
 /// A value as a field shows it.
@@ -182,14 +182,14 @@ impl Fields {
 /// The form; `found`: a user who exists. `wrong`: what is wrong with which field.
 async fn form(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     found: Option<&UserRecord>,
     fields: &Fields,
     wrong: Option<Value>,
 ) -> Outcome<Response> {
     let user = found.map(|found| &found.view.user);
     let offered = match user {
-        None => offered(app, guest, ToHave::User, &fields.organization).await?,
+        None => offered(app, session, ToHave::User, &fields.organization).await?,
         Some(_) => Value::Null,
     };
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
@@ -204,15 +204,15 @@ async fn form(
         "is_new": user.is_none(),
         "seen": user.map(|user| seen(app, user)).transpose()?,
         "href": user.map(|user| address(user.id)),
-        "crumbs": user.map(|user| head::crumbs(guest, user)),
+        "crumbs": user.map(|user| head::crumbs(session, user)),
         "name": fields.name,
         "email": fields.email,
         "username": fields.username,
         "phone": fields.phone,
-        "roles": roles::grantable(app, &guest.caller, home).into_iter().map(role).collect::<Vec<_>>(),
+        "roles": roles::grantable(app, &session.caller, home).into_iter().map(role).collect::<Vec<_>>(),
         "data": data,
         "offered": offered,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "users/form.html", values))
+    Ok(page::render(&session.layout, status, "users/form.html", values))
 }

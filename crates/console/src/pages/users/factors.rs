@@ -1,7 +1,7 @@
 //! Help for a user who has lost their second factors: all of them are removed.
 
 use super::{address, head};
-use crate::{components::question::Question, failure::Outcome, form::Form, pages::done, session::Guest};
+use crate::{components::question::Question, failure::Outcome, form::Form, pages::done, session::Session};
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::users;
@@ -11,8 +11,8 @@ use bailiwick_policy::Action;
 use bailiwick_web::PathId;
 
 /// `GET /console/users/{id}/second-factors`.
-pub(crate) async fn ask(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &guest.caller, Action::SetPassword, id).await?;
+pub(crate) async fn ask(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
+    let found = users::load_for(&app, &session.caller, Action::SetPassword, id).await?;
     if !factors::is_on(&app) {
         return Err(Error::forbidden("second factors are not available").into());
     }
@@ -21,7 +21,7 @@ pub(crate) async fn ask(State(app): State<App>, guest: Guest, PathId(id): PathId
         word: "second-factors",
         area: Some("user"),
         name: &user.name,
-        crumbs: head::crumbs(&guest, user),
+        crumbs: head::crumbs(&session, user),
         action: format!("{}/second-factors", address(user.id)),
         back: address(user.id),
         details: Vec::new(),
@@ -29,17 +29,17 @@ pub(crate) async fn ask(State(app): State<App>, guest: Guest, PathId(id): PathId
         is_wrong: false,
         other: None,
     }
-    .page(&guest)
+    .page(&session)
 }
 
 /// `POST /console/users/{id}/second-factors`.
 pub(crate) async fn remove(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<UserId>,
     _: Form,
 ) -> Outcome {
-    users::reset_second_factors(&app, &guest.caller, &guest.context, id).await?;
+    users::reset_second_factors(&app, &session.caller, &session.context, id).await?;
     let to = id.map_or_else(|| "/console/users".to_owned(), address);
     Ok(done(&to, "user_second-factors"))
 }

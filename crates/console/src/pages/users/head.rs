@@ -4,7 +4,7 @@ use super::address;
 use crate::{
     components::{author::author, picture::address_of, question::Crumb, time::When},
     failure::Outcome,
-    session::Guest,
+    session::Session,
     texts,
 };
 use bailiwick_app::App;
@@ -28,8 +28,8 @@ struct Step {
 }
 
 /// The user, if the person may read them.
-pub(super) async fn load(app: &App, guest: &Guest, id: Option<UserId>) -> Outcome<UserRecord> {
-    Ok(users::load_for(app, &guest.caller, Action::Read, id).await?)
+pub(super) async fn load(app: &App, session: &Session, id: Option<UserId>) -> Outcome<UserRecord> {
+    Ok(users::load_for(app, &session.caller, Action::Read, id).await?)
 }
 
 /// The word of the state, as filters and the interface name it.
@@ -44,8 +44,8 @@ pub(super) fn status(user: &User) -> &'static str {
 }
 
 /// The way to a user.
-pub(super) fn crumbs(guest: &Guest, user: &User) -> Vec<Crumb> {
-    let list = texts::find(guest.look.language, "nav_users").unwrap_or_default();
+pub(super) fn crumbs(session: &Session, user: &User) -> Vec<Crumb> {
+    let list = texts::find(session.layout.language, "nav_users").unwrap_or_default();
     let organization = format!("/console/users?organization_id={}", user.organization.id);
     let mut crumbs =
         vec![Crumb::link("/console/users", list), Crumb::link(organization, &*user.organization.name)];
@@ -58,9 +58,9 @@ pub(super) fn crumbs(guest: &Guest, user: &User) -> Vec<Crumb> {
 }
 
 /// The head of a page.
-pub(super) async fn head(app: &App, guest: &Guest, found: &UserRecord) -> Outcome<Value> {
-    let (look, user, caller) = (&guest.look, &found.view.user, &guest.caller);
-    let when = |at| When::maybe(look.language, look.now, at);
+pub(super) async fn head(app: &App, session: &Session, found: &UserRecord) -> Outcome<Value> {
+    let (layout, user, caller) = (&session.layout, &found.view.user, &session.caller);
+    let when = |at| When::maybe(layout.language, layout.now, at);
     let (verb, mark) = match user.deleted.is_set() {
         true => ("delete", user.deleted),
         false => ("suspend", user.suspended),
@@ -77,10 +77,10 @@ pub(super) async fn head(app: &App, guest: &Guest, found: &UserRecord) -> Outcom
         "since": when(mark.at),
         "is_inherited": mark.by.is_some(),
         "from": from,
-        "by": author(app, guest, user.id.0, verb, mark).await?,
+        "by": author(app, session, user.id.0, verb, mark).await?,
         "signed_in": when(user.latest_login_at),
         "picture": address_of(app, user.id).await?,
-        "crumbs": crumbs(guest, user),
+        "crumbs": crumbs(session, user),
         "is_own": caller.user_id() == Some(user.id),
         "may_edit": may(caller, Action::Update, &found.target),
         "steps": steps(app, caller, user, &found.target),

@@ -10,7 +10,7 @@ use crate::{
     },
     failure::Outcome,
     page,
-    session::Guest,
+    session::Session,
     texts,
 };
 use axum::extract::State;
@@ -24,15 +24,15 @@ use serde_json::{Value, json};
 const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
 
 /// `GET /console/users`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params: Params) -> Outcome {
+pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let query = user_query(&params, PAGE_SIZE);
     let lists = [&query.status, &query.organization_id, &query.role, &query.created_by];
     let is_filtered = !query.search.trim().is_empty() || lists.iter().any(|list| !list.is_empty());
-    let found = users::page(&app, &guest.caller, query).await?;
+    let found = users::page(&app, &session.caller, query).await?;
     let here = Address::of("/console/users", uri.query());
-    let filters = filters(&app, &guest, &here).await?;
+    let filters = filters(&app, &session, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
-    chips.extend(organization_chips(&app, &guest, &here, "column_organization").await?);
+    chips.extend(organization_chips(&app, &session, &here, "column_organization").await?);
     let columns = [
         Column::of("name", "column_name", Some("name"), &here),
         Column::of("status", "column_status", Some("status"), &here),
@@ -43,7 +43,7 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
     ];
     let values = json!({
         "pager": Pager::of(&found, &here)?,
-        "rows": found.rows.iter().map(|user| row(&guest, user)).collect::<Vec<_>>(),
+        "rows": found.rows.iter().map(|user| row(&session, user)).collect::<Vec<_>>(),
         "columns": columns,
         "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
@@ -51,23 +51,23 @@ pub(crate) async fn show(State(app): State<App>, guest: Guest, uri: Uri, params:
         "search": params.text("search").unwrap_or_default(),
         "bare": here.bare(),
         "is_filtered": is_filtered,
-        "may_create": gate(&guest.caller, Action::Create, Resource::Users).is_ok(),
+        "may_create": gate(&session.caller, Action::Create, Resource::Users).is_ok(),
         "csv": here.at("/console/users/export").with("format", Some("csv")).text(),
         "pdf": here.at("/console/users/export").with("format", Some("pdf")).text(),
     });
-    Ok(page::show(&guest.look, "users/list.html", values))
+    Ok(page::show(&session.layout, "users/list.html", values))
 }
 
 /// `GET /console/users/export`.
-pub(crate) async fn export(State(app): State<App>, guest: Guest, params: Params) -> Outcome {
+pub(crate) async fn export(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let mut query = user_query(&params, PAGE_SIZE);
     query.direction = export_direction(&params);
-    Ok(download(exports::users(&app, &guest.caller, query, asked(&params, &USERS)).await?)?)
+    Ok(download(exports::users(&app, &session.caller, query, asked(&params, &USERS)).await?)?)
 }
 
-fn row(guest: &Guest, view: &users::UserView) -> Value {
-    let (look, user) = (&guest.look, &view.user);
-    let when = |at| When::maybe(look.language, look.now, at);
+fn row(session: &Session, view: &users::UserView) -> Value {
+    let (layout, user) = (&session.layout, &view.user);
+    let when = |at| When::maybe(layout.language, layout.now, at);
     // Of a deleted user there is nothing to be read, only to be restored or removed for good.
     let href = if user.deleted.is_set() { format!("{}/restore", address(user.id)) } else { address(user.id) };
     json!({
@@ -82,17 +82,17 @@ fn row(guest: &Guest, view: &users::UserView) -> Value {
     })
 }
 
-async fn filters(app: &App, guest: &Guest, here: &Address) -> Outcome<[Filter; 3]> {
-    let language = guest.look.language;
+async fn filters(app: &App, session: &Session, here: &Address) -> Outcome<[Filter; 3]> {
+    let language = session.layout.language;
     let state = |word: &str| {
         let label = texts::find(language, &format!("user_{word}")).unwrap_or(word).to_owned();
         (word.to_owned(), label)
     };
-    let roles = roles::filters(app, &guest.caller).into_iter().map(|role| (role.id, role.name));
+    let roles = roles::filters(app, &session.caller).into_iter().map(|role| (role.id, role.name));
     Ok([
         Filter::of("status", "filter_status", STATES.map(state), here),
         Filter::of("role", "filter_role", roles, here),
-        creator_filter(app, guest, Of::Users, here).await?,
+        creator_filter(app, session, Of::Users, here).await?,
     ])
 }
 

@@ -53,4 +53,4 @@ pub(crate) fn router() -> Router<App> {
         .route("/console/users/{id}/{step}", get(step::ask).merge(post(step::take)))
 }
 
-use crate::places::user as address;
+use crate::links::user as address;

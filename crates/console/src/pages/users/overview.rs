@@ -1,7 +1,7 @@
 //! What is known of a user.
 
 use super::head;
-use crate::{components::time::When, failure::Outcome, page, pages::organizations, session::Guest};
+use crate::{components::time::When, failure::Outcome, page, pages::organizations, session::Session};
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_directory::users::UserRecord;
@@ -12,38 +12,39 @@ use http::StatusCode;
 use serde_json::json;
 
 /// `GET /console/users/{id}`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
-    let found = head::load(&app, &guest, id).await?;
-    render(&app, &guest, &found, None).await
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
+    let found = head::load(&app, &session, id).await?;
+    render(&app, &session, &found, None).await
 }
 
 /// The page; `refused`: why a picture was not taken.
 pub(super) async fn render(
     app: &App,
-    guest: &Guest,
+    session: &Session,
     found: &UserRecord,
     refused: Option<&str>,
 ) -> Outcome<Response> {
-    let (look, view) = (&guest.look, &found.view);
+    let (layout, view) = (&session.layout, &found.view);
     let user = &view.user;
-    let when = |at| When::maybe(look.language, look.now, at);
+    let when = |at| When::maybe(layout.language, layout.now, at);
     let custom = user.custom_data.iter().flatten();
     let custom: Vec<(String, String)> = custom
         .map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| exact::text(value), str::to_owned)))
         .collect();
     let creator = user.created_by.as_ref();
-    let is_own = guest.caller.user_id() == Some(user.id);
-    let asks_consent =
-        guest.caller.holds(Permission::ImpersonateUsers) && !is_own && guest.caller.acting_for().is_none();
+    let is_own = session.caller.user_id() == Some(user.id);
+    let asks_consent = session.caller.holds(Permission::ImpersonateUsers)
+        && !is_own
+        && session.caller.acting_for().is_none();
     let values = json!({
-        "head": head::head(app, guest, found).await?,
+        "head": head::head(app, session, found).await?,
         "username": user.username,
         "email": user.email,
         "is_verified": user.email_verified,
         "phone": user.phone,
         "roles": view.roles.iter().map(|(_, name)| name).collect::<Vec<_>>(),
         "organization": user.organization.name,
-        "organization_href": organizations::readable_address(&guest.caller, &user.organization),
+        "organization_href": organizations::readable_address(&session.caller, &user.organization),
         "level": user.organization.org_type.as_str(),
         "created": when(Some(user.created_at)),
         "updated": when(Some(user.updated_at)),
@@ -54,9 +55,9 @@ pub(super) async fn render(
         "asks_consent": asks_consent,
         "may_impersonate": view.can_be_impersonated == Some(true) && asks_consent,
         "until": when(found.consented_until),
-        "may_picture": decide(&guest.caller, Action::Update, &found.target).is_allowed(),
+        "may_picture": decide(&session.caller, Action::Update, &found.target).is_allowed(),
         "refused": refused,
     });
     let status = if refused.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    Ok(page::render(look, status, "users/overview.html", values))
+    Ok(page::render(layout, status, "users/overview.html", values))
 }

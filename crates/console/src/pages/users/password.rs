@@ -6,7 +6,7 @@ use crate::{
     form::{Form, problems},
     page,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
@@ -19,28 +19,28 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 /// `GET /console/users/{id}/password`.
-pub(crate) async fn show(State(app): State<App>, guest: Guest, PathId(id): PathId<UserId>) -> Outcome {
-    let found = users::load_for(&app, &guest.caller, Action::SetPassword, id).await?;
+pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): PathId<UserId>) -> Outcome {
+    let found = users::load_for(&app, &session.caller, Action::SetPassword, id).await?;
     passwords::check_mode(&app)?;
-    form(&guest, &found, None)
+    form(&session, &found, None)
 }
 
-fn form(guest: &Guest, found: &UserRecord, wrong: Option<Value>) -> Outcome<Response> {
+fn form(session: &Session, found: &UserRecord, wrong: Option<Value>) -> Outcome<Response> {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let user = &found.view.user;
     let values = json!({
-        "crumbs": head::crumbs(guest, user),
+        "crumbs": head::crumbs(session, user),
         "href": address(user.id),
         "name": user.name,
         "wrong": wrong.unwrap_or_else(|| json!({})),
     });
-    Ok(page::render(&guest.look, status, "users/password.html", values))
+    Ok(page::render(&session.layout, status, "users/password.html", values))
 }
 
 /// `POST /console/users/{id}/password`: without a password, one is made.
 pub(crate) async fn set(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     PathId(id): PathId<UserId>,
     sent: Form,
 ) -> Outcome {
@@ -48,26 +48,26 @@ pub(crate) async fn set(
     let is_made = chosen.is_empty();
     let password = if is_made { generate_password(&*app.entropy) } else { chosen };
     let body = || Ok(Some(password.clone()));
-    match users::set_password(&app, &guest.caller, &guest.context, id, body).await {
+    match users::set_password(&app, &session.caller, &session.context, id, body).await {
         Ok(()) => {}
         Err(error) => {
-            return match problems(guest.look.language, &error) {
-                Some(wrong) => form(&guest, &head::load(&app, &guest, id).await?, Some(wrong)),
+            return match problems(session.layout.language, &error) {
+                Some(wrong) => form(&session, &head::load(&app, &session, id).await?, Some(wrong)),
                 None => Err(error.into()),
             };
         }
     }
-    let found = head::load(&app, &guest, id).await?;
+    let found = head::load(&app, &session, id).await?;
     let user = &found.view.user;
     if !is_made {
         return Ok(done(&address(user.id), "password"));
     }
     let values = json!({
-        "crumbs": head::crumbs(&guest, user),
+        "crumbs": head::crumbs(&session, user),
         "href": address(user.id),
         "name": user.name,
         "username": user.username,
         "password": password,
     });
-    Ok(page::show(&guest.look, "users/password_made.html", values))
+    Ok(page::show(&session.layout, "users/password_made.html", values))
 }

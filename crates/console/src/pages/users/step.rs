@@ -6,7 +6,7 @@ use crate::{
     failure::Outcome,
     form::Form,
     pages::done,
-    session::Guest,
+    session::Session,
 };
 use axum::extract::{Path, State};
 use bailiwick_app::App;
@@ -21,24 +21,24 @@ fn action(word: &str) -> Outcome<Action> {
 /// `GET /console/users/{id}/{step}`.
 pub(crate) async fn ask(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, word)): Path<(String, String)>,
 ) -> Outcome {
     let id: Option<UserId> = id.parse().ok();
-    let found = users::load_for(&app, &guest.caller, action(&word)?, id).await?;
-    question(&guest, &found, &word, false)
+    let found = users::load_for(&app, &session.caller, action(&word)?, id).await?;
+    question(&session, &found, &word, false)
 }
 
-fn question(guest: &Guest, found: &UserRecord, word: &str, is_wrong: bool) -> Outcome {
+fn question(session: &Session, found: &UserRecord, word: &str, is_wrong: bool) -> Outcome {
     let user = &found.view.user;
-    let may_destroy = decide(&guest.caller, Action::Destroy, &found.target).is_allowed();
+    let may_destroy = decide(&session.caller, Action::Destroy, &found.target).is_allowed();
     let here = address(user.id);
     let other = (may_destroy && word == "restore").then(|| (format!("{here}/destroy"), "do_destroy"));
     Question {
         word,
         area: Some("user"),
         name: &user.name,
-        crumbs: head::crumbs(guest, user),
+        crumbs: head::crumbs(session, user),
         action: format!("{here}/{word}"),
         back: if user.deleted.is_set() { "/console/users?status=deleted".to_owned() } else { here },
         details: Vec::new(),
@@ -46,23 +46,23 @@ fn question(guest: &Guest, found: &UserRecord, word: &str, is_wrong: bool) -> Ou
         is_wrong,
         other,
     }
-    .page(guest)
+    .page(session)
 }
 
 /// `POST /console/users/{id}/{step}`.
 pub(crate) async fn take(
     State(app): State<App>,
-    guest: Guest,
+    session: Session,
     Path((id, word)): Path<(String, String)>,
     form: Form,
 ) -> Outcome {
     let id: Option<UserId> = id.parse().ok();
-    let (caller, context) = (&guest.caller, &guest.context);
+    let (caller, context) = (&session.caller, &session.context);
     let wanted = action(&word)?;
     if wanted == Action::Destroy {
         let found = users::load_for(&app, caller, wanted, id).await?;
         if form.text("name") != found.view.user.name {
-            return question(&guest, &found, &word, true);
+            return question(&session, &found, &word, true);
         }
     }
     match wanted {

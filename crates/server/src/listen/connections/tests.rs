@@ -19,7 +19,7 @@ async fn admit(connections: &Arc<Connections>, peers: &[&str]) -> Vec<Option<Con
 
 /// Whether the connection was asked to end; its task would do so now.
 fn is_asked(slot: &ConnectionSlot) -> bool {
-    let mut asked = Box::pin(slot.pace.asked_to_end());
+    let mut asked = Box::pin(slot.state.asked_to_end());
     let waker = futures_util::task::noop_waker();
     asked.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_ready()
 }
@@ -39,8 +39,8 @@ async fn the_longest_idle_connection_makes_room() {
     let connections = Connections::new(limits(3, 3));
     let mut slots = admit(&connections, &["192.0.2.1", "192.0.2.2", "192.0.2.3"]).await;
     // The first is busy; the second was, and is idle for a shorter time than the third.
-    let busy = RequestInWork::begin(&slots[0].as_ref().unwrap().pace);
-    drop(RequestInWork::begin(&slots[1].as_ref().unwrap().pace));
+    let busy = RequestInWork::begin(&slots[0].as_ref().unwrap().state);
+    drop(RequestInWork::begin(&slots[1].as_ref().unwrap().state));
     slots.extend(admit(&connections, &["192.0.2.4"]).await);
     assert_eq!(asked(&slots), [false, false, true, false]);
     assert_eq!(series(&connections), [1, 2, 3, 0, 1, 0, 0]);
@@ -59,7 +59,7 @@ async fn busy_connections_stay_and_newcomers_are_refused() {
     let connections = Connections::new(limits(2, 2));
     let slots = admit(&connections, &["192.0.2.1", "192.0.2.2"]).await;
     let busy: Vec<RequestInWork> =
-        slots.iter().flatten().map(|slot| RequestInWork::begin(&slot.pace)).collect();
+        slots.iter().flatten().map(|slot| RequestInWork::begin(&slot.state)).collect();
     assert!(admit(&connections, &["192.0.2.3"]).await[0].is_none());
     assert_eq!(series(&connections), [2, 0, 2, 0, 0, 0, 1]);
     drop(busy);
@@ -78,7 +78,7 @@ async fn an_address_displaces_its_own_connections_only() {
     assert_eq!(asked(&older), [false, false, false]);
     assert_eq!(asked(&slots), [true, true, false, false]);
     let busy: Vec<RequestInWork> =
-        slots[2..].iter().flatten().map(|slot| RequestInWork::begin(&slot.pace)).collect();
+        slots[2..].iter().flatten().map(|slot| RequestInWork::begin(&slot.state)).collect();
     assert!(connections.admit("2001:db8::5".parse().unwrap()).is_none());
     assert!(connections.admit("192.0.2.10".parse().unwrap()).is_some());
     assert_eq!(series(&connections)[3..], [2, 0, 1, 0]);
@@ -103,7 +103,7 @@ async fn a_request_that_arrives_first_keeps_the_connection() {
     tokio::time::advance(Duration::from_secs(1)).await;
     let new = connections.admit("192.0.2.2".parse().unwrap()).unwrap();
     tokio::time::advance(Duration::from_secs(1)).await;
-    let busy = RequestInWork::begin(&old.pace);
+    let busy = RequestInWork::begin(&old.state);
     assert!(is_asked(&old));
     old.stay();
     old.stay();

@@ -10,9 +10,9 @@ use bailiwick_domain::{ChainId, Error, ImpersonationId, LoginId, Result};
 use bailiwick_policy::Caller;
 use bailiwick_store::console_sessions::{self, ConsoleSession};
 
-/// A request of a signed-in browser.
+/// The session of a browser, as one request finds it.
 #[derive(Debug)]
-pub struct Visit {
+pub struct BrowserSession {
     /// Whoever has signed in.
     pub own: Caller,
     /// The impersonation that the request is made in.
@@ -36,7 +36,7 @@ pub struct Acting {
     pub is_recorded: bool,
 }
 
-impl Visit {
+impl BrowserSession {
     /// Whose rights the request has.
     ///
     /// # Errors
@@ -49,12 +49,12 @@ impl Visit {
     }
 }
 
-/// The visit behind a cookie; none when the cookie names no session.
+/// The session behind a cookie; none when the cookie names no session.
 ///
 /// # Errors
 /// 503 when it cannot be told.
-pub async fn visit(service: &Identity, cookie: &str) -> Result<Option<Visit>> {
-    look(service, cookie, true).await
+pub async fn browser_session(service: &Identity, cookie: &str) -> Result<Option<BrowserSession>> {
+    find(service, cookie, true).await
 }
 
 /// Whose an open stream of this session is at this moment. An open page alone does not make the session live longer.
@@ -62,11 +62,11 @@ pub async fn visit(service: &Identity, cookie: &str) -> Result<Option<Visit>> {
 /// # Errors
 /// 401 when the session or its impersonation is over, 503 when it cannot be told.
 pub async fn present(service: &Identity, cookie: &str) -> Result<Caller> {
-    let visit = look(service, cookie, false).await?;
-    visit.ok_or_else(|| Error::unauthenticated("the session is over"))?.caller().cloned()
+    let browser = find(service, cookie, false).await?;
+    browser.ok_or_else(|| Error::unauthenticated("the session is over"))?.caller().cloned()
 }
 
-async fn look(service: &Identity, cookie: &str, renews: bool) -> Result<Option<Visit>> {
+async fn find(service: &Identity, cookie: &str, renews: bool) -> Result<Option<BrowserSession>> {
     let Some(hash) = digest_of(cookie) else { return Ok(None) };
     let found = console_sessions::get(&service.db, &hash, service.now()).await.map_err(unreadable)?;
     let Some(session) = found else { return Ok(None) };
@@ -81,7 +81,7 @@ async fn look(service: &Identity, cookie: &str, renews: bool) -> Result<Option<V
         None => None,
     };
     let ConsoleSession { chain, login, impersonates, .. } = session;
-    Ok(Some(Visit { own, acting, is_renewed, chain, login, hash, impersonates }))
+    Ok(Some(BrowserSession { own, acting, is_renewed, chain, login, hash, impersonates }))
 }
 
 /// Takes the chain's next turn when an access token would be over by now: the session lives as long as that of any

@@ -1,8 +1,8 @@
 //! The caller's own passkeys (spec: account#second-factors).
 
 use super::{
-    offer::Offer,
-    own::{Change, check, settle_added},
+    account::{Change, check, settle_added},
+    challenge::Offer,
     passkeys::{self, Made},
 };
 use crate::{Identity, auth::invalid};

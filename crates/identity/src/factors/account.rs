@@ -1,5 +1,5 @@
 //! What people do with their own second factors (spec: account#second-factors). Passkeys are in
-//! [`own_passkeys`](super::own_passkeys).
+//! [`account_passkeys`](super::account_passkeys).
 
 use super::{check_on, is_required, passkeys, recovery_codes, totp};
 use crate::{

@@ -14,7 +14,7 @@ pub(crate) const LANGUAGE: &str = "bailiwick-language";
 
 /// Around a page.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Look {
+pub(crate) struct Layout {
     #[serde(skip)]
     pub(crate) language: Language,
     #[serde(skip)]
@@ -78,13 +78,13 @@ struct Band {
     until: When,
 }
 
-impl Look {
+impl Layout {
     /// Of a request before the sign-in.
-    pub(crate) fn of(app: &App, headers: &HeaderMap, uri: &Uri) -> Look {
+    pub(crate) fn of(app: &App, headers: &HeaderMap, uri: &Uri) -> Layout {
         let is_https = app.settings.public_url.starts_with("https://");
         let kept = |name| cookie(headers, name, is_https).unwrap_or_default();
         let theme = kept(THEME);
-        Look {
+        Layout {
             language: Language::parse(&kept(LANGUAGE)).unwrap_or_else(|| bailiwick_web::language_of(headers)),
             now: app.now(),
             theme: THEMES.into_iter().find(|known| *known == theme).unwrap_or_default(),
@@ -105,7 +105,7 @@ impl Look {
     }
 
     /// Of a request of a signed-in person.
-    pub(crate) fn signed_in(mut self, caller: &Caller, open: Option<&Open>) -> Look {
+    pub(crate) fn signed_in(mut self, caller: &Caller, open: Option<&Open>) -> Layout {
         self.person = caller.identity().map(|identity| Person {
             name: identity.name.clone(),
             organization: identity.organization.name.clone(),

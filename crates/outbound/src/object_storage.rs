@@ -161,7 +161,7 @@ impl AssetStore {
     ///
     /// # Errors
     /// The storage.
-    pub async fn look(&self, longest: Duration) -> Result<(), AssetError> {
+    pub async fn check(&self, longest: Duration) -> Result<(), AssetError> {
         self.put(TRIAL, Bytes::from_static(b"bailiwick\n"), longest).await
     }
 
