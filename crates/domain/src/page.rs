@@ -25,15 +25,6 @@ impl SortDirection {
         }
     }
 
-    /// The opposite direction.
-    #[must_use]
-    pub const fn opposite(self) -> SortDirection {
-        match self {
-            SortDirection::Asc => SortDirection::Desc,
-            SortDirection::Desc => SortDirection::Asc,
-        }
-    }
-
     /// Exactly `asc` or `desc`; else ascending.
     pub fn parse(s: &str) -> SortDirection {
         SortDirection::WORDS.parse(s).unwrap_or_default()

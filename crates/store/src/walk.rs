@@ -106,8 +106,8 @@ pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
     q.push(&format!(" LIMIT {}) page LIMIT ? OFFSET ?", bound(limit, offset))).arg(limit).arg(offset);
 }
 
-/// Up to this many matches of a filter are found and sorted: that costs less than looking for a page of them in the order of all
-/// rows.
+/// Up to this many matches of a filter are found and sorted. Looked for in the order of all rows, a page of them would read a good
+/// part of the table.
 pub(crate) const FEW: u64 = 1_000;
 
 /// Ends the rows of a [`PAGE`], which begin with `SELECT * FROM (SELECT` and the columns of [`By::push_columns`], and sorts them.

@@ -96,8 +96,9 @@ async fn listed(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<
         return Ok(None);
     }
     let total = systems::total(&service.db, &scope, filter, Known::default());
+    let shows = if systems::is_by_liveness(filter) { DependsOn::Listed } else { DependsOn::Systems };
     let other = answer_cache::variant(filter);
-    answer_cache::number(service, DependsOn::Listed, "systems/listed", scope, other, total).await.map(Some)
+    answer_cache::number(service, shows, "systems/listed", scope, other, total).await.map(Some)
 }
 
 /// How many systems a scope holds.

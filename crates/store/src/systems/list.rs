@@ -30,7 +30,7 @@ use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, fold::contains_pattern,
 };
 use bailiwick_policy::Scope;
-use deleted::DELETED;
+use deleted::{DELETED, asks_only};
 use uuid::Uuid;
 use walk::Start;
 
@@ -54,6 +54,9 @@ enum Run {
     /// Deleted with their organization only: found through the few such organizations.
     DeletedAbove,
 }
+
+/// Both parts of the suspended systems.
+const SUSPENDED: [Run; 2] = [Run::SuspendedSelf, Run::SuspendedAbove];
 
 /// A requested list.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +126,12 @@ async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
     Ok(in_order(ids, q.all(db).await?, Row::id))
 }
 
+/// Whether a system can come into the list or leave it by a change of its status alone.
+pub fn is_by_liveness(filter: &SystemFilter) -> bool {
+    let is_searched = filter.search.as_deref().is_some_and(|text| !statuses_with(text).is_empty());
+    is_searched || (filter.statuses.is_some() && !asks_only(filter, SystemStatus::Deleted))
+}
+
 /// How many systems in scope match.
 pub async fn total(db: &Db, scope: &Scope, filter: &SystemFilter, known: Known) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
@@ -187,7 +196,9 @@ impl<'a> Spec<'a> {
     fn ids(&self, run: Option<Run>, window: Window, start: Option<&Start>) -> Q {
         let mut q = Q::new("");
         let halves = match run {
-            Some(Run::Of(SystemStatus::Suspended)) => [Run::SuspendedSelf, Run::SuspendedAbove],
+            Some(Run::Of(SystemStatus::Suspended)) => SUSPENDED,
+            // A single condition for both would read all systems.
+            None if self.is_few && asks_only(self.filter, SystemStatus::Suspended) => SUSPENDED,
             _ if self.are_deleted(run) => DELETED,
             _ => {
                 self.push_page(&mut q, run, start, window);
@@ -251,17 +262,19 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// Whether the few systems are found by their statuses.
+    /// Whether the few systems are found by their statuses, which are all that the filter has.
     fn is_by_status(&self) -> bool {
         let asked = self.filter.statuses.as_deref().unwrap_or_default();
-        self.is_few && !asked.is_empty() && asked.iter().all(|status| liveness(*status).is_some())
+        let has_liveness = !asked.is_empty() && asked.iter().all(|status| liveness(*status).is_some());
+        self.is_few && has_liveness && self.has_statuses_only()
     }
 
     /// How SQLite reads the systems. It would take any index that has all rows of an order without one, and look up each row;
     /// and it would not read the searched texts from the index that has only these. PostgreSQL has trigrams.
     fn hint(&self, run: Option<Run>) -> &'static str {
         let search = self.filter.search.clone();
-        let is_search = search.is_some() && self.is_few;
+        // The systems of the few suspended organizations are found by these.
+        let is_search = search.is_some() && self.is_few && run != Some(Run::SuspendedAbove);
         if is_search
             && self.is_large()
             && *self.filter == (SystemFilter { search, ..SystemFilter::default() })

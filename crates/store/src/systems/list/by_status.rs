@@ -80,7 +80,7 @@ impl Spec<'_> {
     }
 
     /// Whether the list has no filter, or one by statuses only and each of them by its word.
-    fn has_statuses_only(&self) -> bool {
+    pub(super) fn has_statuses_only(&self) -> bool {
         let statuses = self.filter.statuses.clone();
         statuses.iter().flatten().all(|status| matches!(status, StatusFilter::Is(_)))
             && *self.filter == SystemFilter { statuses, ..SystemFilter::default() }

@@ -7,17 +7,17 @@ use bailiwick_domain::SystemStatus;
 /// Both parts of the deleted systems. A single condition for them would read all systems.
 pub(super) const DELETED: [Run; 2] = [Run::DeletedSelf, Run::DeletedAbove];
 
-/// Whether a filter asks for the deleted systems alone.
-fn are_only_deleted(filter: &SystemFilter) -> bool {
+/// Whether a filter asks for the systems of this status alone.
+pub(super) fn asks_only(filter: &SystemFilter, status: SystemStatus) -> bool {
     let mut asked = filter.statuses.iter().flatten().peekable();
-    asked.peek().is_some() && asked.all(|status| *status == StatusFilter::Is(SystemStatus::Deleted))
+    asked.peek().is_some() && asked.all(|one| *one == StatusFilter::Is(status))
 }
 
 impl Spec<'_> {
     /// Whether a part of the list, or all of it, has only deleted systems, which are found in [`DELETED`] parts.
     pub(super) fn are_deleted(&self, run: Option<Run>) -> bool {
         match run {
-            None => are_only_deleted(self.filter),
+            None => asks_only(self.filter, SystemStatus::Deleted),
             Some(run) => run == Run::Of(SystemStatus::Deleted),
         }
     }
