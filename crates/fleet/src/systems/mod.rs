@@ -96,7 +96,7 @@ async fn listed(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<
         return Ok(None);
     }
     let total = systems::total(&service.db, &scope, filter, Known::default());
-    let shows = if systems::is_by_liveness(filter) { DependsOn::Listed } else { DependsOn::Systems };
+    let shows = if systems::depends_on_status(filter) { DependsOn::Listed } else { DependsOn::Systems };
     let other = answer_cache::variant(filter);
     answer_cache::number(service, shows, "systems/listed", scope, other, total).await.map(Some)
 }

@@ -20,7 +20,7 @@ pub struct Open {
     pub is_acting: bool,
 }
 
-/// The open impersonation of the visitor; none for visitors who may not impersonate.
+/// The open impersonation of the person; none for people who may not impersonate.
 ///
 /// # Errors
 /// 503 when it cannot be told.

@@ -1,9 +1,8 @@
 //! Second factors of the embedded provider (docs/identity.md): passkeys, an authenticator application and recovery codes.
 //!
-//! [`need`] decides at a sign-in what must follow the password. [`prove`] checks what the person gives then. [`own`] and
-//! [`account_passkeys`] are what people do on their account, [`reset`] is what an administrator or operator does for someone who has
-//! lost theirs. What is offered to be added ([`passkeys`], [`totp`]) is not stored: it goes out sealed ([`offer`]) and comes back
-//! with its proof.
+//! [`requirement`] decides at a sign-in what must follow the password, and [`prove`] checks it. People manage their own factors
+//! through [`account`] and [`account_passkeys`]. An administrator or operator removes lost ones through [`reset`]. A new factor
+//! ([`passkeys`], [`totp`]) is not stored before it is proved: the browser holds it, sealed, in a [`challenge`].
 
 pub mod account;
 pub mod account_passkeys;

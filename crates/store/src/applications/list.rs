@@ -76,7 +76,7 @@ async fn by_ids(db: &Db, ids: &[Uuid]) -> Result<Vec<ApplicationRecord>, StoreEr
     rows.into_iter().map(ApplicationRecord::try_from).collect()
 }
 
-/// The next applications of a walk of so many (spec: conventions#cursors).
+/// The next applications of a walk (spec: conventions#cursors). `total`: how many the whole walk has.
 ///
 /// # Errors
 /// The database's.

@@ -127,7 +127,7 @@ async fn rows(db: &Db, ids: &[Uuid]) -> Result<Vec<Row>, StoreError> {
 }
 
 /// Whether a system can come into the list or leave it by a change of its status alone.
-pub fn is_by_liveness(filter: &SystemFilter) -> bool {
+pub fn depends_on_status(filter: &SystemFilter) -> bool {
     let is_searched = filter.search.as_deref().is_some_and(|text| !statuses_with(text).is_empty());
     is_searched || (filter.statuses.is_some() && !asks_only(filter, SystemStatus::Deleted))
 }
@@ -237,7 +237,7 @@ impl<'a> Spec<'a> {
         self.is_few || run.is_some_and(|run| DELETED.contains(&run))
     }
 
-    /// Appends ` FROM …`: the table that is read first, and what is joined to it.
+    /// Appends the FROM clause. The first table is the one that SQLite reads first.
     fn push_from(&self, q: &mut Q, run: Option<Run>) {
         let asked = self.filter.statuses.as_deref().unwrap_or_default();
         let of_run = match run {
@@ -451,4 +451,25 @@ impl<'a> Spec<'a> {
 fn push_versions(q: &mut Q, versions: &[VersionFilter]) {
     let versions = versions.iter().map(|v| (v.product.as_deref(), v.version.as_str()));
     push_product_versions(q, "s.type", "s.version", versions);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlite_reads_a_status_first_only_where_nothing_else_is_asked() {
+        let from = |filter: SystemFilter| {
+            let order = (SystemOrder::CreatedAt, SortDirection::Asc);
+            let spec = Spec::of(&Scope::Everything, &filter, &[], order, Known::default());
+            let mut q = Q::new("");
+            spec.with_total(Some(1)).push_from(&mut q, None);
+            q.text_for(false)
+        };
+        let statuses = Some(vec![StatusFilter::Is(SystemStatus::Active)]);
+        let alone = SystemFilter { statuses, ..SystemFilter::default() };
+        assert!(from(alone.clone()).starts_with(" FROM system_activity a "));
+        let named = SystemFilter { name: Some("a".to_owned()), ..alone };
+        assert!(from(named).starts_with(" FROM systems s "));
+    }
 }

@@ -15,7 +15,7 @@ pub mod status;
 pub use crate::filters::VersionFilter;
 pub(crate) use filter::own_marked;
 pub use filter::{StatusFilter, SystemFilter, SystemOrder};
-pub use list::{Known, Part, is_by_liveness, list, total, walk, walk_query};
+pub use list::{Known, Part, depends_on_status, list, total, walk, walk_query};
 pub use row::SystemRecord;
 
 use crate::{
