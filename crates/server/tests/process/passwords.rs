@@ -1,7 +1,8 @@
 //! `bailiwick user set-password` and `bailiwick mail test`.
 
 use crate::program::{Serving, command, run, text};
-use std::{io::Write, net::TcpListener, path::Path, process::Stdio};
+use bailiwick_testkit::parts::ports;
+use std::{io::Write, path::Path, process::Stdio};
 
 const OWNER: &str = "owner@bailiwick.example";
 
@@ -38,8 +39,7 @@ fn a_test_of_mail_says_which_server_did_not_take_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let off = run(dir.path(), &["mail", "test", OWNER]);
     assert!(!off.status.success() && String::from_utf8_lossy(&off.stderr).contains("smtp.host"), "{off:?}");
-    let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
-    let port = closed.port().to_string();
+    let port = ports::spare().expect("a port nobody listens on").to_string();
     let output = command(dir.path())
         .env("BAILIWICK_SMTP__HOST", "127.0.0.1")
         .env("BAILIWICK_SMTP__PORT", &port)
