@@ -6,6 +6,8 @@
 //! follow a list, [`query`], [`router`] (or [`answer`] for a remote router); to follow a notification, [`config`] and
 //! then [`notify`].
 
+#![warn(missing_docs, reason = "other programs could use this crate")]
+
 pub mod active_silence;
 pub mod alert;
 pub mod answer;

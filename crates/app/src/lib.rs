@@ -50,7 +50,6 @@ bailiwick_platform::service!(App, Parts, alerts: Alerts);
 
 /// The parts of an [`App`].
 pub struct Parts {
-    /// Alerts.
     alerts: Alerts,
     /// Files of the web interface, or why they cannot be served; read by the first call.
     static_files: OnceLock<std::result::Result<Option<Arc<StaticFiles>>, String>>,

@@ -30,7 +30,6 @@ pub struct File {
     pub gzip: Option<Bytes>,
     /// With brotli: the file beside it with `.br`.
     pub brotli: Option<Bytes>,
-    /// Media type.
     pub media_type: &'static str,
     /// `ETag`, with its quotation marks.
     pub etag: String,

@@ -3,27 +3,22 @@
 use bailiwick_policy::{Caller, Permission};
 use std::fmt::Display;
 
-/// A system.
 pub(crate) fn system(id: impl Display) -> String {
     format!("/console/systems/{id}")
 }
 
-/// An application.
 pub(crate) fn application(id: impl Display) -> String {
     format!("/console/applications/{id}")
 }
 
-/// A user.
 pub(crate) fn user(id: impl Display) -> String {
     format!("/console/users/{id}")
 }
 
-/// An organization.
 pub(crate) fn organization(id: impl Display) -> String {
     format!("/console/organizations/{id}")
 }
 
-/// A webhook.
 pub(crate) fn webhook(id: impl Display) -> String {
     format!("/console/timeline/webhooks/{id}")
 }

@@ -52,7 +52,6 @@ pub(crate) struct Session {
     pub(crate) caller: Caller,
     /// What is shown around the page.
     pub(crate) layout: Layout,
-    /// The session.
     pub(crate) browser: Arc<BrowserSession>,
     /// For use cases that write.
     pub(crate) context: RequestContext,

@@ -74,11 +74,8 @@ impl Default for Plan {
 /// The stage of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Organizations.
     Organizations,
-    /// Users.
     Users,
-    /// Systems.
     Systems,
     /// Indexes of a large load.
     Indexes,
@@ -113,9 +110,7 @@ pub struct Progress {
 /// A system that can call the service at once, or register: neither it nor its organization is suspended or deleted.
 #[derive(Clone, Debug)]
 pub struct Credential {
-    /// Its id.
     pub system: SystemId,
-    /// Its name.
     pub name: String,
     /// The name of its organization.
     pub organization: String,
@@ -132,13 +127,9 @@ pub struct Credential {
 /// The result of a load.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Distributors.
     pub distributors: u64,
-    /// Resellers.
     pub resellers: u64,
-    /// Customers.
     pub customers: u64,
-    /// Users.
     pub users: u64,
     /// Systems, those deleted included.
     pub systems: u64,

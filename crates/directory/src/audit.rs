@@ -46,9 +46,7 @@ pub struct Query {
 /// A user who is named in a row; name and address are those of today, none once the user is destroyed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Id.
     pub id: UserId,
-    /// Name.
     pub name: Option<String>,
     /// Address.
     pub email: Option<String>,
@@ -71,7 +69,6 @@ pub struct Entry {
     pub action: String,
     /// The kind of the object.
     pub object_type: String,
-    /// The object.
     pub object_id: Option<Uuid>,
     /// State before.
     pub before: Option<Value>,

@@ -9,9 +9,7 @@ use bailiwick_policy::{Caller, OrgRole, UserRole, filter_roles, may_grant, visib
 pub struct RoleChoice {
     /// Catalogue key; of an organization role, the word of its type.
     pub id: String,
-    /// Name.
     pub name: String,
-    /// Description.
     pub description: String,
 }
 

@@ -8,17 +8,11 @@ use std::fmt;
 pub enum EventTopic {
     /// An organization, by its family.
     Organization(OrgType),
-    /// `user`
     User,
-    /// `system`
     System,
-    /// `application`
     Application,
-    /// `inventory`
     Inventory,
-    /// `alert`
     Alert,
-    /// `impersonation`
     Impersonation,
 }
 

@@ -10,7 +10,6 @@ use std::{borrow::Cow, fmt};
 /// One JSON value, borrowing from the text it was parsed from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Json<'a> {
-    /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),

@@ -23,7 +23,6 @@ impl Language {
         Language::ALL.into_iter().find(|language| language.code() == code)
     }
 
-    /// Its code.
     pub const fn code(self) -> &'static str {
         match self {
             Language::English => "en",

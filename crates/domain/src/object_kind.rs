@@ -14,9 +14,7 @@ pub enum ObjectKind {
     Customer,
     /// An organization of any type.
     Organization,
-    /// A user.
     User,
-    /// A system.
     System,
     /// An application of a system.
     Application,
@@ -24,11 +22,9 @@ pub enum ObjectKind {
     Session,
     /// A silence of alerts.
     Silence,
-    /// An alert.
     Alert,
     /// A personal API key.
     ApiKey,
-    /// An event.
     Event,
     /// A subscription to events.
     EventSubscription,

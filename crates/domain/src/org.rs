@@ -241,7 +241,6 @@ pub fn shown_custom_data(
 /// The data of an organization that other objects show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrgRef {
-    /// Id.
     pub id: OrgId,
     /// Present name.
     pub name: String,

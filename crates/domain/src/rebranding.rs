@@ -52,15 +52,11 @@ impl Product {
 /// The kinds of image, recognized by their first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
-    /// PNG.
     Png,
-    /// JPEG.
     Jpeg,
-    /// WebP.
     Webp,
     /// Windows icon.
     Icon,
-    /// SVG.
     Svg,
 }
 

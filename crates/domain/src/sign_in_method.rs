@@ -5,7 +5,6 @@ use std::fmt;
 /// One proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignInMethod {
-    /// The password.
     Password,
     /// A passkey, whose authenticator has verified the person.
     Passkey,

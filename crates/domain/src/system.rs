@@ -116,7 +116,6 @@ pub struct System {
 }
 
 impl System {
-    /// Its status.
     pub fn status(&self) -> SystemStatus {
         if self.deleted.is_set() {
             SystemStatus::Deleted

@@ -89,7 +89,6 @@ pub const GROUPS: &[Group] = &[
 ];
 
 impl Group {
-    /// Its types.
     pub fn types(&self) -> impl Iterator<Item = String> + '_ {
         self.happens.iter().map(|what| self.topic.kind(*what).to_string())
     }

@@ -107,15 +107,12 @@ pub(crate) fn sight(caller: &Caller, patterns: Option<&[String]>) -> Sight {
 /// The query of the list as sent.
 #[derive(Clone, Debug)]
 pub struct ListQuery {
-    /// Page.
     pub page: PageRequest,
     /// `types`: types or patterns; none given = all.
     pub types: Vec<String>,
-    /// `organization_id`.
     pub organization_id: Vec<String>,
     /// Whether the organizations below the one that is named count too.
     pub with_descendants: bool,
-    /// `object_id`.
     pub object_id: Vec<String>,
     /// `after`: a sequence number; an invalid one matches nothing.
     pub after: Option<String>,
@@ -126,7 +123,6 @@ pub struct ListQuery {
 /// A page of events.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The page.
     pub page: Page<Stored>,
     /// The newest number that retention has removed from the caller's organizations: a reader with an older position may have missed events.
     pub removed_up_to: i64,

@@ -35,13 +35,10 @@ const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 /// The body of a creation or change; none keeps the present value.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
-    /// `name`.
     pub name: Option<String>,
-    /// `url`.
     pub url: Option<String>,
     /// `types`.
     pub types: Option<Vec<String>>,
-    /// `enabled`.
     pub enabled: Option<bool>,
     /// `organization_id`; only on creation, by default the caller's own.
     pub organization_id: Option<String>,

@@ -92,9 +92,7 @@ pub async fn deliveries(
 /// The events to deliver again, as sent: exactly one of the two.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// `event_id`.
     pub event_id: Option<String>,
-    /// `since`.
     pub since: Option<String>,
 }
 

@@ -17,7 +17,6 @@ const DESCRIPTION: usize = 60;
 /// An organization as an export shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Id.
     pub id: OrgId,
     /// What people write of it.
     pub details: Details,

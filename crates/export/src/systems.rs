@@ -32,7 +32,6 @@ const NOTES: usize = 120;
 /// A system with its status at the time of the export.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The system.
     pub system: System,
     /// Its status now.
     pub status: SystemStatus,

@@ -29,7 +29,6 @@ const SHORT: usize = 40;
 pub struct Row {
     /// User name.
     pub username: String,
-    /// E-mail.
     pub email: String,
     /// Display name.
     pub name: String,

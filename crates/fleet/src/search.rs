@@ -40,13 +40,9 @@ impl Kind {
 /// What was found; none = the kind was not asked for, or the caller may not read it.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Organizations.
     pub organizations: Option<Page<Entry>>,
-    /// Users.
     pub users: Option<Page<users::FoundUser>>,
-    /// Systems.
     pub systems: Option<Page<System>>,
-    /// Applications.
     pub applications: Option<Page<ApplicationRecord>>,
 }
 

@@ -16,7 +16,6 @@ const SCRIPT: &str = concat!(
 /// A file that pages name.
 #[derive(Clone, Debug)]
 pub struct Asset {
-    /// Its name.
     pub name: String,
     /// Its media type.
     pub media_type: &'static str,

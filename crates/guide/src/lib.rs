@@ -41,7 +41,6 @@ pub struct About {
 pub struct SignIn {
     /// The issuer; below it is its discovery document.
     pub issuer: String,
-    /// The client.
     pub client_id: String,
 }
 

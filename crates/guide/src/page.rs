@@ -38,7 +38,6 @@ pub struct At<'a> {
     pub theme: &'a str,
 }
 
-/// A page.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// The page.

@@ -23,7 +23,6 @@ pub(crate) struct Entry {
     pub(crate) title: String,
     /// The heading on the page; empty for the page itself.
     pub(crate) heading: String,
-    /// The text.
     pub(crate) text: String,
     /// Words that are found but not shown.
     pub(crate) more: String,

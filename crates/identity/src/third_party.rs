@@ -19,7 +19,6 @@ const DEFAULT_SCOPE: &str = "openid profile email";
 pub struct ThirdPartyApplication {
     /// Client id.
     pub id: String,
-    /// Name.
     pub name: String,
     /// `""` when absent.
     pub description: String,

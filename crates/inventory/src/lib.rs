@@ -6,6 +6,8 @@
 //! more from documents: read it here from the tree, with [`member`] and [`at`], never failing on a surprise (any JSON
 //! object is a document), and add the case to the tests of its module.
 
+#![warn(missing_docs, reason = "other programs could use this crate")]
+
 mod applications;
 mod canonical;
 mod diff;

@@ -36,7 +36,6 @@ const ANSWER_BYTES: usize = 64 * 1024;
 /// The answer of a recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PostAnswer {
-    /// Status.
     pub status: u16,
     /// `Retry-After`, where it is a number of seconds.
     pub retry_after: Option<Duration>,

@@ -46,7 +46,6 @@ pub enum Security {
 pub struct Server {
     /// Name or address; certificates are checked against it.
     pub host: String,
-    /// Port.
     pub port: u16,
     /// Protection.
     pub security: Security,
@@ -71,7 +70,6 @@ pub struct Letter {
     pub to: String,
     /// Name beside the address.
     pub to_name: String,
-    /// Subject.
     pub subject: String,
     /// The message as text.
     pub text: String,

@@ -29,18 +29,15 @@ const TRIAL: &str = "bailiwick-was-here";
 /// The bytes of an object as they are read.
 pub type Content = BoxStream<'static, Result<Bytes, AssetError>>;
 
-/// A bucket.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     /// Address of the storage; none = that of the region at AWS.
     pub endpoint: Option<String>,
     /// Region; a storage of one's own may ignore it.
     pub region: String,
-    /// Name.
     pub name: String,
     /// Key id.
     pub access_key: String,
-    /// Its secret.
     pub secret_key: Secret<String>,
     /// The prefix of all keys, without a slash at its end; may be empty.
     pub prefix: String,

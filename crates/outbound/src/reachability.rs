@@ -36,7 +36,6 @@ impl std::fmt::Debug for Reach {
 pub struct Candidate {
     /// As shown to people.
     pub url: String,
-    /// Port.
     pub port: u16,
     /// Path with its leading slash.
     pub path: &'static str,

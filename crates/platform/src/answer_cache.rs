@@ -76,7 +76,6 @@ impl DependsOn {
 pub struct Key {
     /// The present [`epochs`].
     pub epochs: ListEpochs,
-    /// The operation.
     pub operation: &'static str,
     /// The caller's scope.
     pub scope: Scope,

@@ -19,7 +19,6 @@ pub struct Event<'a> {
     pub action: AuditAction,
     /// Type of the object: `customer`, `user`, `system`.
     pub object_type: &'a str,
-    /// The object.
     pub object_id: Uuid,
     /// State before, as far as it changed.
     pub before: Option<Value>,

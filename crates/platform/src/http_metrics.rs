@@ -10,7 +10,6 @@ use std::{
 /// The name of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteName {
-    /// Method.
     pub method: String,
     /// Path with the names of its parameters.
     pub route: String,
@@ -40,7 +39,6 @@ struct Series {
 /// The answers of one route.
 #[derive(Clone, Debug)]
 pub struct RouteMetrics {
-    /// Route.
     pub name: RouteName,
     /// Number of answers of each class of status that occurred.
     pub classes: Vec<(&'static str, u64)>,

@@ -12,7 +12,6 @@ use bailiwick_domain::{ApplicationId, ObjectKind};
 /// An application as the rules see it. Its assignment plays no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApplicationTarget {
-    /// Id.
     pub id: ApplicationId,
     /// The place of the system's present organization in the tree.
     pub path: Path,

@@ -10,13 +10,11 @@ use std::sync::Arc;
 /// A user with everything a decision, a creation snapshot and the wire identity need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserIdentity {
-    /// Id.
     pub user_id: UserId,
     /// User name.
     pub username: String,
     /// Display name.
     pub name: String,
-    /// E-mail.
     pub email: String,
     /// Digits only.
     pub phone: Option<String>,
@@ -29,7 +27,6 @@ pub struct UserIdentity {
 /// The part of the owner's permissions that an API key keeps (spec: authorization#effective-permissions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyMode {
-    /// `read:*`.
     Read,
     /// `read:*` and `manage:*`.
     Write,
@@ -74,7 +71,6 @@ pub struct UserCaller {
 /// A system with its own credential.
 #[derive(Clone, Debug)]
 pub struct SystemCaller {
-    /// Id.
     pub id: SystemId,
     /// Public half of the credential.
     pub system_key: String,

@@ -44,7 +44,6 @@ impl Standing {
 pub struct OrgNode {
     /// Its place in the tree.
     pub path: Path,
-    /// Its type.
     pub org_type: OrgType,
     /// Its state.
     pub standing: Standing,
@@ -134,9 +133,7 @@ pub enum Parent {
 /// A new organization. Use [`Parent::Own`] to check the creation rule alone, before the body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrganization {
-    /// Its type.
     pub family: OrgType,
-    /// Its parent.
     pub parent: Parent,
 }
 

@@ -20,7 +20,6 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// All verbs.
     pub const ALL: [Verb; 6] =
         [Verb::Read, Verb::Manage, Verb::Destroy, Verb::Connect, Verb::Impersonate, Verb::Config];
 
@@ -53,16 +52,13 @@ pub enum Resource {
     Customers,
     /// Systems, their inventory, alert data, silences and backups.
     Systems,
-    /// Users.
     Users,
-    /// Applications.
     Applications,
     /// Alerting configuration only.
     Alerts,
 }
 
 impl Resource {
-    /// All resources.
     pub const ALL: [Resource; 7] = [
         Resource::Distributors,
         Resource::Resellers,
@@ -95,7 +91,6 @@ impl Resource {
 /// One capability. The markers `<level>:role-access-control` are none of these (spec: authorization#permissions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-#[allow(missing_docs, reason = "each name is its two words; TABLE has the wire form")]
 pub enum Permission {
     ReadDistributors,
     ManageDistributors,
@@ -167,7 +162,6 @@ impl Permission {
         TABLE[self as usize].2
     }
 
-    /// Its resource.
     pub const fn resource(self) -> Resource {
         TABLE[self as usize].3
     }

@@ -46,10 +46,7 @@ pub enum Refusal {
         given: String,
     },
     /// Attribution by a caller who is neither owner nor distributor; also for the time overrides of systems.
-    AttributionLevel {
-        /// The field.
-        field: &'static str,
-    },
+    AttributionLevel { field: &'static str },
     /// Attribution outside the hierarchy (spec: organizations#create).
     AttributionScope,
     /// Attribution to an organization of the wrong type; the created organization's type, or none for a system.
@@ -74,12 +71,7 @@ pub enum Refusal {
         verb: &'static str,
     },
     /// 500: the action does not exist for the object. A fault of this program; it denies.
-    Misapplied {
-        /// The action.
-        action: Action,
-        /// The resource.
-        resource: Resource,
-    },
+    Misapplied { action: Action, resource: Resource },
 }
 
 /// Which level creates which organizations (spec: organizations#object-rules).

@@ -53,7 +53,6 @@ pub enum Scope {
     Organization(OrgId),
     /// The objects of one user: keys, sessions, consent. It contains no organization.
     SelfOnly(UserId),
-    /// Nothing.
     Nothing,
 }
 

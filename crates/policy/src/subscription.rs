@@ -12,7 +12,6 @@ use uuid::Uuid;
 /// A subscription as the rules see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubscriptionTarget {
-    /// Id.
     pub id: Uuid,
     /// The place of its organization in the tree; that organization is not deleted.
     pub path: Path,

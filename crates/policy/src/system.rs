@@ -11,7 +11,6 @@ use bailiwick_domain::{ObjectKind, OrgId, OrgType, SystemId};
 /// A system as the rules see it; also for its inventory, alerts, silences and backups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemTarget {
-    /// Id.
     pub id: SystemId,
     /// The place of its present organization in the tree.
     pub path: Path,

@@ -26,7 +26,6 @@ pub enum Consent {
 /// A user as the rules see them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserTarget {
-    /// Id.
     pub id: UserId,
     /// The place of the user's organization in the tree.
     pub path: Path,

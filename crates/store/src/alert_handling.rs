@@ -96,7 +96,6 @@ pub struct Doing {
     pub fingerprint: String,
     /// `silenced`, `silence_updated`, `unsilenced`, `assigned`, `note_added`.
     pub action: &'static str,
-    /// The user.
     pub actor: (UserId, String),
     /// The silence it is about.
     pub silence_id: Option<Uuid>,
@@ -142,7 +141,6 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![
 /// The assignee of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// User.
     pub user_id: UserId,
     /// Their name at that moment.
     pub user_name: String,
@@ -182,7 +180,6 @@ pub async fn silenced(tx: &mut Tx, organization: OrgId, silence: Uuid) -> Result
 pub struct Event {
     /// Number.
     pub id: i64,
-    /// The action.
     pub action: String,
     /// The user; none = the service itself.
     pub actor: Option<(UserId, String)>,

@@ -44,7 +44,6 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 /// A layer as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// The organization.
     pub organization_id: OrgId,
     /// The layer, its secrets sealed.
     pub layer: Value,
@@ -91,9 +90,7 @@ pub struct Chains {
 pub struct Link {
     /// Its place in the tree.
     pub path: Path,
-    /// Its name.
     pub name: String,
-    /// Its type.
     pub org_type: OrgType,
     /// Suspended or deleted: its layer does not count.
     pub is_silent: bool,

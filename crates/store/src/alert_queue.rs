@@ -77,7 +77,6 @@ pub struct Queued {
 /// Leased alerts of one tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimed {
-    /// The tenant.
     pub tenant: OrgId,
     /// End of the lease.
     pub until: Ts,

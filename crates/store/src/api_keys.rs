@@ -20,7 +20,6 @@ const LISTED: i64 = 100;
 /// A key as its owner sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiKey {
-    /// Id.
     pub id: ApiKeyId,
     /// The owner.
     pub user_id: UserId,
@@ -47,7 +46,6 @@ pub struct ApiKey {
 /// A key as authentication reads it, with its owner and their state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Presented {
-    /// Id.
     pub id: ApiKeyId,
     /// Given by the owner.
     pub name: String,

@@ -33,7 +33,6 @@ pub struct Entry<'a> {
     pub action: AuditAction,
     /// The kind of the object: `customer`, `user`, `system`.
     pub object_type: &'a str,
-    /// The object.
     pub object_id: Option<Uuid>,
     /// State before, as far as the action changed it.
     pub before: Option<Value>,
@@ -135,7 +134,6 @@ pub struct Recorded {
     pub action: String,
     /// The kind of the object.
     pub object_type: String,
-    /// The object.
     pub object_id: Option<Uuid>,
     /// State before.
     pub before: Option<Value>,
@@ -191,11 +189,9 @@ pub struct Filter {
     pub actor: Option<UserId>,
     /// Organization of the user whose rights were used.
     pub organization: Option<OrgId>,
-    /// The object.
     pub object: Option<Uuid>,
     /// Beginning of the action.
     pub action: Option<String>,
-    /// Request.
     pub request_id: Option<String>,
 }
 

@@ -43,7 +43,6 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 pub struct Backup {
     /// UUIDv7 with suffix.
     pub id: String,
-    /// The system.
     pub system_id: SystemId,
     /// Organization of the system.
     pub organization_id: OrgId,

@@ -18,9 +18,7 @@ use uuid::Uuid;
 pub enum Of {
     /// One family of organizations.
     Family(OrgType),
-    /// Users.
     Users,
-    /// Systems.
     Systems,
 }
 
@@ -53,7 +51,6 @@ impl Of {
 /// A user who created an entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreatorChoice {
-    /// Their id.
     pub user_id: UserId,
     /// Their name at their last creation.
     pub name: String,

@@ -43,7 +43,6 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 /// A system as its credential sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CredentialRecord {
-    /// Id.
     pub id: SystemId,
     /// Public half of the credential.
     pub system_key: String,

@@ -41,7 +41,6 @@ pub async fn is_alone(on: impl Into<On<'_>>) -> Result<bool, StoreError> {
 /// An organization and its place. Its own marks are those without `by`.
 #[derive(Clone, Debug)]
 pub struct PlacedOrganization {
-    /// The organization.
     pub organization: Organization,
     /// Its place in the tree.
     pub path: Path,
@@ -50,7 +49,6 @@ pub struct PlacedOrganization {
 /// A user and their organization. The user gets no password.
 #[derive(Clone, Debug)]
 pub struct PlacedUser {
-    /// The user.
     pub user: User,
     /// The place of their organization.
     pub path: Path,
@@ -59,7 +57,6 @@ pub struct PlacedUser {
 /// A system with the rows that belong to it.
 #[derive(Clone, Debug)]
 pub struct PlacedSystem {
-    /// The system.
     pub system: System,
     /// Its organization's place.
     pub path: Path,
@@ -360,7 +357,6 @@ fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
 /// An index removed for the time of a load.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx_macros::FromRow)]
 pub struct SetAside {
-    /// Its name.
     pub name: String,
     definition: String,
 }

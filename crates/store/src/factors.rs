@@ -63,7 +63,6 @@ pub struct WrongCodes {
 /// An organization that requires a second factor of its users and of those below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// The organization.
     pub organization: OrgId,
     /// The level of the user who has set it.
     pub set_by: OrgType,

@@ -114,9 +114,7 @@ pub struct Stored {
     pub system_key: String,
     /// Whether it fires.
     pub is_open: bool,
-    /// Start.
     pub starts_at: Ts,
-    /// End.
     pub ends_at: Option<Ts>,
     /// When an open row ends by itself.
     pub expires_at: Option<Ts>,
@@ -225,9 +223,7 @@ pub struct Write {
     pub severity: Option<String>,
     /// Whether it fires.
     pub is_open: bool,
-    /// Start.
     pub starts_at: Ts,
-    /// End.
     pub ends_at: Option<Ts>,
     /// When an open row ends by itself.
     pub expires_at: Option<Ts>,

@@ -16,7 +16,6 @@ use uuid::Uuid;
 /// A user as authentication reads them. Nothing is cached: each request reads the user again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identified {
-    /// Id.
     pub id: UserId,
     /// User name.
     pub username: String,

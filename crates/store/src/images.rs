@@ -78,7 +78,6 @@ pub enum Home {
 /// An object that a row names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its key.
     pub key: String,
     /// Its size in bytes.
     pub size: i64,
@@ -173,7 +172,6 @@ pub enum Which {
 /// An image that may be moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Which.
     pub which: Which,
     /// SHA-256 (hex) of its bytes.
     pub sha256: String,

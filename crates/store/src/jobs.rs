@@ -52,7 +52,6 @@ pub struct NewJob<'a> {
 /// A leased job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Id.
     pub id: JobId,
     /// Which worker does it.
     pub kind: String,

@@ -33,7 +33,6 @@ impl Purpose {
 pub struct Link {
     /// Digest of its token.
     pub token_hash: Vec<u8>,
-    /// Its purpose.
     pub purpose: Purpose,
     /// The user of the link.
     pub user_id: UserId,

@@ -282,7 +282,6 @@ pub async fn owner(on: impl Into<On<'_>>) -> Result<Option<OrgId>, StoreError> {
 pub struct Held {
     /// Its place in the tree.
     pub path: Path,
-    /// Its type.
     pub org_type: OrgType,
     /// Effective suspension.
     pub suspended: Mark,
@@ -316,7 +315,6 @@ pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
 pub struct NewOrganization {
     /// Fresh id.
     pub id: OrgId,
-    /// Type.
     pub org_type: OrgType,
     /// What people write of it.
     pub details: Details,

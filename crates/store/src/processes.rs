@@ -9,7 +9,6 @@ use bailiwick_domain::Ts;
 use sqlx_macros::FromRow;
 use uuid::Uuid;
 
-/// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     /// Created at its start.
@@ -26,7 +25,6 @@ pub struct Process {
     pub secret: Vec<u8>,
     /// Fingerprint of the secret it also accepts.
     pub previous_secret: Option<Vec<u8>>,
-    /// Its start.
     pub started_at: Ts,
     /// Its last sign of life.
     pub seen_at: Ts,

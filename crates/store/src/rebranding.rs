@@ -202,7 +202,6 @@ pub async fn inventory(on: impl Into<On<'_>>, organization: OrgId) -> Result<Inv
 /// One asset of an organization.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The organization.
     pub organization: OrgId,
     /// Of which product.
     pub product: &'a str,

@@ -85,7 +85,6 @@ pub struct AlertRow {
 pub struct SilenceRow {
     /// Tenant.
     pub organization_id: OrgId,
-    /// Id.
     pub id: Uuid,
     /// The system of the silence.
     pub system_key: String,
@@ -115,7 +114,6 @@ pub struct Counts {
 /// How many alerts a system has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlertCounts {
-    /// In force.
     pub in_force: u64,
     /// Rows, ended ones included.
     pub rows: u64,

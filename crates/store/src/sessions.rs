@@ -18,7 +18,6 @@ use uuid::Uuid;
 pub struct Chain {
     /// The `sid` of its tokens.
     pub id: ChainId,
-    /// The user.
     pub user_id: UserId,
     /// The browser login it was exchanged from.
     pub login_id: Option<LoginId>,

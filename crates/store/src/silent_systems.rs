@@ -65,17 +65,13 @@ const ROWS: usize = 500;
 /// An inactive system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Silent {
-    /// Id.
     pub id: SystemId,
-    /// Key.
     pub system_key: String,
-    /// Name.
     pub name: String,
     /// `""` when unset, as the following.
     pub system_type: String,
     /// Host name.
     pub fqdn: String,
-    /// Address.
     pub ipv4_address: String,
     /// Its organization, which is the tenant.
     pub organization: OrgRef,

@@ -32,7 +32,6 @@ use uuid::Uuid;
 pub enum Arg {
     /// UUID / 16-byte BLOB.
     Id(Option<Uuid>),
-    /// Text.
     Text(Option<String>),
     /// 64-bit integer.
     Int(Option<i64>),

@@ -77,7 +77,6 @@ pub struct Waiting {
 /// Jobs of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jobs {
-    /// The kind.
     pub kind: String,
     /// Those to be done; `oldest` is when the longest overdue one was due.
     pub due: Waiting,

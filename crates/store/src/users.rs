@@ -165,7 +165,6 @@ pub(crate) struct Row {
 /// A user together with the place that decisions need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// The user.
     pub user: User,
     /// The place of the user's organization in the tree.
     pub path: Path,
@@ -288,7 +287,6 @@ pub struct NewUser {
     pub id: UserId,
     /// User name.
     pub username: String,
-    /// E-mail.
     pub email: Email,
     /// Whether the address is confirmed to be theirs.
     pub email_verified: bool,
@@ -313,7 +311,6 @@ pub struct NewUser {
 /// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// Done.
     Done,
     /// The user name is taken; nothing is written and the transaction continues.
     UsernameTaken,
@@ -364,7 +361,6 @@ pub async fn insert(tx: &mut Tx, home: &Granted<OrgId>, new: &NewUser) -> Result
 pub struct Change {
     /// User name.
     pub username: String,
-    /// E-mail.
     pub email: Email,
     /// False once the address has changed.
     pub email_verified: bool,

@@ -41,17 +41,14 @@ pub fn get<H: Handler<T, App, Future = Answer>, T>(handler: H) -> MethodRouter<A
     route(MethodFilter::GET, handler)
 }
 
-/// POST.
 pub fn post<H: Handler<T, App, Future = Answer>, T>(handler: H) -> MethodRouter<App> {
     route(MethodFilter::POST, handler)
 }
 
-/// PUT.
 pub fn put<H: Handler<T, App, Future = Answer>, T>(handler: H) -> MethodRouter<App> {
     route(MethodFilter::PUT, handler)
 }
 
-/// PATCH.
 pub fn patch<H: Handler<T, App, Future = Answer>, T>(handler: H) -> MethodRouter<App> {
     route(MethodFilter::PATCH, handler)
 }

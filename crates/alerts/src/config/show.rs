@@ -77,11 +77,8 @@ pub async fn yaml(service: &Alerts, caller: &Caller, organization: Option<&str>)
 /// An organization between the owner and the tenant.
 #[derive(Clone, Debug)]
 pub struct LinkView {
-    /// Its id.
     pub organization_id: OrgId,
-    /// Its name.
     pub organization_name: String,
-    /// Its type.
     pub org_type: OrgType,
     /// Its layer without secrets; recipients above the reader's organization are hidden.
     pub layer: Option<Layer>,

@@ -33,7 +33,6 @@ pub(super) struct Note {
 /// The sender of an alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// A system.
     System,
     /// The service itself. It does not know when the alert it resolves started, so it only ends open rows.
     Service,

@@ -8,7 +8,6 @@ use std::{cmp::Reverse, collections::BTreeMap};
 /// A page of groups.
 #[derive(Clone, Debug)]
 pub struct Groups {
-    /// The page.
     pub page: Page<Group>,
     /// The tenants that could not be asked.
     pub warnings: Vec<String>,

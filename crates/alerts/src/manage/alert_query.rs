@@ -25,11 +25,8 @@ pub struct AlertQuery {
     pub statuses: Option<Vec<String>>,
     /// The other filters.
     pub filter: ActiveFilter,
-    /// Order.
     pub order: ActiveOrder,
-    /// Direction.
     pub direction: SortDirection,
-    /// Page.
     pub page: PageRequest,
     /// Whether the embedded router is to name the receivers of each alert: they follow from the configuration of its organization
     /// and of all above. A remote router always does.
@@ -78,7 +75,6 @@ pub struct ActiveAlert {
 /// A page of active alerts.
 #[derive(Clone, Debug)]
 pub struct ActiveAlerts {
-    /// The page.
     pub page: Page<ActiveAlert>,
     /// The tenants that could not be asked.
     pub warnings: Vec<String>,

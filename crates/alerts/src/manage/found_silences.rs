@@ -14,9 +14,7 @@ pub(super) const SHOWN: usize = 5000;
 pub struct FoundSilence {
     /// Tenant.
     pub organization_id: OrgId,
-    /// Its system.
     pub system_key: String,
-    /// The silence.
     pub silence: ListedSilence,
 }
 

@@ -25,7 +25,6 @@ const COMMENT: &str = "silenced from Bailiwick";
 pub struct NewSilence {
     /// The alert.
     pub fingerprint: String,
-    /// Comment.
     pub comment: String,
     /// Length.
     pub duration_minutes: Option<i64>,

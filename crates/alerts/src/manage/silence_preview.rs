@@ -23,9 +23,7 @@ const SHOWN: usize = 100;
 pub struct SilencePreview {
     /// What its alerts have in common.
     pub matchers: Vec<Matcher>,
-    /// Its end.
     pub ends_at: Ts,
-    /// Its comment.
     pub comment: String,
     /// The alerts of the system that it would silence now, at most 100.
     pub alerts: Vec<ActiveAlert>,

@@ -64,9 +64,7 @@ pub(super) fn sender<'a>(tenant: OrgId, system_key: &str, request_id: &'a str) -
 /// The caller and the context of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct By<'a> {
-    /// Caller.
     pub caller: &'a Caller,
-    /// Request.
     pub ctx: &'a RequestContext,
 }
 

@@ -28,9 +28,7 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 pub struct HistoryQuery {
     /// Filters.
     pub filter: HistoryFilter,
-    /// Order.
     pub order: (HistoryOrder, SortDirection),
-    /// Page.
     pub page: PageRequest,
 }
 
@@ -188,7 +186,6 @@ pub struct StatisticsQuery {
 /// Statistics over resolved alerts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
-    /// The figures.
     pub figures: stats::Statistics,
     /// Mean time between two alerts in seconds.
     pub between_seconds: Option<f64>,

@@ -37,7 +37,6 @@ pub(super) fn page(page: Page, policy: &str, asked: &HeaderMap) -> Response {
 /// The policy of SVG files. A browser that opens one as a page applies its style and runs nothing.
 const SVG_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// A picture.
 pub(super) fn picture(picture: Picture, policy: &str, asked: &HeaderMap) -> Response {
     let is_known = knows(asked, &picture.tag);
     let body = if is_known { Body::empty() } else { Bytes::from_static(picture.bytes).into() };

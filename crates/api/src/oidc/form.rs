@@ -31,7 +31,6 @@ impl FromRequest<App> for Form {
     }
 }
 
-/// The query.
 #[derive(Debug)]
 pub struct Query(pub Parameters);
 

@@ -72,7 +72,6 @@ pub struct ReceiptOutput<'a> {
 pub struct InfoOrganizationOutput {
     #[serde(flatten)]
     #[schema(inline)]
-    #[allow(missing_docs, reason = "its keys have their own")]
     pub organization: OrganizationRefOutput,
     /// Effective.
     pub suspended: bool,

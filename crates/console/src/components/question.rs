@@ -27,7 +27,6 @@ pub(crate) struct Crumb {
 }
 
 impl Crumb {
-    /// A link.
     pub(crate) fn link(href: impl Into<String>, text: impl Into<String>) -> Crumb {
         Crumb { href: Some(href.into()), text: text.into() }
     }
@@ -38,7 +37,6 @@ impl Crumb {
     }
 }
 
-/// The question.
 #[derive(Clone, Debug)]
 pub(crate) struct Question<'q> {
     /// Word of the action: texts `ask_<word>` (a title with `{name}`), `ask_<word>_body` and `do_<word>`.
@@ -63,7 +61,6 @@ pub(crate) struct Question<'q> {
 }
 
 impl Question<'_> {
-    /// The page.
     pub(crate) fn page(self, session: &Session) -> Outcome<Response> {
         let language = session.layout.language;
         let text = |key: &str| texts::find(language, key).unwrap_or_default();

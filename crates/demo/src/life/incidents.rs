@@ -28,9 +28,7 @@ pub(super) struct Incident<'m> {
     pub kind: &'static Kind,
     /// Chooses the details.
     pub variant: u64,
-    /// Start.
     pub start: Ts,
-    /// End.
     pub end: Ts,
     /// Somebody has silenced it.
     pub is_silenced: bool,

@@ -7,9 +7,7 @@ use serde_json::{Map, Value, json};
 enum On {
     /// All.
     Any,
-    /// Clusters.
     Clusters,
-    /// Firewalls.
     Firewalls,
 }
 
@@ -125,7 +123,6 @@ impl Kind {
         self.values[usize::try_from(variant % self.values.len() as u64).unwrap_or(0)]
     }
 
-    /// Its labels.
     pub(super) fn labels(&self, variant: u64) -> Map<String, Value> {
         let labels = json!({
             "alertname": self.name, "severity": self.severity, "service": self.service,

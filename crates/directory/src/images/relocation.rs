@@ -14,7 +14,6 @@ const BATCH: i64 = 50;
 pub struct Moved {
     /// How many images.
     pub images: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// Images that stay where they are, with the reason: their bytes are missing or have changed.
     pub unreadable: Vec<String>,

@@ -17,7 +17,6 @@ const WRITE_WITHIN: Duration = Duration::from_secs(130);
 /// The body.
 #[derive(Clone, Debug, Default)]
 pub struct Confirmation {
-    /// `import_id`.
     pub import_id: String,
     /// Whether rows that exist already are overwritten.
     pub overrides: bool,

@@ -41,7 +41,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 pub enum Kind {
     /// Distributors, resellers or customers.
     Organizations(OrgType),
-    /// Users.
     Users,
 }
 

@@ -21,9 +21,7 @@ pub const DIRECTORY_ORDERS: Keywords<DirectorySort> = Keywords::of(&[
 /// The query as sent.
 #[derive(Clone, Debug)]
 pub struct DirectoryQuery {
-    /// Page.
     pub page: PageRequest,
-    /// `search`.
     pub search: String,
     /// `name`, exact.
     pub name: Option<String>,
@@ -35,7 +33,6 @@ pub struct DirectoryQuery {
     pub created_by: Option<String>,
     /// `sort_by`; unknown = by name, ascending.
     pub sort_by: String,
-    /// `sort_direction`.
     pub direction: SortDirection,
 }
 

@@ -41,21 +41,15 @@ pub const STATES: Keywords<States> = Keywords::of(&[
 /// The query as sent; repeated values are in the order of the request.
 #[derive(Clone, Debug)]
 pub struct ListQuery {
-    /// Page.
     pub page: PageRequest,
-    /// `search`.
     pub search: String,
     /// `sort_by`; unknown = the default order.
     pub sort_by: String,
-    /// `sort_direction`.
     pub direction: SortDirection,
-    /// `status`.
     pub status: Vec<String>,
-    /// `created_by`.
     pub created_by: Vec<String>,
     /// `organization_id`, for resellers and customers.
     pub organization_id: Vec<String>,
-    /// `include_hierarchy`.
     pub include_hierarchy: bool,
 }
 
@@ -70,7 +64,6 @@ impl ListQuery {
 /// A row of the list.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The organization.
     pub organization: Organization,
     /// Counts of everything below it.
     pub counts: Counts,

@@ -56,9 +56,7 @@ use serde_json::{Map, Value, json};
 /// The body of a creation or a change; absent and null are the same.
 #[derive(Clone, Debug, Default)]
 pub struct OrganizationBody {
-    /// `name`.
     pub name: Option<String>,
-    /// `description`.
     pub description: Option<String>,
     /// `custom_data` as sent, server-owned keys included.
     pub custom_data: Option<Map<String, Value>>,

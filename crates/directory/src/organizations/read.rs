@@ -21,7 +21,6 @@ use std::collections::HashMap;
 /// An organization with its place in the tree.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The organization.
     pub organization: Organization,
     /// Its place and state.
     pub place: OrgNode,

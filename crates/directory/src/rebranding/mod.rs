@@ -55,7 +55,6 @@ impl Rebranding {
 /// A product, and since when it has been known.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// The product.
     pub product: Product,
     /// Since when.
     pub created_at: Ts,
@@ -93,7 +92,6 @@ pub struct Status {
 /// The stored values of one product.
 #[derive(Clone, Debug)]
 pub struct ProductStatus {
-    /// The product.
     pub product: Product,
     /// The organization's name for the product.
     pub name: Option<String>,

@@ -33,7 +33,6 @@ const FORBIDDEN: [&str; 8] =
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// A picture.
     Picture,
     /// An SVG that runs code, loads content or declares entities.
     Active,

@@ -23,7 +23,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// A part of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its name.
     pub name: String,
     /// Media type as declared.
     pub content_type: Option<String>,

@@ -43,21 +43,14 @@ pub const STATES: Keywords<States> = Keywords::of(&[
 /// The query as sent.
 #[derive(Clone, Debug)]
 pub struct ListQuery {
-    /// Page.
     pub page: PageRequest,
-    /// `search`.
     pub search: String,
     /// `sort_by`; unknown = the default order.
     pub sort_by: String,
-    /// `sort_direction`.
     pub direction: SortDirection,
-    /// `status`.
     pub status: Vec<String>,
-    /// `organization_id`.
     pub organization_id: Vec<String>,
-    /// `role`.
     pub role: Vec<String>,
-    /// `created_by`.
     pub created_by: Vec<String>,
 }
 
@@ -88,7 +81,6 @@ pub async fn list(
 /// A user that a search over everything finds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoundUser {
-    /// Id.
     pub id: UserId,
     /// Display name.
     pub name: String,

@@ -44,17 +44,12 @@ use std::collections::HashSet;
 /// The body of a creation or a change; absent and null are the same.
 #[derive(Clone, Debug, Default)]
 pub struct UserBody {
-    /// `username`.
     pub username: Option<String>,
-    /// `email`.
     pub email: Option<String>,
-    /// `name`.
     pub name: Option<String>,
     /// `phone`; `""` removes it.
     pub phone: Option<String>,
-    /// `user_role_ids`.
     pub user_role_ids: Option<Vec<String>>,
-    /// `organization_id`.
     pub organization_id: Option<String>,
     /// `custom_data` as sent, server-owned keys included.
     pub custom_data: Option<Map<String, Value>>,
@@ -63,7 +58,6 @@ pub struct UserBody {
 /// A user as an answer shows it.
 #[derive(Clone, Debug)]
 pub struct UserView {
-    /// The user.
     pub user: User,
     /// Key and name of the roles that the catalogue knows.
     pub roles: Vec<(String, String)>,
@@ -83,7 +77,6 @@ pub async fn get(service: &Directory, caller: &Caller, id: Option<UserId>) -> Re
 /// A user as a page shows them, with what decides about them.
 #[derive(Clone, Debug)]
 pub struct UserRecord {
-    /// The user.
     pub view: UserView,
     /// For decisions; without the consent, which [`UserView::can_be_impersonated`] has judged.
     pub target: UserTarget,

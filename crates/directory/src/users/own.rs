@@ -26,9 +26,7 @@ use bailiwick_store::{
 /// The body; absent and null are the same.
 #[derive(Clone, Debug, Default)]
 pub struct OwnInfo {
-    /// `name`.
     pub name: Option<String>,
-    /// `email`.
     pub email: Option<String>,
     /// `phone`; `""` removes it.
     pub phone: Option<String>,

@@ -85,7 +85,6 @@ pub fn word_of(language: Language, org_type: &str) -> &'static str {
 /// A mail, filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filled {
-    /// Subject.
     pub subject: String,
     /// As text.
     pub text: String,

@@ -86,13 +86,11 @@ async fn work_off(service: &Events) -> Result<u64> {
 
 /// The outcome of a try.
 enum Outcome {
-    /// Sent.
     Sent(Task, String),
     /// There is nothing to say any more.
     Pointless(&'static str),
     /// Later again.
     Again(String),
-    /// Never.
     Never(String),
 }
 

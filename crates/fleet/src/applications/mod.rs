@@ -63,7 +63,6 @@ pub struct ApplicationQuery {
     pub filter: ApplicationFilter,
     /// None = newest first.
     pub order: Option<(ApplicationOrder, SortDirection)>,
-    /// Page.
     pub page: PageRequest,
 }
 

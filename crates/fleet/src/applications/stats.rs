@@ -35,7 +35,6 @@ pub struct Totals {
     pub total: u64,
     /// Without an assigned organization.
     pub unassigned: u64,
-    /// Assigned.
     pub assigned: u64,
     /// With errors in their services.
     pub with_errors: u64,
@@ -166,9 +165,7 @@ pub struct SummaryQuery {
     pub include_hierarchy: bool,
     /// Only those of this system.
     pub system_id: Option<String>,
-    /// Order.
     pub order: SummaryOrder,
-    /// Direction.
     pub direction: SortDirection,
     /// None = all types.
     pub page: Option<PageRequest>,
@@ -325,7 +322,6 @@ pub struct TypeVersions {
 pub struct Choices {
     /// Modules, ascending.
     pub types: Vec<ByType>,
-    /// Their versions.
     pub versions: Vec<TypeVersions>,
     /// Systems by name, the first ones.
     pub systems: Vec<(SystemId, String)>,

@@ -103,7 +103,6 @@ pub async fn record(
 /// How much has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The system.
     pub system: SystemId,
     /// Differences in all.
     pub total: i64,
@@ -219,7 +218,6 @@ pub struct Day {
     pub records: Vec<i64>,
 }
 
-/// The timeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     /// Matching differences: in total, then critical, high, medium, low.

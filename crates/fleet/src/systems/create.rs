@@ -37,9 +37,7 @@ pub struct NewSystem {
 /// A new system with its secret, which is shown only this once.
 #[derive(Clone, Debug)]
 pub struct Created {
-    /// The system.
     pub system: System,
-    /// Its secret.
     pub secret: SystemSecret,
 }
 

@@ -8,7 +8,6 @@ use bailiwick_store::systems;
 /// A system as it sees itself.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// The system.
     pub system: System,
     /// Effective suspension of its organization.
     pub organization_suspended_at: Option<Ts>,

@@ -49,7 +49,6 @@ pub struct SystemQuery {
     pub filter: SystemFilter,
     /// None = newest first.
     pub order: Option<(SystemOrder, SortDirection)>,
-    /// Page.
     pub page: PageRequest,
 }
 

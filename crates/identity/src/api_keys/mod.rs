@@ -38,13 +38,10 @@ const PATH: &str = "/me/api-keys";
 /// Body of a creation; absent and null are the same.
 #[derive(Default)]
 pub struct Wanted {
-    /// `name`.
     pub name: Option<String>,
     /// `mode`.
     pub mode: Option<String>,
-    /// `expires_in_days`.
     pub expires_in_days: Option<i64>,
-    /// `password`.
     pub password: Option<String>,
 }
 
@@ -243,7 +240,6 @@ pub const EVENTS: [&str; 4] = ["created", "revoked", "auth_failed", "rate_limite
 /// The query of a list of events.
 #[derive(Clone, Debug)]
 pub struct HistoryQuery {
-    /// Page.
     pub page: PageRequest,
     /// `event`, repeated.
     pub event: Vec<String>,

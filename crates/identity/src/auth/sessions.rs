@@ -34,7 +34,6 @@ pub struct Session {
     pub expires_in: u64,
     /// The user, read live.
     pub user: UserObject,
-    /// The chain.
     pub chain: ChainId,
 }
 

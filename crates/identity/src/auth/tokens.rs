@@ -58,9 +58,7 @@ struct ImpersonationClaims<'a> {
 /// The claims of a verified token of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Presented {
-    /// The user.
     pub user_id: UserId,
-    /// The chain.
     pub chain: ChainId,
     /// `jti`.
     pub token_id: Uuid,
@@ -162,11 +160,9 @@ pub fn impersonation_token(
 /// The claims of a verified impersonation token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PresentedImpersonation {
-    /// The session.
     pub session: ImpersonationId,
     /// The impersonated user, whose rights the token gives.
     pub impersonated: UserId,
-    /// The impersonator.
     pub impersonator: UserId,
     /// Whether the token has expired; that has its own answer (spec: authentication#bearer-errors).
     pub is_expired: bool,

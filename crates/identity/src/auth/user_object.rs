@@ -9,13 +9,11 @@ use serde::Serialize;
 /// Exactly these 14 keys.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserObject {
-    /// Id.
     pub id: UserId,
     /// The same again, for older clients.
     pub logto_id: UserId,
     /// User name.
     pub username: String,
-    /// E-mail.
     pub email: String,
     /// Display name.
     pub name: String,
@@ -33,7 +31,6 @@ pub struct UserObject {
     pub org_role_id: String,
     /// The permissions that the masks leave of the organization role.
     pub org_permissions: Vec<String>,
-    /// Organization.
     pub organization_id: OrgId,
     /// Its present name.
     pub organization_name: String,

@@ -28,7 +28,6 @@ pub struct BrowserSession {
 /// What a request in an impersonation is.
 #[derive(Clone, Debug)]
 pub struct Acting {
-    /// The impersonation.
     pub session: ImpersonationId,
     /// The impersonated user, or why there is none.
     pub caller: Result<Caller>,

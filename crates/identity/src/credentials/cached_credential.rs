@@ -11,7 +11,6 @@ use std::sync::{
 /// An authenticated system, with the identity labels of its alerts (spec: alerts#terms, alerts#identity-labels).
 #[derive(Debug)]
 pub struct SystemIdentity {
-    /// Id.
     pub id: SystemId,
     /// Public half of the credential.
     pub system_key: String,

@@ -49,7 +49,6 @@ pub struct Failures {
 /// key.
 #[derive(Clone, Copy, Debug, Hash)]
 pub enum CredentialKey<'a> {
-    /// Its key.
     Key(&'a str),
     /// The lookup part of its secret.
     Public(&'a str),

@@ -11,7 +11,6 @@ use uuid::Uuid;
 pub(super) const LIFE: Duration = Duration::from_millis(LIFE_MILLISECONDS as u64);
 pub(super) const LIFE_MILLISECONDS: u32 = 600_000;
 
-/// An offer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
     /// For the browser.

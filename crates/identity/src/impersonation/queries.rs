@@ -53,9 +53,7 @@ pub async fn audit(
 /// The numbers of rows that [`purge`] has removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// Sessions.
     pub sessions: u64,
-    /// Their entries.
     pub entries: u64,
     /// Expired consents.
     pub consents: u64,

@@ -14,7 +14,6 @@ pub struct Call<'a> {
     pub session: ImpersonationId,
     /// Path and query without secrets.
     pub path: &'a str,
-    /// Method.
     pub method: &'a str,
     /// The recorded parts of the request, without secrets.
     pub data: Option<&'a str>,

@@ -30,15 +30,12 @@ use std::sync::Arc;
 /// The response to a start.
 #[derive(Clone, Debug)]
 pub struct Started {
-    /// The session.
     pub session: Session,
-    /// Its token.
     pub token: String,
     /// Seconds to the expiry of the consent.
     pub expires_in: u64,
     /// The impersonated user, whose rights the token gives.
     pub impersonated: UserObject,
-    /// The impersonator.
     pub impersonator: UserObject,
 }
 

@@ -16,11 +16,9 @@ use bailiwick_store::{
 /// A live session.
 #[derive(Clone, Debug)]
 pub struct Current {
-    /// The session.
     pub session: Session,
     /// The impersonated user, whose rights the token gives.
     pub impersonated: UserObject,
-    /// The impersonator.
     pub impersonator: UserObject,
 }
 

@@ -143,7 +143,6 @@ pub(super) fn judge(service: &Identity, seen: &Seen, now: Ts) -> Result<Pair, Se
 /// The outcome of an impersonation token.
 #[derive(Clone, Debug)]
 pub struct Acting {
-    /// The session.
     pub session: ImpersonationId,
     /// The impersonated user as the caller, or the reason for the refusal.
     pub caller: Result<Caller>,

@@ -50,7 +50,6 @@ mod aspect {
     pub(super) const STATE: i64 = 1;
     /// Names, addresses, custom data.
     pub(super) const PROFILE: i64 = 2;
-    /// Picture.
     pub(super) const PICTURE: i64 = 4;
     /// User roles.
     pub(super) const ROLES: i64 = 8;

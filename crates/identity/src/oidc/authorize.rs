@@ -76,7 +76,6 @@ impl Parameters {
 pub struct Browser {
     /// Binds waiting requests to the browser.
     pub browser: Option<String>,
-    /// Its login.
     pub login: Option<String>,
 }
 

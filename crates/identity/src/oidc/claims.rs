@@ -71,7 +71,6 @@ pub(super) struct Issuance<'a> {
     pub(super) key: &'a SigningKey,
     /// The grant they belong to.
     pub(super) grant: &'a Grant,
-    /// Its user.
     pub(super) user: &'a Identified,
     /// The scopes, perhaps fewer than granted.
     pub(super) scope: &'a str,

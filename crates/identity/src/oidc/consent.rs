@@ -71,7 +71,6 @@ pub struct Page {
 /// An application to which the user has given consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allowed {
-    /// `client_id`.
     pub client_id: String,
     /// Its name.
     pub application: String,

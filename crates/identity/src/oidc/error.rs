@@ -65,7 +65,6 @@ impl Code {
 /// An error of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Code.
     pub code: Code,
     /// For the client's developer; never a value the client sent.
     pub description: Cow<'static, str>,

@@ -44,7 +44,6 @@ const MAX_SECRET_BYTES: usize = 4096;
 /// The subject of an access token of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSubject {
-    /// The user.
     pub user_id: UserId,
     /// The browser login of the token; chains exchanged from the token end with it.
     pub login_id: LoginId,

@@ -35,12 +35,10 @@ impl<'a> ClientResponse<'a> {
         ClientResponse { redirect_uri, state: state.as_deref(), by_form: *by_form }
     }
 
-    /// The code.
     pub(super) fn code(self, service: &Identity, code: String) -> Onward {
         self.with(service, vec![("code", code)])
     }
 
-    /// A refusal.
     pub(super) fn refusal(self, service: &Identity, refused: &Refused) -> Onward {
         let error = ("error", refused.code.as_str().to_owned());
         self.with(service, vec![error, ("error_description", refused.description.to_string())])

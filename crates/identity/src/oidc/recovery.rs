@@ -138,7 +138,6 @@ pub async fn reset(
 /// The contents of a confirmation page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confirmation {
-    /// The address.
     pub address: String,
     /// Whether the user must enter their password.
     pub needs_password: bool,

@@ -269,7 +269,6 @@ pub(super) enum Shape<'a> {
     Opaque,
     /// A JWT that cannot be used.
     Unusable,
-    /// A JWT.
     Jwt(Box<Jwt<'a>>),
 }
 

@@ -143,7 +143,6 @@ pub struct Introspected {
 pub struct Userinfo {
     /// The subject.
     pub sub: String,
-    /// E-mail.
     pub email: Option<String>,
     /// Whether the address is verified.
     pub email_verified: Option<Value>,

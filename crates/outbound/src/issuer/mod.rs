@@ -52,18 +52,15 @@ impl std::error::Error for IssuerError {}
 pub struct Credentials<'a> {
     /// `client_id`.
     pub id: &'a str,
-    /// Its secret.
     pub secret: &'a str,
 }
 
 /// An authorization code, and how its client proves that it is theirs.
 #[derive(Clone, Copy)]
 pub struct Code<'a> {
-    /// The client.
     pub client_id: &'a str,
     /// Its secret, if it has one.
     pub secret: Option<&'a str>,
-    /// The code.
     pub code: &'a str,
     /// Where it was sent to.
     pub redirect_uri: &'a str,

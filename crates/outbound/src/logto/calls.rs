@@ -145,7 +145,6 @@ impl LogtoClient {
         self.list(WhenBusy::Worker, &format!("/users/{id}/organizations"), "").await
     }
 
-    /// All roles.
     pub async fn roles(&self) -> Done<Vec<Named>> {
         self.list(WhenBusy::Worker, "/roles", "").await
     }
@@ -217,7 +216,6 @@ impl LogtoClient {
         self.delete(&format!("/organizations/{organization}/jit/roles/{role}")).await
     }
 
-    /// All applications.
     pub async fn applications(&self) -> Done<Vec<Application>> {
         self.list(WhenBusy::Worker, "/applications", "").await
     }

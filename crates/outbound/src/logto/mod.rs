@@ -29,7 +29,6 @@ pub struct Access {
     pub resource: String,
     /// The machine-to-machine application.
     pub id: String,
-    /// Its secret.
     pub secret: String,
     /// First wait after 429 without `Retry-After`; it doubles.
     pub pace: Duration,

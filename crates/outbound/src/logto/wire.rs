@@ -18,7 +18,6 @@ pub struct LogtoUserFields {
     pub username: String,
     /// Display name.
     pub name: String,
-    /// E-mail.
     pub primary_email: String,
     /// Digits; `""` clears it.
     pub primary_phone: String,
@@ -30,7 +29,6 @@ pub struct LogtoUserFields {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogtoOrganizationFields {
-    /// Name.
     pub name: String,
     /// Description; `""` clears it.
     pub description: String,
@@ -47,7 +45,6 @@ pub struct Account {
     pub id: String,
     /// User name.
     pub username: Option<String>,
-    /// E-mail.
     pub primary_email: Option<String>,
     /// Digits.
     pub primary_phone: Option<String>,
@@ -67,10 +64,8 @@ pub struct Account {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Named {
-    /// Id.
     #[serde(deserialize_with = "id")]
     pub id: String,
-    /// Name.
     #[serde(default)]
     pub name: String,
     /// Of an organization.
@@ -95,10 +90,8 @@ pub struct Application {
     /// Client id.
     #[serde(deserialize_with = "id")]
     pub id: String,
-    /// Name.
     #[serde(default)]
     pub name: String,
-    /// Description.
     #[serde(default)]
     pub description: Option<String>,
     /// Whether it belongs to another account.

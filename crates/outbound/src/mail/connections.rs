@@ -76,7 +76,6 @@ struct Open {
     offers: Vec<String>,
 }
 
-/// The connections.
 pub(super) struct Connections {
     host: String,
     port: u16,

@@ -19,7 +19,6 @@ pub struct Notice {
     pub thread: String,
     /// Address.
     pub to: String,
-    /// Subject.
     pub subject: String,
     /// As text.
     pub text: String,

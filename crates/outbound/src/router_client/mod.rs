@@ -47,7 +47,6 @@ const READY_TIMEOUT: Duration = Duration::from_secs(2);
 pub enum RouterKind {
     /// Grafana Mimir.
     Mimir,
-    /// Cortex.
     Cortex,
     /// A single-tenant Prometheus Alertmanager.
     Plain,

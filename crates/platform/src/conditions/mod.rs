@@ -133,9 +133,7 @@ fn digest(platform: &Platform, purpose: &str, data: &[u8]) -> String {
 /// The conditions of a request on the present state of its entity.
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
-    /// `If-Match`.
     pub if_match: Condition,
-    /// `If-None-Match`.
     pub if_none_match: Condition,
 }
 

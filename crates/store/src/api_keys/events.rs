@@ -78,7 +78,6 @@ pub const fn minute(at: Ts) -> i64 {
 pub struct NewEvent<'a> {
     /// Fresh id.
     pub id: Uuid,
-    /// The key.
     pub api_key_id: ApiKeyId,
     /// Its owner.
     pub user_id: UserId,
@@ -92,7 +91,6 @@ pub struct NewEvent<'a> {
     pub key_mode: KeyMode,
     /// Address of the request.
     pub ip: &'a str,
-    /// Its method.
     pub method: &'a str,
     /// Its path, without query.
     pub path: &'a str,
@@ -103,9 +101,7 @@ pub struct NewEvent<'a> {
 /// A recorded event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
-    /// Id.
     pub id: Uuid,
-    /// The key.
     pub api_key_id: ApiKeyId,
     /// Its owner.
     pub user_id: UserId,
@@ -121,9 +117,7 @@ pub struct Recorded {
     pub key_mode: String,
     /// Address of the request.
     pub ip: String,
-    /// Its method.
     pub method: String,
-    /// Its path.
     pub path: String,
     /// When.
     pub created_at: Ts,
@@ -218,7 +212,6 @@ pub async fn record(tx: &mut Tx, new: &NewEvent<'_>) -> Result<(), StoreError> {
 pub struct Filter {
     /// Words of events.
     pub events: Option<Vec<String>>,
-    /// Keys.
     pub keys: Option<Vec<Uuid>>,
 }
 

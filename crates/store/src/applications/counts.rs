@@ -313,11 +313,8 @@ pub struct Added {
     pub home: OrgId,
     /// Module.
     pub instance_of: &'static str,
-    /// Version.
     pub version: &'static str,
-    /// Name.
     pub name: &'static str,
-    /// Unassigned.
     pub unassigned: u64,
     /// Assigned to their home.
     pub assigned: u64,

@@ -12,7 +12,6 @@ pub struct ApplicationFilter {
     pub types: Option<Vec<String>>,
     /// Versions, exact; the product is the module.
     pub versions: Option<Vec<VersionFilter>>,
-    /// Systems.
     pub systems: Option<Vec<SystemId>>,
     /// Organizations they are assigned to.
     pub organizations: Option<Vec<OrgId>>,
@@ -32,7 +31,6 @@ impl ApplicationFilter {
 
 /// The order of the list; the id decides between equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the words of the wire")]
 pub enum ApplicationOrder {
     DisplayName,
     ModuleId,

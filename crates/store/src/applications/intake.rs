@@ -85,7 +85,6 @@ pub enum Listed {
 /// A document of a locked system that is not individually deleted.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// The system.
     pub system_id: SystemId,
     /// Receipt.
     pub received_at: Ts,

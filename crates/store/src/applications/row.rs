@@ -68,9 +68,7 @@ pub type Assignee = OrgRef;
 /// An application as management sees it (spec: applications#application).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplicationRecord {
-    /// Id.
     pub id: ApplicationId,
-    /// Its system.
     pub system_id: SystemId,
     /// Name of that system.
     pub system_name: String,
@@ -90,7 +88,6 @@ pub struct ApplicationRecord {
     pub node_id: Option<i64>,
     /// Name of that node.
     pub node_label: Option<String>,
-    /// Version.
     pub version: Option<String>,
     /// Whether users work with it.
     pub is_user_facing: bool,

@@ -20,7 +20,6 @@ pub struct Filter {
     pub actor: Option<Uuid>,
     /// Only what the actor did without impersonating.
     pub in_person: bool,
-    /// The object.
     pub object: Option<Uuid>,
     /// The action, whole: `customer.create`.
     pub action: Option<String>,
@@ -29,13 +28,11 @@ pub struct Filter {
 /// A user who is named in a row and still exists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Person {
-    /// Name.
     pub name: String,
     /// Address.
     pub email: String,
     /// Place of their organization.
     pub path: Path,
-    /// Its type.
     pub org_type: OrgType,
     /// Keys of their roles.
     pub role_ids: Vec<String>,
@@ -58,7 +55,6 @@ pub struct Listed {
     pub action: String,
     /// The kind of the object.
     pub object_type: String,
-    /// The object.
     pub object_id: Option<Uuid>,
     /// State before.
     pub before: Option<Value>,

@@ -21,7 +21,6 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![PURGE, PU
 /// The last notification of a group that an integration accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// The group.
     pub group: GroupKey,
     /// Name of the receiver.
     pub receiver: String,

@@ -17,7 +17,6 @@ pub use crate::applications::counts::Added as KindCount;
 pub struct PlacedApplication {
     /// Fresh id.
     pub id: ApplicationId,
-    /// Its system.
     pub system_id: SystemId,
     /// Place of that system.
     pub path: Path,

@@ -46,7 +46,6 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 /// One run of `bailiwick demo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Its seed.
     pub seed: u64,
     /// How many systems it has made.
     pub systems: u64,
@@ -59,7 +58,6 @@ pub struct Load {
 /// A system as it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct MadeSystem {
-    /// Id.
     pub id: SystemId,
     /// Seed of its load.
     pub seed: u64,
@@ -72,7 +70,6 @@ pub struct MadeSystem {
 /// A system that can send: registered, heard before, neither suspended nor deleted.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Id.
     pub id: SystemId,
     /// Number in its load.
     pub number: u64,
@@ -82,15 +79,12 @@ pub struct Member {
     pub next_document_at: Option<Ts>,
     /// Public half of the credential.
     pub system_key: String,
-    /// Name.
     pub name: String,
     /// Type, if a document has told it.
     pub system_type: Option<String>,
     /// `""` when unset, as the following.
     pub fqdn: String,
-    /// Address.
     pub ipv4_address: String,
-    /// Address.
     pub ipv6_address: String,
     /// Of its product.
     pub version: String,
@@ -98,7 +92,6 @@ pub struct Member {
     pub registered_at: Ts,
     /// Its last heartbeat.
     pub last_heartbeat: Ts,
-    /// Its organization.
     pub organization: OrgRef,
     /// VAT number of that, `""` when unset.
     pub vat: String,
@@ -227,11 +220,9 @@ pub struct Installed {
     pub module_id: String,
     /// The module it is an instance of.
     pub instance_of: String,
-    /// Name.
     pub name: Option<String>,
     /// Where it comes from.
     pub source: Option<String>,
-    /// Version.
     pub version: String,
     /// 0 to 5.
     pub certification_level: Option<i64>,
@@ -266,11 +257,8 @@ pub async fn applications(
 /// Numbers of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Organizations.
     pub organizations: u64,
-    /// Users.
     pub users: u64,
-    /// Systems.
     pub systems: u64,
 }
 

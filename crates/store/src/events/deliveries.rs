@@ -118,7 +118,6 @@ pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
 /// Which events are to be delivered again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// This one.
     One(Uuid),
     /// The events of this time or later; none of them has a smaller number than this ([`super::first_since`]).
     Since(Ts, i64),
@@ -161,7 +160,6 @@ pub async fn replay(
 pub struct Delivery {
     /// Number of the event.
     pub seq: i64,
-    /// Its id.
     pub event_id: Uuid,
     /// Its type.
     pub kind: String,

@@ -54,7 +54,6 @@ pub enum About {
     System(SystemId),
     /// The same, where only its key is known.
     SystemKey(String),
-    /// A user.
     User(UserId),
 }
 

@@ -54,7 +54,6 @@ struct Waiting {
 pub struct Numbered {
     /// Its number.
     pub seq: i64,
-    /// Its id.
     pub id: Uuid,
     /// When.
     pub at: Ts,

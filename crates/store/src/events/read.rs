@@ -28,9 +28,7 @@ pub struct Sight {
 /// The caller's filter. None: not given. An empty list: given, but nothing can match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// Organizations.
     pub organizations: Option<Vec<Uuid>>,
-    /// Objects.
     pub objects: Option<Vec<String>>,
     /// Only those with a greater number.
     pub after: Option<i64>,
@@ -41,7 +39,6 @@ pub struct Filter {
 pub struct Stored {
     /// Number: the order of events.
     pub seq: i64,
-    /// Id.
     pub id: Uuid,
     /// When.
     pub at: Ts,

@@ -15,10 +15,8 @@ use sqlx_macros::FromRow;
 use std::collections::HashMap;
 use uuid::Uuid;
 
-/// A subscription.
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    /// Id.
     pub id: Uuid,
     /// The organization, with its place in the tree.
     pub path: Path,
@@ -361,7 +359,6 @@ pub struct Shares {
 /// The organizations whose subscriptions are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Full {
-    /// Organizations.
     pub organizations: Vec<OrgId>,
     /// Distributors with everything below them.
     pub subtrees: Vec<OrgId>,

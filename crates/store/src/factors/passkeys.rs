@@ -13,9 +13,7 @@ use uuid::Uuid;
 /// A passkey of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passkey {
-    /// Id.
     pub id: Uuid,
-    /// The user.
     pub user_id: UserId,
     /// The name that the user has given it.
     pub name: String,

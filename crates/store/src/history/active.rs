@@ -30,7 +30,6 @@ pub struct ActiveFilter {
     pub system_keys: Option<Vec<String>>,
     /// Names, exact.
     pub names: Option<Vec<String>>,
-    /// The assignee.
     pub assignees: Option<Vec<UserId>>,
     /// With `assignees`: also unassigned ones (`none`).
     pub or_unassigned: bool,
@@ -61,7 +60,6 @@ impl ActiveFilter {
 /// The order of the list; fingerprint and organization decide between equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ActiveOrder {
-    /// Start.
     #[default]
     StartsAt,
     /// Critical, warning, info, others.
@@ -88,15 +86,12 @@ impl ActiveOrder {
 /// A requested list of active alerts.
 #[derive(Clone, Debug)]
 pub struct ActiveQuery {
-    /// The organizations.
     pub within: OrganizationsRead,
     /// Filters.
     pub filter: ActiveFilter,
     /// Only suppressed ones (true) or only unsuppressed ones (false).
     pub is_suppressed: Option<bool>,
-    /// Order.
     pub order: ActiveOrder,
-    /// Direction.
     pub direction: SortDirection,
     /// Alerts that are not over at this time.
     pub now: Ts,
@@ -109,7 +104,6 @@ pub struct ActiveQuery {
 pub struct ActiveRow {
     /// Which.
     pub key: AlertKey,
-    /// The system.
     pub system_key: String,
     /// The record.
     pub payload: String,

@@ -14,11 +14,8 @@ use uuid::Uuid;
 /// What the alerts of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupBy {
-    /// Their organization.
     Organization,
-    /// Their system.
     System,
-    /// Their name.
     Name,
 }
 
@@ -48,7 +45,6 @@ impl GroupBy {
     }
 }
 
-/// A group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The organization with its name; none when alerts of several are together.
@@ -124,9 +120,7 @@ impl ActiveQuery {
 /// A system that an organization has, and the names of both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSystem {
-    /// The system.
     pub id: SystemId,
-    /// Its name.
     pub name: String,
     /// Its organization's name.
     pub organization: String,

@@ -64,7 +64,6 @@ impl HistoryFilter {
 
 /// The order of the list; the number of the row decides between equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the words of the wire")]
 pub enum HistoryOrder {
     Id,
     Alertname,
@@ -109,19 +108,15 @@ pub struct Record {
     pub id: i64,
     /// Tenant.
     pub organization_id: OrgId,
-    /// The system.
     pub system_key: String,
     /// Name, maybe empty.
     pub alertname: String,
-    /// Severity.
     pub severity: Option<String>,
     /// `firing` or `resolved`.
     pub status: String,
     /// Identity within the tenant.
     pub fingerprint: String,
-    /// Start.
     pub starts_at: Ts,
-    /// End.
     pub ends_at: Option<Ts>,
     /// Text for lists.
     pub summary: Option<String>,

@@ -124,7 +124,6 @@ pub struct Live {
     pub active: u64,
     /// Critical ones.
     pub critical: u64,
-    /// Warnings.
     pub warning: u64,
     /// All others.
     pub info: u64,

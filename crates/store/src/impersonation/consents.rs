@@ -11,7 +11,6 @@ use sqlx_macros::FromRow;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// A consent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consent {
     /// Id; each consent has a new one.

@@ -8,7 +8,6 @@ use uuid::Uuid;
 /// A call that begins, already without secrets.
 #[derive(Clone, Debug)]
 pub struct NewCall<'a> {
-    /// Id.
     pub id: Uuid,
     /// The session of its token.
     pub session: ImpersonationId,
@@ -16,7 +15,6 @@ pub struct NewCall<'a> {
     pub at: Ts,
     /// Path without query.
     pub endpoint: &'a str,
-    /// Method.
     pub method: &'a str,
     /// The recorded parts of the request.
     pub data: Option<&'a str>,
@@ -25,7 +23,6 @@ pub struct NewCall<'a> {
 /// A recorded entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Id.
     pub id: Uuid,
     /// When.
     pub at: Ts,
@@ -33,7 +30,6 @@ pub struct Entry {
     pub action_type: String,
     /// Path without query.
     pub api_endpoint: Option<String>,
-    /// Method.
     pub http_method: Option<String>,
     /// The recorded parts of the request.
     pub request_data: Option<String>,

@@ -40,7 +40,6 @@ impl Cause {
 /// One of the two users, with their name at the start of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Party {
-    /// Id.
     pub id: UserId,
     /// User name.
     pub username: String,
@@ -59,12 +58,9 @@ pub struct End {
     pub reason: Option<String>,
 }
 
-/// A session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// Id.
     pub id: ImpersonationId,
-    /// The impersonator.
     pub impersonator: Party,
     /// The impersonated user.
     pub impersonated: Party,
@@ -74,7 +70,6 @@ pub struct Session {
     pub chain_id: ChainId,
     /// The browser login that chain came from.
     pub login_id: Option<LoginId>,
-    /// Start.
     pub started_at: Ts,
     /// Expiry of the consent.
     pub expires_at: Ts,

@@ -155,7 +155,6 @@ pub struct Person {
 /// A session and all it depends on, read at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// The session.
     pub session: Session,
     /// The impersonated user's consent, live or expired: its id and expiry.
     pub consent: Option<(Uuid, Ts)>,
@@ -282,7 +281,6 @@ pub async fn note_return(tx: &mut Tx, id: ImpersonationId) -> Result<bool, Store
 /// Which live sessions are meant.
 #[derive(Clone, Copy, Debug)]
 pub enum Which {
-    /// This one.
     One(ImpersonationId),
     /// The one this user has started, unless it is bound to this chain.
     By(UserId, Option<ChainId>),

@@ -18,11 +18,9 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![ADD, OPEN
 /// An alert to be raised.
 #[derive(Clone, Debug)]
 pub struct NewAlert<'a> {
-    /// The system.
     pub system_id: SystemId,
     /// The record's first critical change.
     pub diff_id: i64,
-    /// The record.
     pub record_id: i64,
     /// For people.
     pub message: String,
@@ -30,7 +28,6 @@ pub struct NewAlert<'a> {
     pub structural_path: &'a str,
     /// Shown path of the change.
     pub field_path: &'a str,
-    /// Now.
     pub now: Ts,
 }
 
@@ -58,7 +55,6 @@ pub async fn resolve(tx: &mut Tx, id: i64, now: Ts) -> Result<(), StoreError> {
 pub struct CriticalChange {
     /// Whose.
     pub system_id: SystemId,
-    /// Its name.
     pub system_name: String,
     /// Name of its organization.
     pub organization_name: String,

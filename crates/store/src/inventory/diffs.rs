@@ -25,7 +25,6 @@ pub(crate) const SEPARATOR: char = '\u{1f}';
 /// A change to be stored.
 #[derive(Clone, Debug)]
 pub struct NewDiff {
-    /// The system.
     pub system_id: SystemId,
     /// Record compared with.
     pub previous_id: i64,

@@ -162,13 +162,11 @@ pub async fn latest(on: impl Into<On<'_>>, id: SystemId) -> Result<Option<Record
 /// The state that the next document of a system is compared with.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// The system.
     pub system_id: SystemId,
     /// Record.
     pub id: i64,
     /// Hash of its text.
     pub data_hash: String,
-    /// Its text.
     pub text: Packed,
 }
 
@@ -223,13 +221,11 @@ pub async fn add_base(tx: &mut Tx, system: SystemId, size: i64, body: Vec<u8>) -
 /// A record to be stored.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
-    /// The system.
     pub system_id: SystemId,
     /// Receipt.
     pub received_at: Ts,
     /// The text compressed against the base.
     pub body: Vec<u8>,
-    /// The base.
     pub base_id: i64,
     /// Hash of the text.
     pub data_hash: String,

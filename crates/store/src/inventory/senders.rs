@@ -11,7 +11,6 @@ use uuid::Uuid;
 /// The state of a sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// System.
     pub id: SystemId,
     /// Itself or through an organization.
     pub is_deleted: bool,

@@ -83,13 +83,11 @@ const LAST_POSITION: i64 = 6;
 /// The kind of a row's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An organization.
     Organization,
     /// The users of an organization.
     Members,
     /// The users of an organization and of all below it.
     Tree,
-    /// A user.
     User,
     /// The account of a destroyed user.
     GoneUser,
@@ -302,7 +300,6 @@ pub async fn put_gone_tree(
 /// Users whose change is to be queued: the next ones of an organization.
 #[derive(Clone, Copy, Debug)]
 pub struct NextUsers {
-    /// The organization.
     pub organization: OrgId,
     /// Its type, where everything below it counts too.
     pub below: Option<OrgType>,

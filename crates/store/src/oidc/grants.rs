@@ -13,13 +13,10 @@ use uuid::Uuid;
 /// A grant of a user's login to a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grant {
-    /// Id.
     pub id: Uuid,
-    /// The user.
     pub user_id: UserId,
     /// Through which login.
     pub login_id: LoginId,
-    /// The client.
     pub client_id: String,
     /// Scopes, separated by spaces.
     pub scope: String,
@@ -31,7 +28,6 @@ pub struct Grant {
     pub auth_at: Ts,
     /// How.
     pub methods: SignInMethods,
-    /// The code.
     pub code: Code,
     /// Creation.
     pub created_at: Ts,

@@ -179,7 +179,6 @@ pub async fn insert(tx: &mut Tx, new: &Interaction) -> Result<(), StoreError> {
 /// Who has entered a right password, and what they must still do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The user.
     pub user: UserId,
     /// The password was a generated one.
     pub must_replace_password: bool,

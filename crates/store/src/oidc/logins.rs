@@ -15,7 +15,6 @@ use uuid::Uuid;
 pub struct Login {
     /// Id; `sid` of the ID tokens.
     pub id: LoginId,
-    /// The user.
     pub user_id: UserId,
     /// When the password was last entered; `auth_time` of the ID tokens.
     pub authenticated_at: Ts,
@@ -28,7 +27,6 @@ pub struct Login {
 /// An active login, as its user and operators see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenLogin {
-    /// Id.
     pub id: LoginId,
     /// The first sign-in.
     pub created_at: Ts,

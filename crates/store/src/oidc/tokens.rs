@@ -32,9 +32,7 @@ impl Kind {
 /// A token with its grant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// Its grant.
     pub grant: Grant,
-    /// Kind.
     pub kind: Kind,
     /// Scopes, separated by spaces.
     pub scope: String,
@@ -60,9 +58,7 @@ impl Token {
 pub struct NewToken {
     /// Its digest.
     pub hash: Vec<u8>,
-    /// Its grant.
     pub grant: Uuid,
-    /// Kind.
     pub kind: Kind,
     /// Scopes, separated by spaces.
     pub scope: String,

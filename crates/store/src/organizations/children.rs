@@ -7,13 +7,10 @@ use uuid::Uuid;
 /// An organization below another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
-    /// Id.
     pub id: OrgId,
     /// The organization directly above.
     pub parent_id: OrgId,
-    /// Type.
     pub org_type: OrgType,
-    /// Name.
     pub name: String,
     /// Effective suspension.
     pub suspended_at: Option<Ts>,

@@ -36,11 +36,8 @@ pub enum DirectorySort {
 /// An organization of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Id.
     pub id: OrgId,
-    /// Type.
     pub org_type: OrgType,
-    /// Name.
     pub name: String,
     /// `""` when absent.
     pub description: String,

@@ -17,7 +17,6 @@ use uuid::Uuid;
 /// The data of an organization that an export needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Id.
     pub id: OrgId,
     /// What people write of it.
     pub details: Details,

@@ -58,13 +58,9 @@ impl Kind {
 /// organizations#restoration); users and systems of the organization itself are below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Affected {
-    /// Resellers.
     pub resellers: u64,
-    /// Customers.
     pub customers: u64,
-    /// Users.
     pub users: u64,
-    /// Systems.
     pub systems: u64,
 }
 

@@ -35,7 +35,6 @@ pub struct States {
     pub enabled: bool,
     /// Suspended and not deleted.
     pub suspended: bool,
-    /// Deleted.
     pub deleted: bool,
 }
 
@@ -113,7 +112,6 @@ impl Sort {
 pub struct Order {
     /// Column.
     pub by: Sort,
-    /// Direction.
     pub direction: SortDirection,
 }
 
@@ -192,11 +190,8 @@ fn push_within(q: &mut Q, within: Option<&Vec<Within>>) {
 /// The rows of a family inside a scope that match a filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Selected<'a> {
-    /// The family.
     pub family: OrgType,
-    /// The scope.
     pub scope: &'a Scope,
-    /// The filter.
     pub filter: &'a Filter,
 }
 

@@ -53,7 +53,6 @@ pub async fn holders_of_vats(
 pub struct Named {
     /// Folded name.
     pub key: String,
-    /// The organization.
     pub organization: OrgRef,
     /// Whether it is suspended, itself or through an organization above.
     pub is_suspended: bool,

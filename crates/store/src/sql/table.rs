@@ -10,7 +10,6 @@ pub(crate) const ROWS: usize = 500;
 /// The values of one column, one for each row.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
-    /// UUIDs.
     Ids(Vec<Uuid>),
     /// UUIDs or NULL.
     SomeIds(Vec<Option<Uuid>>),

@@ -53,7 +53,6 @@ pub struct SystemFilter {
 
 /// The order of the list; the id decides between equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the words of the wire")]
 pub enum SystemOrder {
     Name,
     Type,

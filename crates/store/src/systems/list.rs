@@ -95,7 +95,6 @@ struct Window {
 pub struct Part {
     /// Order and direction.
     pub order: (SystemOrder, SortDirection),
-    /// Page.
     pub page: PageRequest,
 }
 

@@ -31,7 +31,6 @@ impl Type {
     }
 }
 
-/// A table.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub name: String,

@@ -17,7 +17,6 @@ use uuid::Uuid;
 pub struct Line {
     /// User name.
     pub username: String,
-    /// E-mail.
     pub email: String,
     /// Display name.
     pub name: String,

@@ -65,7 +65,6 @@ pub async fn destroy(
 pub struct OwnChange {
     /// Display name.
     pub name: String,
-    /// E-mail.
     pub email: Email,
     /// False once the address has changed.
     pub email_verified: bool,

@@ -24,7 +24,6 @@ pub struct Filter {
     pub search: String,
     /// Effective states to show.
     pub states: States,
-    /// Organizations.
     pub organizations: Option<Vec<OrgId>>,
     /// Role keys; users with one of them.
     pub roles: Option<Vec<String>>,
@@ -111,7 +110,6 @@ impl Sort {
 pub struct Order {
     /// Column.
     pub by: Sort,
-    /// Direction.
     pub direction: SortDirection,
 }
 

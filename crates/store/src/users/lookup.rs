@@ -54,7 +54,6 @@ pub async fn deleted_emails(
 /// A user with a phone number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Holder {
-    /// The user.
     pub id: UserId,
     /// The user's address.
     pub email: String,

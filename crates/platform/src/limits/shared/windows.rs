@@ -22,7 +22,6 @@ pub struct Counter {
     pub key: Uuid,
     /// The most events within the window; zero counts as one.
     pub allowed: u32,
-    /// The window.
     pub window: Duration,
 }
 
