@@ -4,7 +4,7 @@
 use crate::systems::futures;
 use bailiwick_domain::SystemId;
 use bailiwick_fleet::inventory;
-use bailiwick_store::{epoch::Concerns, sql::Q};
+use bailiwick_store::{epoch::AffectedSystems, sql::Q};
 use bailiwick_testkit::{Call, Engine, Persona, Reply, Test, api_test, eventually, seed::Seeded};
 use base64::Engine as _;
 use flate2::{Compression, write::GzEncoder};
@@ -46,7 +46,7 @@ async fn count(t: &Test, table: &str) -> i64 {
 async fn change(t: &Test, q: Q) {
     let mut tx = t.app.db.begin().await.unwrap();
     assert!(q.run(&mut tx).await.unwrap() > 0);
-    tx.bump_auth_epoch(Concerns::All).await.unwrap();
+    tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
     tx.commit().await.unwrap();
 }
 

@@ -2,7 +2,7 @@
 //! guarantees#systems).
 
 use bailiwick_domain::{OrgId, OrgType};
-use bailiwick_store::{epoch::Concerns, sql::Q};
+use bailiwick_store::{epoch::AffectedSystems, sql::Q};
 use bailiwick_testkit::{Persona, Reply, Test, api_test};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Duration};
@@ -59,7 +59,7 @@ async fn count(t: &Test, who: &Persona, query: &str) -> u64 {
 async fn change(t: &Test, q: Q) {
     let mut tx = t.app.db.begin().await.unwrap();
     assert!(q.run(&mut tx).await.unwrap() > 0);
-    tx.bump_auth_epoch(Concerns::All).await.unwrap();
+    tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
     tx.commit().await.unwrap();
 }
 

@@ -143,7 +143,7 @@ async fn store_group(
 ) -> Result<Vec<Result<Outcome, Fault>>, std::convert::Infallible> {
     match store(&db, rules, &group).await {
         Ok(outcomes) => return Ok(outcomes.into_iter().map(Ok).collect()),
-        Err(e) if e.is_unreachable() && !e.is_collision() => {
+        Err(e) if e.is_transient() && !e.is_collision() => {
             let log = e.to_string();
             return Ok(group.iter().map(|_| Err(Fault::Database(log.clone()))).collect());
         }

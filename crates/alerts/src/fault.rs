@@ -69,7 +69,7 @@ impl From<StoreError> for Fault {
         if error.is_closed() {
             return Fault::not_ready(error.to_string());
         }
-        if error.is_unreachable() {
+        if error.is_transient() {
             return Fault::Database(error.to_string());
         }
         Fault::Internal(error.to_string())

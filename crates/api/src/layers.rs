@@ -27,7 +27,7 @@ pub async fn frame(
 ) -> Response {
     let watch = worker.begin();
     let context = context(&app, &request);
-    let is_provider = is_provider_path(request.uri().path());
+    let is_provider = needs_browser_headers(request.uri().path());
     let span = span(&context, &request);
     request.extensions_mut().insert(context.clone());
     let asked = Asked(request.uri().clone());
@@ -195,7 +195,7 @@ fn forwarded_address(element: &str) -> Option<IpAddr> {
     alone.parse().ok().or_else(with_port).map(|ip: IpAddr| ip.to_canonical())
 }
 
-fn is_provider_path(path: &str) -> bool {
+fn needs_browser_headers(path: &str) -> bool {
     ["/oidc", "/api/interaction", "/console"]
         .into_iter()
         .filter_map(|root| path.strip_prefix(root))

@@ -130,11 +130,11 @@ pub struct Route {
     /// Schema of the request body.
     pub takes: Option<SchemaOf>,
     /// Whether that body may be left out.
-    pub takes_nothing_too: bool,
+    pub body_optional: bool,
     /// Schema of `data`, or of the whole answer if the alerting proxy serves the row.
     pub gives: Option<SchemaOf>,
     /// Whether `data` may be null.
-    pub gives_null_too: bool,
+    pub nullable: bool,
     /// Refusals that do not follow from credential, path and body, for OpenAPI.
     pub may_answer: &'static [u16],
     /// Name of the part of a `multipart/form-data` body that is the file.
@@ -173,9 +173,9 @@ impl Route {
             success: 200,
             is_conditional: false,
             takes: None,
-            takes_nothing_too: false,
+            body_optional: false,
             gives: None,
-            gives_null_too: false,
+            nullable: false,
             may_answer: &[],
             takes_file: None,
             takes_form: &[],
@@ -253,7 +253,7 @@ impl Route {
     /// Schema of a JSON body that may be left out.
     #[must_use]
     pub(crate) fn takes_if_any<T: utoipa::ToSchema>(self) -> Route {
-        Route { takes_nothing_too: true, ..self.takes::<T>() }
+        Route { body_optional: true, ..self.takes::<T>() }
     }
 
     /// Refusals beside those that every such route can give.
@@ -265,7 +265,7 @@ impl Route {
     /// Schema of `data`, which may be null.
     #[must_use]
     pub(crate) fn gives_or_null<T: utoipa::ToSchema>(self) -> Route {
-        Route { gives_null_too: true, ..self.gives::<T>() }
+        Route { nullable: true, ..self.gives::<T>() }
     }
 
     /// Schema of `data`, or of the whole answer where the alerting proxy serves the row.

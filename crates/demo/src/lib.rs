@@ -29,7 +29,7 @@ use bailiwick_store::{
         self as store, PlacedOrganization, PlacedSystem,
         life::{self as marks, MadeSystem},
     },
-    epoch::Concerns,
+    epoch::AffectedSystems,
     organizations,
 };
 use machines::Workshop;
@@ -195,7 +195,7 @@ pub async fn fill_and_list(
     bailiwick_store::systems::status::recount(&mut tx).await?;
     store::add_application_counts(&mut tx, &counted(kinds)).await?;
     // Processes that remember unknown keys must read the new credentials.
-    tx.bump_auth_epoch(Concerns::All).await?;
+    tx.bump_auth_epoch(AffectedSystems::All).await?;
     tx.commit().await?;
     progress(Progress { stage: Stage::Statistics, done: 0, total: 1 });
     store::gather_statistics(&service.db).await?;

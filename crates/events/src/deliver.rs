@@ -368,7 +368,7 @@ async fn settle(service: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> 
     if has_arrived {
         s.last_success_at = Some(now);
         if s.failing_since.take().is_some() && s.failures > 1 {
-            deliveries::hurry(&mut tx, id, now).await?;
+            deliveries::make_due_now(&mut tx, id, now).await?;
         }
         s.failures = 0;
     } else if !refusals.is_empty() {

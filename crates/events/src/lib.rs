@@ -28,7 +28,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Caller, Scope, hierarchy};
 use bailiwick_settings::Settings;
 use bailiwick_store::{
-    events::{self, Filter, Sight},
+    events::{self, Filter, Visibility},
     leases, organizations,
 };
 use deliver::Deliveries;
@@ -89,7 +89,7 @@ pub fn start(service: &Events) {
 }
 
 /// The types a caller may read among those that the patterns match; no patterns = all.
-pub(crate) fn sight(caller: &Caller, patterns: Option<&[String]>) -> Sight {
+pub(crate) fn visibility(caller: &Caller, patterns: Option<&[String]>) -> Visibility {
     let is_wanted = |kind: &String| patterns.is_none_or(|all| all.iter().any(|p| kinds::takes(p, kind)));
     let (mut types, mut own) = (Vec::new(), Vec::new());
     for group in kinds::GROUPS {
@@ -101,7 +101,7 @@ pub(crate) fn sight(caller: &Caller, patterns: Option<&[String]>) -> Sight {
         }
     }
     // Users can read their own organization without any permission (spec: authorization#object-rules).
-    Sight { scope: hierarchy(caller), types, own: caller.org().map(|o| (o.id, own)) }
+    Visibility { scope: hierarchy(caller), types, own: caller.org().map(|o| (o.id, own)) }
 }
 
 /// The query of the list as sent.
@@ -141,29 +141,34 @@ pub async fn list(service: &Events, caller: &Caller, query: ListQuery) -> Result
         objects: (!query.object_id.is_empty()).then_some(query.object_id),
         after: query.after.map(|after| after.parse().ok().filter(|n| *n >= 0).unwrap_or(i64::MAX)),
     };
-    let mut sight = sight(caller, types);
+    let mut visibility = visibility(caller, types);
     if query.with_descendants {
-        narrow(service, caller, &mut sight, &mut filter).await?;
+        narrow(service, caller, &mut visibility, &mut filter).await?;
     }
-    let rows = events::page(&service.db, &sight, &filter, query.direction, query.page);
-    let (rows, total) = tokio::join!(rows, total(service, &sight, &filter));
+    let rows = events::page(&service.db, &visibility, &filter, query.direction, query.page);
+    let (rows, total) = tokio::join!(rows, total(service, &visibility, &filter));
     // Read after the page, so that it includes events removed before the page was read.
-    let removed_up_to = events::removed_up_to(&service.db, &sight.scope).await?;
+    let removed_up_to = events::removed_up_to(&service.db, &visibility.scope).await?;
     Ok(Listed { page: Page { rows: rows?, total: total?, request: query.page }, removed_up_to })
 }
 
 /// Replaces the filter by one organization with a scope of that organization and those below it.
-async fn narrow(service: &Events, caller: &Caller, sight: &mut Sight, filter: &mut Filter) -> Result<()> {
+async fn narrow(
+    service: &Events,
+    caller: &Caller,
+    visibility: &mut Visibility,
+    filter: &mut Filter,
+) -> Result<()> {
     let Some(&[id]) = filter.organizations.as_deref() else { return Ok(()) };
     let place = organizations::place(&service.db, OrgId(id)).await?;
-    let Some(place) = place.filter(|place| sight.scope.contains(&place.path)) else { return Ok(()) };
+    let Some(place) = place.filter(|place| visibility.scope.contains(&place.path)) else { return Ok(()) };
     let is_own = caller.org().is_some_and(|own| own.id == place.path.id);
     if !is_own {
         if !matches!(place.org_type, OrgType::Distributor | OrgType::Reseller) {
             return Ok(());
         }
-        sight.scope = Scope::Subtree { root: place.path.id, org_type: place.org_type };
-        sight.own = None;
+        visibility.scope = Scope::Subtree { root: place.path.id, org_type: place.org_type };
+        visibility.own = None;
     }
     filter.organizations = None;
     Ok(())
@@ -171,19 +176,19 @@ async fn narrow(service: &Events, caller: &Caller, sight: &mut Sight, filter: &m
 
 /// How many events a list has. Stored events never change, so only those are counted that came after the last count of the
 /// same list (docs/internals/answer-cache.md).
-async fn total(service: &Events, sight: &Sight, filter: &Filter) -> Result<u64> {
+async fn total(service: &Events, visibility: &Visibility, filter: &Filter) -> Result<u64> {
     if filter.after.is_some() {
-        return Ok(events::count(&service.db, sight, filter).await?.0);
+        return Ok(events::count(&service.db, visibility, filter).await?.0);
     }
     // Who sees an event depends on the present place of its organization, system or user.
     let epochs = answer_cache::epochs(service, DependsOn::Systems).await?;
-    let removed = events::removed_up_to(&service.db, &sight.scope).await?;
-    let other = answer_cache::variant(&(sight, filter, removed));
-    let key = Key { epochs, operation: "events/total", scope: sight.scope, other };
+    let removed = events::removed_up_to(&service.db, &visibility.scope).await?;
+    let other = answer_cache::variant(&(visibility, filter, removed));
+    let key = Key { epochs, operation: "events/total", scope: visibility.scope, other };
     let counted = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let (before, counted_to): (u64, i64) = counted.unwrap_or((0, 0));
     let since = Filter { after: Some(counted_to), ..filter.clone() };
-    let (more, newest) = events::count(&service.db, sight, &since).await?;
+    let (more, newest) = events::count(&service.db, visibility, &since).await?;
     let total = before + more;
     // The count before may be another process's or the primary's, and this one a replica's.
     let newest = newest.max(counted_to);

@@ -76,7 +76,9 @@ async fn fan_out(service: &Events, tx: &mut Tx, numbered: &[Numbered]) -> Result
     let sights: Vec<_> = awake.iter().map(|s| (s, sight_of(s))).collect();
     let mut pairs = Vec::new();
     for one in numbered {
-        let takers = sights.iter().filter(|(s, sight)| takes(s, sight, &one.path, &one.kind, &one.object_id));
+        let takers = sights
+            .iter()
+            .filter(|(s, visibility)| takes(s, visibility, &one.path, &one.kind, &one.object_id));
         pairs.extend(takers.map(|(s, _)| (s.id, one.seq)));
     }
     deliveries::add(tx, &pairs, service.now()).await?;

@@ -1,6 +1,6 @@
 //! A live stream of events for one caller: from the caller's last position, each read with the caller's present rights.
 
-use super::{Stored, sight};
+use super::{Stored, visibility};
 use crate::Events;
 use bailiwick_domain::{Error, Result};
 use bailiwick_policy::Caller;
@@ -154,7 +154,7 @@ pub async fn open(
     let place = service.streams.place(user.0, organization.id.0)?;
     let newest = service.streams.newest.subscribe();
     let position = events::position(&service.db).await?;
-    let removed = events::removed_up_to(&service.db, &sight(caller, None).scope).await?;
+    let removed = events::removed_up_to(&service.db, &visibility(caller, None).scope).await?;
     service.streams.tell(position);
     let (cursor, gap) = match last.map(|last| last.parse::<i64>().ok()) {
         None => (position, None),
@@ -250,10 +250,10 @@ impl Stream {
         if up_to <= self.cursor {
             return Ok(Vec::new());
         }
-        let sight = sight(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
-        let found = events::after(&self.service.db, &sight, (self.cursor, up_to), AT_ONCE).await?;
+        let visibility = visibility(&caller, (!self.types.is_empty()).then_some(self.types.as_slice()));
+        let found = events::after(&self.service.db, &visibility, (self.cursor, up_to), AT_ONCE).await?;
         // Read after the events: it includes events removed before they were read; events removed since then were read.
-        let removed = events::removed_up_to(&self.service.db, &sight.scope).await?;
+        let removed = events::removed_up_to(&self.service.db, &visibility.scope).await?;
         if removed > self.cursor && removed > self.removed {
             self.removed = removed;
             self.cursor = before_next(&self.service, self.cursor, up_to).await?;

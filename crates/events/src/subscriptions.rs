@@ -18,7 +18,7 @@ use bailiwick_policy::{
 use bailiwick_store::{
     Tx,
     events::{
-        Sight,
+        Visibility,
         subscriptions::{self, Counts, Subscription},
     },
     organizations,
@@ -59,7 +59,7 @@ pub struct View {
 
 /// The events an organization can read, regardless of the caller: those its users may read if they hold every
 /// permission that its place allows.
-pub(crate) fn sight_of(s: &Subscription) -> Sight {
+pub(crate) fn sight_of(s: &Subscription) -> Visibility {
     let scope = match s.org_type {
         OrgType::Owner => Scope::Everything,
         OrgType::Customer => Scope::Organization(s.path.id),
@@ -71,16 +71,22 @@ pub(crate) fn sight_of(s: &Subscription) -> Sight {
         let wanted = group.types().filter(is_wanted);
         if group.is_below(s.org_type) { types.extend(wanted) } else { own.extend(wanted) }
     }
-    Sight { scope, types, own: Some((s.path.id, own)) }
+    Visibility { scope, types, own: Some((s.path.id, own)) }
 }
 
 /// Whether a subscription receives an event of this type about this object at its place in the tree.
-pub(super) fn takes(s: &Subscription, sight: &Sight, path: &Path, kind: &str, object_id: &str) -> bool {
+pub(super) fn takes(
+    s: &Subscription,
+    visibility: &Visibility,
+    path: &Path,
+    kind: &str,
+    object_id: &str,
+) -> bool {
     let is_own =
         |(own, types): &(OrgId, Vec<String>)| object_id == own.to_string() && types.iter().any(|t| t == kind);
     s.is_enabled
-        && sight.scope.contains(path)
-        && (sight.types.iter().any(|t| t == kind) || sight.own.as_ref().is_some_and(is_own))
+        && visibility.scope.contains(path)
+        && (visibility.types.iter().any(|t| t == kind) || visibility.own.as_ref().is_some_and(is_own))
 }
 
 /// A page of the subscriptions in the caller's hierarchy.

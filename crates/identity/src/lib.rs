@@ -19,7 +19,7 @@ pub mod third_party;
 mod token_requests;
 
 use api_keys::ApiKeys;
-use auth::{Lives, Refreshes, TokenLookup};
+use auth::{Refreshes, TokenLifetimes, TokenLookup};
 use bailiwick_domain::{Error, Result};
 use bailiwick_events::Events;
 use bailiwick_outbound::issuer::IssuerError;
@@ -99,7 +99,7 @@ impl Parts {
     /// Refreshes of sessions.
     pub(crate) fn refreshes(&self) -> &Refreshes {
         let tokens = &self.settings.tokens;
-        let lives = Lives { refresh: tokens.refresh, grace: tokens.reuse_grace };
+        let lives = TokenLifetimes { refresh: tokens.refresh, grace: tokens.reuse_grace };
         self.refreshes.get_or_init(|| Refreshes::start(&self.db, lives, &self.tasks, &self.stop))
     }
 

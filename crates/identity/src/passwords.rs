@@ -32,7 +32,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Salt and output of a hash that matches no known password. With the cost of a real one before them it is checked for accounts
 /// that do not exist or have no password, so their response takes as long as any other.
-const NOBODY: &str = "rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
+const DUMMY_HASH: &str = "rQi75XBF5AMQyOqTJGm/Eg$geGC01tzwWfH/cgl+VEH2qOxdFbcwX/BWi363MdWdl0";
 
 /// The permits for hashing and the recent failures.
 pub struct Passwords {
@@ -40,7 +40,7 @@ pub struct Passwords {
     failures: Failures,
     /// Makes the hashes.
     hasher: Argon2<'static>,
-    /// The hash of [`NOBODY`].
+    /// The hash of [`DUMMY_HASH`].
     nobody: String,
 }
 
@@ -59,7 +59,7 @@ impl Passwords {
             turns: Arc::new(Semaphore::new(turns)),
             failures: Failures::new(window),
             hasher: Argon2::new(Algorithm::Argon2id, Version::V0x13, cost),
-            nobody: format!("$argon2id$v=19$m={m},t={t},p={p}${NOBODY}"),
+            nobody: format!("$argon2id$v=19$m={m},t={t},p={p}${DUMMY_HASH}"),
         })
     }
 

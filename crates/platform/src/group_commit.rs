@@ -16,19 +16,19 @@ const WAITING: usize = 16_384;
 
 /// The reason why a request got no answer; the text is for the log.
 #[derive(Clone, Debug)]
-pub struct NotDone(pub Arc<str>);
+pub struct GroupError(pub Arc<str>);
 
-type Answer<R> = oneshot::Sender<Result<R, NotDone>>;
+type Answer<R> = oneshot::Sender<Result<R, GroupError>>;
 
 /// The answer to an item of a group, to be awaited.
 #[derive(Debug)]
-pub struct Pending<R>(oneshot::Receiver<Result<R, NotDone>>);
+pub struct Pending<R>(oneshot::Receiver<Result<R, GroupError>>);
 
 impl<R> Future for Pending<R> {
-    type Output = Result<R, NotDone>;
+    type Output = Result<R, GroupError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let given_up = |_| Err(NotDone("the group was given up".into()));
+        let given_up = |_| Err(GroupError("the group was given up".into()));
         Pin::new(&mut self.0).poll(cx).map(|answered| answered.unwrap_or_else(given_up))
     }
 }
@@ -61,7 +61,7 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     ///
     /// # Errors
     /// Too many requests wait, the service stops, or the work of the group failed.
-    pub async fn submit(&self, item: T) -> Result<R, NotDone> {
+    pub async fn submit(&self, item: T) -> Result<R, GroupError> {
         self.begin(item)?.await
     }
 
@@ -69,8 +69,8 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     ///
     /// # Errors
     /// As [`submit`](Self::submit), and when the time is over.
-    pub async fn submit_within(&self, longest: Duration, item: T) -> Result<R, NotDone> {
-        let late = |_| Err(NotDone(format!("not done within {} s", longest.as_secs_f64()).into()));
+    pub async fn submit_within(&self, longest: Duration, item: T) -> Result<R, GroupError> {
+        let late = |_| Err(GroupError(format!("not done within {} s", longest.as_secs_f64()).into()));
         tokio::time::timeout(longest, self.submit(item)).await.unwrap_or_else(late)
     }
 
@@ -78,11 +78,11 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     ///
     /// # Errors
     /// Too many requests wait, or the service stops.
-    pub fn begin(&self, item: T) -> Result<Pending<R>, NotDone> {
+    pub fn begin(&self, item: T) -> Result<Pending<R>, GroupError> {
         let (answer, answered) = oneshot::channel();
         self.sender.try_send((item, answer)).map_err(|e| match e {
-            mpsc::error::TrySendError::Full(_) => NotDone("too many requests are waiting".into()),
-            mpsc::error::TrySendError::Closed(_) => NotDone("the service is stopping".into()),
+            mpsc::error::TrySendError::Full(_) => GroupError("too many requests are waiting".into()),
+            mpsc::error::TrySendError::Closed(_) => GroupError("the service is stopping".into()),
         })?;
         Ok(Pending(answered))
     }
@@ -124,7 +124,7 @@ async fn run<T, R, F, W, E>(
         match work(items).await {
             Ok(results) => answers.into_iter().zip(results).for_each(|(a, r)| drop(a.send(Ok(r)))),
             Err(e) => {
-                let failure = NotDone(e.to_string().into());
+                let failure = GroupError(e.to_string().into());
                 answers.into_iter().for_each(|a| drop(a.send(Err(failure.clone()))));
             }
         }

@@ -9,9 +9,9 @@ use std::{
 
 /// Something to tell once.
 #[derive(Debug, Default)]
-pub struct Once(AtomicBool);
+pub struct LogOnce(AtomicBool);
 
-impl Once {
+impl LogOnce {
     /// Whether it was told. To be asked before looking at a request.
     pub fn is_told(&self) -> bool {
         self.0.load(Relaxed)
@@ -28,13 +28,13 @@ const SELDOM: Duration = Duration::from_secs(10);
 
 /// Something to tell once in ten seconds, with the number of times since the last line.
 #[derive(Debug, Default)]
-pub struct Seldom {
+pub struct LogThrottle {
     /// Microseconds since the epoch.
     next: AtomicI64,
     times: AtomicU64,
 }
 
-impl Seldom {
+impl LogThrottle {
     /// Counts one more; the number to tell, if it is time.
     pub fn count(&self, now: Ts) -> Option<u64> {
         self.times.fetch_add(1, Relaxed);
@@ -52,11 +52,11 @@ impl Seldom {
 #[derive(Debug, Default)]
 pub struct RequestHints {
     /// `X-Forwarded-For` from an address that is no trusted proxy.
-    pub forwarded: Once,
+    pub forwarded: LogOnce,
     /// People come by another address than the public one.
-    pub address: Once,
+    pub address: LogOnce,
     /// Answers 429.
-    pub refused: Seldom,
+    pub refused: LogThrottle,
 }
 
 #[cfg(test)]
@@ -65,13 +65,13 @@ mod tests {
 
     #[test]
     fn what_happens_often_is_told_seldom_with_its_number() {
-        let seldom = Seldom::default();
+        let seldom = LogThrottle::default();
         let at = |seconds: i64| Ts::from_secs(1_800_000_000 + seconds);
         assert_eq!(seldom.count(at(0)), Some(1));
         assert_eq!((seldom.count(at(1)), seldom.count(at(9))), (None, None));
         assert_eq!(seldom.count(at(10)), Some(3));
         assert_eq!(seldom.count(at(-3600)), Some(1), "the clock was set back");
-        let once = Once::default();
+        let once = LogOnce::default();
         assert!(!once.is_told() && once.tell() && once.is_told() && !once.tell());
     }
 }

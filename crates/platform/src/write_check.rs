@@ -72,7 +72,7 @@ async fn renew(platform: &Platform, last: &mut Option<Seen>, written: Result<(),
     let problem = match written {
         Ok(()) => platform.db.write_fault_within(FAULT),
         // A pool does not say why it has no connection.
-        Err(failed) => Some(platform.db.why_not_reached().await.map_or(failed, |error| error.to_string())),
+        Err(failed) => Some(platform.db.connection_error().await.map_or(failed, |error| error.to_string())),
     };
     report(last.as_ref().and_then(|seen| seen.problem.as_deref()), problem.as_deref());
     last.insert(Seen { at: Instant::now(), problem: problem.map(Arc::from) }).clone()

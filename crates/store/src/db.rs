@@ -3,7 +3,7 @@
 use crate::{
     connection_waits::ConnectionWaits,
     engine::{self, Engine, Options},
-    epoch::{Concerns, Epoch, Known, Move, SETTLES},
+    epoch::{AffectedSystems, Epoch, Known, Move, PROPAGATION_DELAY},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
     shared_limits,
@@ -82,7 +82,7 @@ impl Db {
         let state = TxState::begin(self);
         match &self.engine {
             Engine::Pg(pool) => {
-                let tx = self.pools.write(Box::pin(begin_to_the_end(pool, postgres))).await?;
+                let tx = self.pools.write(Box::pin(begin_cancel_safe(pool, postgres))).await?;
                 Ok(Tx::Pg(tx, self.epoch.clone(), state))
             }
             Engine::Lite { write, .. } => {
@@ -100,20 +100,20 @@ impl Db {
             Engine::Pg(_) => {
                 type Found = (i64, Option<i64>, Option<i64>, Option<Uuid>);
                 let (began, since) = (Instant::now(), self.epoch.number());
-                let rows: Vec<Found> = Q::new(READ_AUTH).bind(since).bind(CHANGES + 1).all(self).await?;
+                let rows: Vec<Found> = Q::new(READ_AUTH).bind(since).bind(MAX_CHANGES + 1).all(self).await?;
                 let n = rows.first().map(|row| row.0).ok_or(StoreError::Misuse("no auth epoch"))?;
                 // The last move may be cut off, so that they are not all known.
-                let rows = if rows.len() > CHANGES as usize { Vec::new() } else { rows };
+                let rows = if rows.len() > MAX_CHANGES as usize { Vec::new() } else { rows };
                 let mut moves: Vec<Move> = Vec::new();
                 for (_, before, n, system) in rows {
                     let (Some(before), Some(n), Some(system)) = (before, n, system.map(SystemId)) else {
                         break;
                     };
                     match moves.last_mut() {
-                        Some(Move { n: last, concerns: Concerns::Systems(ids), .. }) if *last == n => {
+                        Some(Move { n: last, concerns: AffectedSystems::Systems(ids), .. }) if *last == n => {
                             ids.push(system)
                         }
-                        _ => moves.push(Move { before, n, concerns: Concerns::Systems(vec![system]) }),
+                        _ => moves.push(Move { before, n, concerns: AffectedSystems::Systems(vec![system]) }),
                     }
                 }
                 if self.epoch.read(began, since, n, &moves) {
@@ -134,13 +134,13 @@ impl Db {
 
     /// Whether what was read of a system's credential at this epoch still counts: no later move that is known concerns the
     /// system. To be asked after [`Db::known_auth_epoch`] or [`Db::auth_epoch`].
-    pub fn holds_auth(&self, system: SystemId, read: i64) -> bool {
+    pub fn is_credential_current(&self, system: SystemId, read: i64) -> bool {
         self.epoch.holds(system, read)
     }
 
     /// Reads the refused pairs of address and credential, where this process may not have heard of each.
     async fn read_refused(&self) {
-        match shared_limits::refused(self, CHANGES).await {
+        match shared_limits::refused(self, MAX_CHANGES).await {
             Ok(keys) => self.epoch.refused.note_all(keys),
             Err(error) => tracing::warn!(%error, "it is unknown which credentials other processes refuse"),
         }
@@ -159,7 +159,7 @@ impl Db {
 
     /// Why PostgreSQL accepts no connection, with its address; the answer takes a second at most. None on SQLite, and while it
     /// accepts them.
-    pub async fn why_not_reached(&self) -> Option<StoreError> {
+    pub async fn connection_error(&self) -> Option<StoreError> {
         match &self.engine {
             Engine::Pg(pool) => engine::reach(&pool.connect_options(), Duration::from_secs(1)).await.err(),
             Engine::Lite { .. } => None,
@@ -194,7 +194,7 @@ impl Db {
 /// Begins a transaction in a task of its own, once a connection is free. The driver counts a transaction only when PostgreSQL
 /// has answered. If a caller were dropped before that answer, the pool would lend a connection with an open transaction, and the
 /// next statements would run in it. The task waits for the answer, so dropping the transaction rolls it back.
-async fn begin_to_the_end(
+async fn begin_cancel_safe(
     pool: &PgPool,
     statement: &'static str,
 ) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
@@ -228,9 +228,9 @@ const READ_AUTH: &str = "SELECT e.n, c.before, c.n, c.system_id FROM auth_epoch 
 /// Processes read the moves of the last ten minutes; one that has read none for longer reads everything again.
 const FORGET_AUTH: &str = "DELETE FROM auth_changes WHERE n < ? - 600000000";
 /// The most rows that are read or written at once. More of them concern all systems.
-const CHANGES: i64 = 1_000;
+const MAX_CHANGES: i64 = 1_000;
 /// One of so many moves removes old rows.
-const FORGETS: i64 = 50;
+const PRUNE_EVERY: i64 = 50;
 
 pub(crate) const STATEMENTS: &[(&str, &str)] =
     crate::sql::statements![MOVE_ALERT_CONFIG, MOVE_AUTH, HOLD_AUTH, READ_AUTH, FORGET_AUTH];
@@ -284,7 +284,7 @@ impl Tx {
     pub(crate) fn note<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error) = &done {
             let state = self.moved();
-            state.failed = Some(error.is_unreachable());
+            state.failed = Some(error.is_transient());
             state.waits.faults.note(error);
         }
         done
@@ -327,7 +327,7 @@ impl Tx {
                 tx.commit().await?;
                 moved.auth.iter().for_each(|own| epoch.moved(own, false));
                 if moved.revokes {
-                    tokio::time::sleep(SETTLES).await;
+                    tokio::time::sleep(PROPAGATION_DELAY).await;
                 }
                 Ok(())
             }
@@ -353,14 +353,14 @@ impl Tx {
     /// To be called by every transaction that can change the rights of a system's credential. Its commit returns when
     /// every process knows ([`crate::epoch`]). Writers of the one row wait for each other, so the order of epochs is
     /// the order of commits.
-    pub async fn bump_auth_epoch(&mut self, concerns: Concerns) -> Result<(), StoreError> {
+    pub async fn bump_auth_epoch(&mut self, concerns: AffectedSystems) -> Result<(), StoreError> {
         self.moved().revokes = true;
         self.note_auth_epoch(concerns).await
     }
 
     /// The same for a change that takes no rights away: other processes learn of it within
     /// [`COUNTS`](crate::epoch::COUNTS), and the commit does not wait for them.
-    pub async fn note_auth_epoch(&mut self, concerns: Concerns) -> Result<(), StoreError> {
+    pub async fn note_auth_epoch(&mut self, concerns: AffectedSystems) -> Result<(), StoreError> {
         if self.is_postgres() {
             // Also where the commit could be lost: another process may have read the number by then.
             Q::new("SET LOCAL synchronous_commit = on").run(&mut *self).await?;
@@ -368,10 +368,10 @@ impl Tx {
         let (before,): (i64,) = Q::new(HOLD_AUTH).one(&mut *self).await?;
         let (n,): (i64,) = Q::new(MOVE_AUTH).one(&mut *self).await?;
         // Where this process is the only one, it knows its own moves.
-        if let Concerns::Systems(ids) = &concerns
+        if let AffectedSystems::Systems(ids) = &concerns
             && self.is_postgres()
         {
-            for ids in ids.chunks(CHANGES as usize) {
+            for ids in ids.chunks(MAX_CHANGES as usize) {
                 let mut q = Q::new("INSERT INTO auth_changes (n, before, system_id) VALUES ");
                 for (at, id) in ids.iter().enumerate() {
                     q.push(if at == 0 { "(?, ?, ?)" } else { ", (?, ?, ?)" }).arg(n).arg(before).arg(*id);
@@ -379,7 +379,7 @@ impl Tx {
                 q.push(" ON CONFLICT (n, system_id) DO NOTHING");
                 q.run(&mut *self).await?;
             }
-            if n % FORGETS == 0 {
+            if n % PRUNE_EVERY == 0 {
                 Q::new(FORGET_AUTH).bind(n).run(&mut *self).await?;
             }
         }

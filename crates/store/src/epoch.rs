@@ -2,8 +2,8 @@
 //! system's credential, and of which systems each move concerns.
 //!
 //! Where the process holds the database alone (SQLite), it knows the epoch at every moment. On PostgreSQL other
-//! processes move it, and a query per request would cost more than the request. So an epoch counts for [`COUNTS`] from
-//! the start of its read, and a commit that moves it returns only [`SETTLES`] later: by then no process relies on a
+//! processes move it, and a query per request would cost more than the request. So an epoch counts for [`EPOCH_TTL`] from
+//! the start of its read, and a commit that moves it returns only [`PROPAGATION_DELAY`] later: by then no process relies on a
 //! read that began before the commit, and every process refuses the very next request. Each process measures both times
 //! on its own monotonic clock, so clocks need not agree.
 //!
@@ -29,12 +29,12 @@ use std::{
 };
 
 /// How long an epoch counts from the start of its read.
-pub const COUNTS: Duration = Duration::from_millis(40);
+pub const EPOCH_TTL: Duration = Duration::from_millis(40);
 /// From this age on, the epoch is read again.
-const AGES: Duration = Duration::from_millis(10);
-/// How long after its commit every process knows a move. The excess over [`COUNTS`] allows for clocks that run at
+const REFRESH_AFTER: Duration = Duration::from_millis(10);
+/// How long after its commit every process knows a move. The excess over [`EPOCH_TTL`] allows for clocks that run at
 /// different speeds.
-pub const SETTLES: Duration = Duration::from_millis(45);
+pub const PROPAGATION_DELAY: Duration = Duration::from_millis(45);
 /// The most systems whose last move is remembered.
 const SYSTEMS: usize = 50_000;
 
@@ -52,7 +52,7 @@ pub enum Known {
 
 /// The systems that a move of the epoch concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Concerns {
+pub enum AffectedSystems {
     /// Any system.
     All,
     /// Only these; at least one.
@@ -66,7 +66,7 @@ pub(crate) struct Move {
     pub before: i64,
     /// The number after it.
     pub n: i64,
-    pub concerns: Concerns,
+    pub concerns: AffectedSystems,
 }
 
 /// The last moves.
@@ -81,10 +81,10 @@ struct Moves {
 }
 
 impl Moves {
-    fn note(&mut self, n: i64, concerns: &Concerns, refused: &RefusedPairs) {
+    fn note(&mut self, n: i64, concerns: &AffectedSystems, refused: &RefusedPairs) {
         match concerns {
-            Concerns::Systems(ids) if ids.iter().all(|id| refused.note(id.0)) => {}
-            Concerns::Systems(ids) if self.systems.len() + ids.len() <= SYSTEMS => {
+            AffectedSystems::Systems(ids) if ids.iter().all(|id| refused.note(id.0)) => {}
+            AffectedSystems::Systems(ids) if self.systems.len() + ids.len() <= SYSTEMS => {
                 for id in ids {
                     let last = self.systems.entry(*id).or_default();
                     *last = n.max(*last);
@@ -142,7 +142,7 @@ impl Epoch {
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
         moves.note(own.n, &own.concerns, &self.refused);
         // What concerns all includes everything that others may have done before.
-        if alone || own.concerns == Concerns::All || self.number() == own.before {
+        if alone || own.concerns == AffectedSystems::All || self.number() == own.before {
             self.n.fetch_max(own.n, Ordering::SeqCst);
         }
     }
@@ -150,7 +150,7 @@ impl Epoch {
     /// Makes everything that was read so far count no more.
     fn forget(&self, moves: &mut Moves) {
         let next = self.number() + 1;
-        moves.note(next, &Concerns::All, &self.refused);
+        moves.note(next, &AffectedSystems::All, &self.refused);
         self.n.fetch_max(next, Ordering::SeqCst);
     }
 
@@ -170,7 +170,7 @@ impl Epoch {
             is_gap = last != Some(n);
             match is_gap {
                 false => found.iter().for_each(|found| moves.note(found.n, &found.concerns, &self.refused)),
-                true => moves.note(n, &Concerns::All, &self.refused),
+                true => moves.note(n, &AffectedSystems::All, &self.refused),
             }
         }
         // The moves and the number first: a reader that sees the time of this read must not miss any.
@@ -187,9 +187,9 @@ impl Epoch {
         }
         let (n, now) = (self.number(), self.since_base(now));
         match Duration::from_nanos(now.saturating_sub(read_at)) {
-            age if age < AGES => Known::Fresh(n),
-            age if age < COUNTS && self.is_first_to_ask(now) => Known::Ageing(n),
-            age if age < COUNTS => Known::Fresh(n),
+            age if age < REFRESH_AFTER => Known::Fresh(n),
+            age if age < EPOCH_TTL && self.is_first_to_ask(now) => Known::Ageing(n),
+            age if age < EPOCH_TTL => Known::Fresh(n),
             _ => Known::Unknown,
         }
     }
@@ -197,7 +197,7 @@ impl Epoch {
     /// Whether no other caller has started a read for as long as the epoch takes to age.
     fn is_first_to_ask(&self, now: u64) -> bool {
         let asked_at = self.asked_at.load(Ordering::Relaxed);
-        let is_time = asked_at == 0 || Duration::from_nanos(now.saturating_sub(asked_at)) >= AGES;
+        let is_time = asked_at == 0 || Duration::from_nanos(now.saturating_sub(asked_at)) >= REFRESH_AFTER;
         is_time && self.asked_at.compare_exchange(asked_at, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
@@ -217,36 +217,36 @@ mod tests {
     const B: SystemId = SystemId(Uuid::from_u128(2));
 
     fn of(before: i64, n: i64, system: SystemId) -> Move {
-        Move { before, n, concerns: Concerns::Systems(vec![system]) }
+        Move { before, n, concerns: AffectedSystems::Systems(vec![system]) }
     }
 
     #[test]
     fn a_read_counts_from_its_start_and_for_less_time_than_a_move_waits() {
-        assert!(COUNTS < SETTLES);
+        assert!(EPOCH_TTL < PROPAGATION_DELAY);
         let epoch = Epoch::new();
         let began = Instant::now();
         assert_eq!(epoch.known(began), Known::Unknown);
         epoch.read(began, 0, 7, &[]);
         assert_eq!(epoch.known(began), Known::Fresh(7));
-        assert_eq!(epoch.known(began + AGES), Known::Ageing(7));
+        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Ageing(7));
         // One caller starts a read, and another one if that read failed.
-        assert_eq!(epoch.known(began + AGES), Known::Fresh(7));
-        assert_eq!(epoch.known(began + 2 * AGES), Known::Ageing(7));
-        assert_eq!(epoch.known(began + COUNTS), Known::Unknown);
+        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Fresh(7));
+        assert_eq!(epoch.known(began + 2 * REFRESH_AFTER), Known::Ageing(7));
+        assert_eq!(epoch.known(began + EPOCH_TTL), Known::Unknown);
     }
 
     #[test]
     fn neither_a_late_answer_nor_an_own_move_is_taken_back() {
         let epoch = Epoch::new();
         let began = Instant::now();
-        epoch.read(began + AGES, 0, 8, &[]);
+        epoch.read(began + REFRESH_AFTER, 0, 8, &[]);
         epoch.read(began, 0, 7, &[]);
-        assert_eq!(epoch.known(began + AGES), Known::Fresh(8));
-        epoch.moved(&Move { before: 8, n: 9, concerns: Concerns::All }, false);
-        assert_eq!(epoch.known(began + AGES), Known::Fresh(9));
+        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Fresh(8));
+        epoch.moved(&Move { before: 8, n: 9, concerns: AffectedSystems::All }, false);
+        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Fresh(9));
         assert!(!epoch.holds(A, 8) && epoch.holds(A, 9));
         // A move by this process says nothing about later moves by others.
-        assert_eq!(epoch.known(began + AGES + COUNTS), Known::Unknown);
+        assert_eq!(epoch.known(began + REFRESH_AFTER + EPOCH_TTL), Known::Unknown);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl StoreError {
 
     /// Whether the statement contained a text that PostgreSQL cannot store, directly or in JSON: one with U+0000.
     /// Callers that accept texts check for this themselves; this catches the cases they miss.
-    fn is_no_text(&self) -> bool {
+    fn is_invalid_text(&self) -> bool {
         let StoreError::Sql(sqlx::Error::Database(e)) = self else { return false };
         e.code().is_some_and(|code| matches!(&*code, "22021" | "22P05"))
     }
@@ -104,7 +104,7 @@ impl StoreError {
     /// Whether a retry can help: the database cannot be reached, is too busy, cannot write for the moment, or has
     /// chosen this transaction as the victim of a deadlock. When the response to a commit was lost, its outcome is
     /// unknown; that counts as such an error too.
-    pub fn is_unreachable(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             StoreError::Sql(e) => {
                 matches!(
@@ -130,7 +130,7 @@ impl StoreError {
     pub fn is_write_fault(&self) -> bool {
         match self {
             StoreError::Sql(sqlx::Error::Database(e)) => e.code().is_some_and(|code| is_of_storage(&code)),
-            StoreError::Sql(_) => self.is_unreachable() && !self.is_closed(),
+            StoreError::Sql(_) => self.is_transient() && !self.is_closed(),
             _ => false,
         }
     }
@@ -166,10 +166,10 @@ impl From<StoreError> for Error {
         if let Some(field) = e.unique_field() {
             return Error::Invalid(vec![field]);
         }
-        if e.is_no_text() {
+        if e.is_invalid_text() {
             return Error::bad_request("texts cannot contain the character U+0000");
         }
-        if e.is_unreachable() {
+        if e.is_transient() {
             return Error::Unavailable {
                 message: "service temporarily unavailable".into(),
                 log: e.to_string(),

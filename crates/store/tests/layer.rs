@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 use bailiwick_domain::{SystemId, Ts};
-use bailiwick_store::{Db, Options, epoch::Concerns, sql::Q, time::TsCodec};
+use bailiwick_store::{Db, Options, epoch::AffectedSystems, sql::Q, time::TsCodec};
 use std::{
     task::{Context, Waker},
     time::Duration,
@@ -21,11 +21,11 @@ async fn open() -> (tempfile::TempDir, Db) {
 async fn a_dropped_transaction_keeps_nothing_and_a_committed_epoch_is_seen_at_once() {
     let (_dir, db) = open().await;
     let mut tx = db.begin().await.unwrap();
-    tx.bump_auth_epoch(Concerns::All).await.unwrap();
+    tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
     drop(tx);
     assert_eq!(db.auth_epoch().await.unwrap(), 0);
     let mut tx = db.begin_relaxed().await.unwrap();
-    tx.bump_auth_epoch(Concerns::All).await.unwrap();
+    tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(db.auth_epoch().await.unwrap(), 1);
     let (n,): (i64,) = Q::new("SELECT n FROM auth_epoch").one(&db).await.unwrap();
@@ -42,11 +42,11 @@ async fn a_process_follows_its_own_moves_of_a_database_that_has_moved_before() {
     let [changed, other] = [1, 2].map(|n| SystemId(Uuid::from_u128(n)));
     let before = db.auth_epoch().await.unwrap();
     let mut tx = db.begin().await.unwrap();
-    tx.bump_auth_epoch(Concerns::Systems(vec![changed])).await.unwrap();
+    tx.bump_auth_epoch(AffectedSystems::Systems(vec![changed])).await.unwrap();
     tx.commit().await.unwrap();
     let after = db.auth_epoch().await.unwrap();
-    assert!(!db.holds_auth(changed, before) && db.holds_auth(other, before));
-    assert!(db.holds_auth(changed, after));
+    assert!(!db.is_credential_current(changed, before) && db.is_credential_current(other, before));
+    assert!(db.is_credential_current(changed, after));
 }
 
 /// A caller may disconnect while the commit is in progress; committed changes take effect all the same.
@@ -54,7 +54,7 @@ async fn a_process_follows_its_own_moves_of_a_database_that_has_moved_before() {
 async fn an_epoch_moves_with_its_commit_though_nobody_waits_for_it() {
     let (_dir, db) = open().await;
     let mut tx = db.begin().await.unwrap();
-    tx.bump_auth_epoch(Concerns::All).await.unwrap();
+    tx.bump_auth_epoch(AffectedSystems::All).await.unwrap();
     let mut commit = Box::pin(tx.commit());
     let begun = commit.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(begun.is_pending());
@@ -97,10 +97,10 @@ async fn a_full_disk_ends_one_transaction_and_no_other() {
     let mut tx = db.begin().await.unwrap();
     Q::new("INSERT INTO filled VALUES (x'01')").run(&mut tx).await.unwrap();
     let full = Q::new(big).run(&mut tx).await.unwrap_err();
-    assert!(full.is_write_fault() && full.is_unreachable(), "{full}");
+    assert!(full.is_write_fault() && full.is_transient(), "{full}");
     let ended = Q::new("INSERT INTO filled VALUES (x'02')").run(&mut tx).await.unwrap_err();
-    assert!(ended.is_unreachable(), "it would be kept without the rest: {ended}");
-    assert!(tx.commit().await.unwrap_err().is_unreachable(), "half of it is no success");
+    assert!(ended.is_transient(), "it would be kept without the rest: {ended}");
+    assert!(tx.commit().await.unwrap_err().is_transient(), "half of it is no success");
     assert_eq!(db.connections().write_faults, 1);
     assert!(db.write_fault_within(Duration::from_secs(60)).is_some_and(|why| why.contains("full")));
 

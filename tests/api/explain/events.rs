@@ -2,7 +2,7 @@
 
 use super::*;
 use bailiwick_store::events::{
-    Sight, deliveries, first_since,
+    Visibility, deliveries, first_since,
     subscriptions::{FAILING, STANDING, count_of},
 };
 
@@ -34,7 +34,7 @@ async fn a_batch_of_deliveries_costs_what_it_holds() {
     let (id,): (Uuid,) = Q::new("SELECT id FROM event_subscriptions LIMIT 1").one(&db).await.unwrap();
     db.close().await;
     let db = observed(&cluster).await;
-    let sight = Sight { scope: Scope::Everything, types: vec!["system.updated".to_owned()], own: None };
+    let sight = Visibility { scope: Scope::Everything, types: vec!["system.updated".to_owned()], own: None };
     let now: Ts = "2026-04-01T00:00:00Z".parse().unwrap();
     mark(&db, "due").await;
     for _ in 0..REPEATS {

@@ -2,7 +2,7 @@
 //! guarantees#systems rules 3, 4, 5, 8, 9, 12, 17).
 
 use super::{count, get, made, register, text};
-use bailiwick_store::{epoch::Concerns, sql::Q};
+use bailiwick_store::{epoch::AffectedSystems, sql::Q};
 use bailiwick_testkit::{Engine, Persona, Reply, Test, api_test, seed::Seeded};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -341,7 +341,7 @@ async fn a_revocation_counts_after_the_database_has_gone_back() {
     };
     let mut tx = t.app.db.begin_relaxed().await.unwrap();
     let before = number(&mut tx).await;
-    tx.note_auth_epoch(Concerns::All).await.unwrap();
+    tx.note_auth_epoch(AffectedSystems::All).await.unwrap();
     // The commit is durable even where others may be lost: no process reads a number that is not on the disk.
     let (commits,): (String,) = Q::new("SHOW synchronous_commit").one(&mut tx).await.unwrap();
     assert_eq!(commits, "on");
@@ -369,20 +369,20 @@ async fn a_change_of_a_system_leaves_the_cached_credentials_of_others() {
     done(&t, &owner, "suspend", changed.id).await;
     answers(&second, None, &changed, false).await;
     answers(&second, None, &other, true).await;
-    assert!(!db.holds_auth(changed.id, read));
-    assert!(db.holds_auth(other.id, read), "its entry still counts");
+    assert!(!db.is_credential_current(changed.id, read));
+    assert!(db.is_credential_current(other.id, read), "its entry still counts");
 
     // What concerns an organization concerns all, and so does a move by a version that does not say whom it concerns.
     let read = db.auth_epoch().await.unwrap();
     let path = format!("/api/customers/{}/suspend", tree.other_customer);
     t.patch(&path).bearer(&owner.token).send().await.expect(200);
     let next = db.auth_epoch().await.unwrap();
-    assert!(!db.holds_auth(other.id, read) && db.holds_auth(other.id, next));
+    assert!(!db.is_credential_current(other.id, read) && db.is_credential_current(other.id, next));
     let mut tx = t.app.db.begin().await.unwrap();
     Q::new("UPDATE auth_epoch SET n = n + 1").run(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
     done(&t, &owner, "reactivate", changed.id).await;
     let last = db.auth_epoch().await.unwrap();
-    assert!(!db.holds_auth(other.id, next) && db.holds_auth(other.id, last));
+    assert!(!db.is_credential_current(other.id, next) && db.is_credential_current(other.id, last));
     answers(&second, None, &changed, true).await;
 }

@@ -50,7 +50,7 @@ pub(super) const REMEMBERED: Duration = Duration::from_secs(600);
 /// The purpose of the digests of configurations.
 const DIGEST: &str = "alert configuration";
 /// Time that a router needs to start a tenant: within it, a missing tenant is not a lost one.
-const SETTLES: Duration = Duration::from_secs(60);
+const START_TIME: Duration = Duration::from_secs(60);
 
 /// The state this process keeps for pushing configurations.
 #[derive(Debug, Default)]
@@ -107,7 +107,7 @@ pub(crate) async fn lost(service: &Alerts, tenant: OrgId) {
         return;
     }
     let now = service.now();
-    let since = now.minus(SETTLES);
+    let since = now.minus(START_TIME);
     {
         let mut lost = service.alerting().provisioning.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.retain(|_, at| *at > since);
@@ -124,7 +124,7 @@ pub(crate) async fn lost(service: &Alerts, tenant: OrgId) {
 pub(super) async fn queue_lost(service: &Alerts, tenant: OrgId) -> Result<()> {
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    alert_tenants::queue_lost(&mut tx, tenant, now, now.minus(SETTLES)).await?;
+    alert_tenants::queue_lost(&mut tx, tenant, now, now.minus(START_TIME)).await?;
     tx.commit().await?;
     service.alerting().provisioning.arrived.notify_one();
     Ok(())

@@ -183,7 +183,7 @@ async fn group(service: &Alerts, notes: Vec<Note>) {
     loop {
         match commit(service, notes.clone()).await {
             Ok(()) => return,
-            Err(e) if e.is_unreachable() && !service.stop.is_cancelled() => {
+            Err(e) if e.is_transient() && !service.stop.is_cancelled() => {
                 tracing::warn!(error = %e, notes = notes.len(), "alert history waits for the database");
                 tokio::time::sleep(PAUSE).await;
             }

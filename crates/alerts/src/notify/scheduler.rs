@@ -75,7 +75,7 @@ pub(super) async fn round(service: &Alerts, state: &mut Round) -> Result<u64> {
     outage_detector::keep(service).await?;
     let version = config::version(service).await?;
     state.renew(service).await?;
-    state.look_again(service).await?;
+    state.retry_unreadable(service).await?;
     let due = delivery::due_tenants(&service.db, service.instance(), service.now(), version, TENANTS).await?;
     if due.is_empty() {
         state.release_idle(service).await?;
@@ -153,7 +153,7 @@ impl Round {
 
     /// Now and then retries tenants with an unreadable configuration, and work that a clock put off before it was set
     /// back.
-    async fn look_again(&mut self, service: &Alerts) -> Result<()> {
+    async fn retry_unreadable(&mut self, service: &Alerts) -> Result<()> {
         let now = service.now();
         if self.looked_again.is_some_and(|at| at <= now && now < at.plus(RETRY)) {
             return Ok(());
@@ -161,7 +161,7 @@ impl Round {
         set_back(service, now).await?;
         let _writing = of(service).writing.lock().await;
         let mut tx = service.db.begin_relaxed().await?;
-        delivery::look_again(&mut tx).await?;
+        delivery::retry_unreadable(&mut tx).await?;
         tx.commit().await?;
         self.plans.forget_unreadable();
         self.looked_again = Some(now);

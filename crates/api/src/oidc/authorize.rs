@@ -13,8 +13,8 @@ use bailiwick_identity::{
     oidc::{
         authorize::{self, Authorized},
         consent,
-        onward::Onward,
-        script,
+        redirect::BrowserRedirect,
+        scripted_sign_in,
         sign_in::{Denied, SignedIn},
     },
 };
@@ -39,7 +39,7 @@ pub async fn authorize(
         Ok(Authorized::Untrusted(refused)) => {
             pages::notice(language, Notice::BadRequest, Some(&refused.description))
         }
-        Ok(Authorized::Onward(onward)) => go_on(language, &onward),
+        Ok(Authorized::BrowserRedirect(onward)) => go_on(language, &onward),
         Ok(Authorized::SignIn { interaction, browser }) => {
             to_page(&identity, language, &sign_in_page(&identity, interaction), &browser)
         }
@@ -68,7 +68,7 @@ pub async fn resume(
 ) -> Response {
     let language = pages::language_of(&headers);
     let Some(id) = id else { return pages::notice(language, Notice::Expired, None) };
-    match script::resume(&identity, &context, id, &cookies::read(&identity, &headers)).await {
+    match scripted_sign_in::resume(&identity, &context, id, &cookies::read(&identity, &headers)).await {
         Ok(done) => signed_in(&identity, language, &done),
         Err(
             Denied::NotIdentified
@@ -103,10 +103,10 @@ fn to_page(identity: &Identity, language: Language, address: &str, browser: &str
 }
 
 /// 303, or the page with the form that leads on.
-pub fn go_on(language: Language, onward: &Onward) -> Response {
+pub fn go_on(language: Language, onward: &BrowserRedirect) -> Response {
     match onward {
-        Onward::Address(address) => see_other(language, address),
-        Onward::Form { action, fields } => pages::response_form(language, action, fields),
+        BrowserRedirect::Address(address) => see_other(language, address),
+        BrowserRedirect::Form { action, fields } => pages::response_form(language, action, fields),
     }
 }
 

@@ -18,7 +18,7 @@ use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
     oidc::{
-        Refusal, consent, script,
+        Refusal, consent, scripted_sign_in,
         sign_in::{Denied, Identifier},
     },
 };
@@ -68,7 +68,7 @@ pub async fn restart(Service(identity): Service<Identity>, headers: HeaderMap, b
     if start.event != "SignIn" {
         return refuse(StatusCode::UNPROCESSABLE_ENTITY, "session.not_supported", "only SignIn is supported");
     }
-    empty_or(script::restart(&identity, &cookies::read(&identity, &headers)).await)
+    empty_or(scripted_sign_in::restart(&identity, &cookies::read(&identity, &headers)).await)
 }
 
 /// `PATCH /api/interaction/identifiers`.
@@ -88,7 +88,7 @@ pub async fn identify(
         _ => return malformed("one of email and username is needed"),
     };
     let browser = cookies::read(&identity, &headers);
-    empty_or(script::identify(&identity, &context, &browser, &who, &given.password).await)
+    empty_or(scripted_sign_in::identify(&identity, &context, &browser, &who, &given.password).await)
 }
 
 /// `POST /api/interaction/second-factor`: a code of the application or a recovery code.
@@ -98,14 +98,14 @@ pub async fn second_factor(Service(identity): Service<Identity>, headers: Header
         Err(response) => return response,
     };
     let browser = cookies::read(&identity, &headers);
-    let outcome = script::prove_factor(&identity, &browser, &given.code).await;
+    let outcome = scripted_sign_in::prove_factor(&identity, &browser, &given.code).await;
     mail::wake(&identity);
     empty_or(outcome)
 }
 
 /// `POST /api/interaction/submit`; a body is ignored.
 pub async fn submit(Service(identity): Service<Identity>, headers: HeaderMap) -> Response {
-    match script::submit(&identity, &cookies::read(&identity, &headers)).await {
+    match scripted_sign_in::submit(&identity, &cookies::read(&identity, &headers)).await {
         Ok(address) => Json(json!({"redirectTo": address})).into_response(),
         Err(denied) => deny(denied),
     }
@@ -119,7 +119,7 @@ pub async fn consent(
 ) -> Response {
     let browser = cookies::read(&identity, &headers);
     let address = match consent::allow_by_script(&identity, &context, &browser).await {
-        Ok(None) => script::submit(&identity, &browser).await,
+        Ok(None) => scripted_sign_in::submit(&identity, &browser).await,
         Ok(Some(address)) => Ok(address),
         Err(denied) => Err(denied),
     };

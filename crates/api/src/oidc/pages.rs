@@ -10,7 +10,7 @@ use bailiwick_identity::{
     oidc::{
         consent::{Allowed, Page as ConsentPage},
         login::Person,
-        onward::form_target,
+        redirect::form_target,
         sign_in::Asks,
     },
 };

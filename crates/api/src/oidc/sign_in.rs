@@ -15,7 +15,7 @@ use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
     oidc::{
-        second_step::{self, Given, New},
+        second_factor::{self, Given, New},
         sign_in::{self, Denied, Identifier, Page, Progress},
     },
 };
@@ -76,13 +76,13 @@ async fn run(
     }
     match form.sent("form") {
         "factor" => {
-            let proven = second_step::prove_factor(identity, context, id, browser, proof(form)).await;
+            let proven = second_factor::prove_factor(identity, context, id, browser, proof(form)).await;
             mail::wake(identity);
             return proven;
         }
         "passkey" => {
             let (answer, state) = (form.sent("credential"), form.sent("state"));
-            return second_step::by_passkey(identity, context, id, browser, answer, state).await;
+            return second_factor::by_passkey(identity, context, id, browser, answer, state).await;
         }
         _ => {}
     }
@@ -104,7 +104,7 @@ async fn add_factor(identity: &Identity, context: &RequestContext, id: Uuid, for
         "" => New::Totp { state: form.sent("totp_state"), code: form.sent("code") },
         answer => New::Passkey { state: form.sent("state"), answer },
     };
-    match second_step::add_factor(identity, context, id, &form.browser, new).await {
+    match second_factor::add_factor(identity, context, id, &form.browser, new).await {
         Ok(added) => {
             mail::wake(identity);
             pages::recovery_codes(form.language, &added.recovery_codes, &added.address)

@@ -123,7 +123,7 @@ fn operation(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         let schema = schema.register(components);
         map.insert(
             "requestBody".to_owned(),
-            json!({"required": !route.takes_nothing_too, "content": {"application/json": {"schema": schema}}}),
+            json!({"required": !route.body_optional, "content": {"application/json": {"schema": schema}}}),
         );
     }
     if let Some(part) = route.takes_file {
@@ -195,7 +195,7 @@ fn responses(route: &Route, components: &mut Map<String, Value>, examples: &Exam
         return Value::Object(out);
     }
     let mut data = data.unwrap_or_else(|| json!({}));
-    if route.gives_null_too {
+    if route.nullable {
         data = json!({"oneOf": [data, {"type": "null"}]});
     }
     let envelope = json!({

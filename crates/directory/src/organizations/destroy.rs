@@ -15,7 +15,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     backups,
-    epoch::Concerns,
+    epoch::AffectedSystems,
     images,
     organizations::{self, destroy as stored, lifecycle},
 };
@@ -58,7 +58,7 @@ async fn attempt(
     end_impersonations_of_destroyed(&mut tx, service.now(), Destroyed::Below(id, family)).await?;
     stored::destroy(&mut tx, &target, family, service.now()).await?;
     // Processes that have cached credentials of its systems must reload them, and find none.
-    tx.bump_auth_epoch(Concerns::All).await?;
+    tx.bump_auth_epoch(AffectedSystems::All).await?;
     let event = audit::Event {
         action: AuditAction::OrganizationDestroy(family),
         object_type: family.as_str(),

@@ -13,7 +13,7 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     Tx,
-    epoch::Concerns,
+    epoch::AffectedSystems,
     organizations::{
         self, Held,
         lifecycle::{self, Affected, Kind},
@@ -142,7 +142,7 @@ pub async fn change_state(
     alert_tenants::queue(service, &mut tx, seen, family).await?;
     logto_sync::organization_moved(service, &mut tx, seen).await?;
     // From the commit on, systems below are refused, or accepted again.
-    tx.bump_auth_epoch(Concerns::All).await?;
+    tx.bump_auth_epoch(AffectedSystems::All).await?;
     let after = organizations::get(&mut tx, seen).await?.ok_or(Error::NotFound(family.into()))?;
     record(&mut tx, now, caller, ctx, to, [&before, &after]).await?;
     tx.commit().await?;

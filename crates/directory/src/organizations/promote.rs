@@ -17,7 +17,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller, Granted};
 use bailiwick_store::{
     StoreError, Tx,
-    epoch::Concerns,
+    epoch::AffectedSystems,
     events::subscriptions,
     organizations::{self, destroy::hold_rows, lifecycle, promote as stored},
 };
@@ -91,7 +91,7 @@ async fn attempt(
     alert_tenants::queue(service, &mut tx, seen, OrgType::Distributor).await?;
     logto_sync::organization_promoted(service, &mut tx, seen).await?;
     disable_subscriptions(&mut tx, &target, now, caller, ctx).await?;
-    tx.bump_auth_epoch(Concerns::All).await?;
+    tx.bump_auth_epoch(AffectedSystems::All).await?;
     end_of_changed(service, &mut tx, now, Changed::Promoted(seen)).await?;
     let event = audit::Event {
         action: AuditAction::ResellerPromote,

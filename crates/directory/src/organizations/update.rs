@@ -12,7 +12,7 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
 use bailiwick_store::{
     Tx,
-    epoch::Concerns,
+    epoch::AffectedSystems,
     organizations::{self, Change, Editable},
 };
 
@@ -80,7 +80,7 @@ fn changed(
 /// Name and VAT number are labels of every alert of the organization's systems, and are cached with their credentials.
 async fn follow_labels(tx: &mut Tx, before: &Editable, change: &Change) -> Result<()> {
     if before.details.name != change.details.name || before.vat.as_deref() != Some(change.vat.as_str()) {
-        tx.bump_auth_epoch(Concerns::All).await?;
+        tx.bump_auth_epoch(AffectedSystems::All).await?;
     }
     Ok(())
 }

@@ -91,7 +91,7 @@ async fn write(
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
         mail::check_own_changes(service, &mut tx, before.id, change.at).await?;
-        mail::address_changed(service, &mut tx, &before, &after.email, ChangedBy::Himself).await?;
+        mail::address_changed(service, &mut tx, &before, &after.email, ChangedBy::Owner).await?;
     }
     logto_sync::user_changed(service, &mut tx, &before, &after).await?;
     Ok(tx.commit().await?)

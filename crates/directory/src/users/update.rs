@@ -167,8 +167,14 @@ impl Write {
         if before.email != after.user.email {
             // Another user confirms the new address, so it is no longer the user's own unconfirmed choice.
             mail_links::set_previous(&mut tx, id, None).await?;
-            mail::address_changed(service, &mut tx, &before, &after.user.email, mail::ChangedBy::Another)
-                .await?;
+            mail::address_changed(
+                service,
+                &mut tx,
+                &before,
+                &after.user.email,
+                mail::ChangedBy::Administrator,
+            )
+            .await?;
         }
         logto_sync::user_changed(service, &mut tx, &before, &after.user).await?;
         tx.commit().await?;

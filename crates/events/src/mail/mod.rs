@@ -199,9 +199,9 @@ pub async fn second_factors_changed(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
     /// The owner of the address, who must confirm it, where there is a page for that.
-    Himself,
+    Owner,
     /// An administrator.
-    Another,
+    Administrator,
 }
 
 /// The mails about a changed address.
@@ -223,7 +223,7 @@ pub async fn address_changed(
     let tell =
         |to: &str| Task::AddressChanged { user, to: to.to_owned(), old: old.clone(), new: new.clone() };
     enqueue(service, tx, &tell(&old)).await?;
-    if by == ChangedBy::Another {
+    if by == ChangedBy::Administrator {
         return enqueue(service, tx, &tell(&new)).await;
     }
     // The links count the user's own changes. Where no page confirms an address, the link is made but not sent.

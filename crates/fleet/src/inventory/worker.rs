@@ -276,7 +276,7 @@ pub(super) enum Failure {
 
 impl From<StoreError> for Failure {
     fn from(e: StoreError) -> Failure {
-        if e.is_unreachable() { Failure::Unreachable(e) } else { Failure::Failed(e.to_string()) }
+        if e.is_transient() { Failure::Unreachable(e) } else { Failure::Failed(e.to_string()) }
     }
 }
 

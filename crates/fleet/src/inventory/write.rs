@@ -12,7 +12,7 @@ use bailiwick_domain::{EventTopic, Happening, SystemId, Ts};
 use bailiwick_inventory::{Change, Facts, Kind, Severity};
 use bailiwick_store::{
     Tx,
-    epoch::Concerns,
+    epoch::AffectedSystems,
     events::{self, About, NewEvent},
     heartbeats,
     inventory::{self, Claimed, NewRecord, Sender, alerts, diffs},
@@ -330,7 +330,7 @@ async fn columns(
     }
     if !changed.is_empty() {
         // The facts that alerts carry about a system are cached with its credential.
-        tx.note_auth_epoch(Concerns::Systems(changed)).await?;
+        tx.note_auth_epoch(AffectedSystems::Systems(changed)).await?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use bailiwick_domain::{AuditAction, Error, Happening, Result, validate::SystemSe
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::{SystemIdentity, hash_secret};
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_store::{epoch::Concerns, legacy, systems};
+use bailiwick_store::{epoch::AffectedSystems, legacy, systems};
 use serde_json::json;
 
 /// The credentials for the appliance.
@@ -47,7 +47,7 @@ pub async fn issue_credentials(
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
     EventDraft::system(Happening::SecretChanged, &found.system).write(&mut tx, now).await?;
-    tx.bump_auth_epoch(Concerns::Systems(vec![identity.id])).await?;
+    tx.bump_auth_epoch(AffectedSystems::Systems(vec![identity.id])).await?;
     tx.commit().await?;
     Ok(Issued { system_key: found.system.system_key, secret })
 }

@@ -12,7 +12,7 @@ use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Granted, Standing, decide, hierarchy};
 use bailiwick_store::{
     Tx,
-    epoch::Concerns,
+    epoch::AffectedSystems,
     systems::{self, lifecycle},
 };
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ impl AllowedChange {
         action: AuditAction,
         happening: Happening,
     ) -> Result<()> {
-        self.tx.bump_auth_epoch(Concerns::Systems(vec![self.target.id()])).await?;
+        self.tx.bump_auth_epoch(AffectedSystems::Systems(vec![self.target.id()])).await?;
         let after = systems::get(&mut self.tx, self.target.id()).await?;
         let event = audit::Event {
             action,

@@ -23,7 +23,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller, decide, hierarchy};
 use bailiwick_store::{
     backups::{self, Backup},
-    epoch::Concerns,
+    epoch::AffectedSystems,
     history::expiry::move_system,
     leases,
     systems::{self, reassignments},
@@ -222,7 +222,7 @@ impl Work {
             .write(&mut tx, now)
             .await?;
         EventDraft::system(Happening::Reassigned, &after).write(&mut tx, now).await?;
-        tx.bump_auth_epoch(Concerns::Systems(vec![id])).await?;
+        tx.bump_auth_epoch(AffectedSystems::Systems(vec![id])).await?;
         tx.commit().await?;
         Ok(Written::Moved(Box::new(after)))
     }

@@ -5,7 +5,7 @@ use bailiwick_domain::{AuditAction, Error, Happening, Result};
 use bailiwick_events::EventDraft;
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_platform::{RequestContext, audit};
-use bailiwick_store::{credentials, epoch::Concerns};
+use bailiwick_store::{credentials, epoch::AffectedSystems};
 use serde_json::json;
 
 /// Ends the registration of the calling system and its secret; `regenerate-secret` gives it a new one.
@@ -16,7 +16,7 @@ pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &System
         // A concurrent call was faster and has ended this credential too.
         return Err(Error::unauthenticated("invalid system credentials"));
     }
-    tx.bump_auth_epoch(Concerns::Systems(vec![identity.id])).await?;
+    tx.bump_auth_epoch(AffectedSystems::Systems(vec![identity.id])).await?;
     let event = audit::Event {
         action: AuditAction::SystemUnregister,
         object_type: "system",

@@ -9,7 +9,7 @@ use bailiwick_domain::{
 use bailiwick_events::EventDraft;
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller, Resource, decide, gate, hierarchy};
-use bailiwick_store::{Tx, epoch::Concerns, systems};
+use bailiwick_store::{Tx, epoch::AffectedSystems, systems};
 use serde_json::{Map, Value, json};
 
 /// A change as sent; none keeps.
@@ -54,7 +54,7 @@ pub async fn update(
     system.updated_at = service.now();
     systems::update(&mut tx, &granted, &system).await?;
     // The system's alerts carry its name, which is cached with the credential.
-    tx.bump_auth_epoch(Concerns::Systems(vec![id])).await?;
+    tx.bump_auth_epoch(AffectedSystems::Systems(vec![id])).await?;
     let event = audit::Event {
         action: AuditAction::SystemUpdate,
         object_type: "system",

@@ -47,7 +47,7 @@ type Refreshed = Option<(Chain, Identified)>;
 
 /// How long issued tokens live, and how long used tokens are remembered.
 #[derive(Clone, Copy, Debug)]
-pub struct Lives {
+pub struct TokenLifetimes {
     /// A refresh token.
     pub refresh: Duration,
     /// A token that was rotated out (spec: authentication#session-chains).
@@ -56,7 +56,7 @@ pub struct Lives {
 
 impl Refreshes {
     /// Starts the writer on the tracker.
-    pub fn start(db: &Db, lives: Lives, tasks: &TaskTracker, stop: &CancellationToken) -> Refreshes {
+    pub fn start(db: &Db, lives: TokenLifetimes, tasks: &TaskTracker, stop: &CancellationToken) -> Refreshes {
         let (db, longest) = (db.clone(), db.longest_wait() * 2);
         Refreshes {
             longest,
@@ -82,7 +82,7 @@ impl Refreshes {
 
 async fn write(
     db: Db,
-    lives: Lives,
+    lives: TokenLifetimes,
     mut group: Vec<RefreshTurn>,
 ) -> Result<Vec<Result<Refreshed>>, StoreError> {
     let ids: HashSet<Uuid> = group.iter().map(|turn| turn.chain.0).collect();
@@ -116,7 +116,7 @@ async fn write(
 }
 
 /// The chain with its next token; none when this is not a plain case.
-fn after(chain: &Chain, user: &Identified, turn: &RefreshTurn, lives: Lives) -> Option<Chain> {
+fn after(chain: &Chain, user: &Identified, turn: &RefreshTurn, lives: TokenLifetimes) -> Option<Chain> {
     let is_plain = chain.refresh_id == turn.presented
         && chain.user_id == turn.user
         && chain.revoked.is_none()

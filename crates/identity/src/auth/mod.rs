@@ -19,7 +19,7 @@ pub(crate) use bearer::{
 };
 pub use fresh_sign_in::{check_fresh_sign_in, is_fresh_sign_in_required};
 pub(crate) use grouped_refresh::RefreshTurn;
-pub use grouped_refresh::{Lives, Refreshes};
+pub use grouped_refresh::{Refreshes, TokenLifetimes};
 pub use open_sessions::{OpenSessions, end_open, open_of};
 pub use own_sessions::{OwnSession, end_other_sessions, end_session, own_sessions};
 pub use password_limit::{Failures, GuessTarget};

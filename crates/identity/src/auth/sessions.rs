@@ -131,7 +131,7 @@ pub(crate) async fn resume(
 }
 
 /// The outcome of a genuine refresh token.
-enum Worth {
+enum RefreshOutcome {
     Next(Chain),
     Same(Chain),
     Reused,
@@ -176,10 +176,10 @@ async fn refresh_alone(service: &Identity, presented: &Presented, now: Ts) -> Re
         return Err(Error::unauthenticated("refresh token has been revoked"));
     }
     let chain = match worth(service, &mut tx, chain, presented.token_id, now).await? {
-        Worth::Next(chain) => chain,
+        RefreshOutcome::Next(chain) => chain,
         // This transaction wrote nothing: the request that won this refresh has already moved the chain on.
-        Worth::Same(chain) => chain,
-        Worth::Reused => {
+        RefreshOutcome::Same(chain) => chain,
+        RefreshOutcome::Reused => {
             revoke_chain(&mut tx, now, presented.chain, Reason::RefreshReuse).await.map_err(unreadable)?;
             tx.commit().await.map_err(unreadable)?;
             tracing::warn!(user = %presented.user_id, chain = %presented.chain, "refresh token reused, chain revoked");
@@ -197,7 +197,7 @@ async fn worth(
     chain: Chain,
     presented: uuid::Uuid,
     now: Ts,
-) -> Result<Worth> {
+) -> Result<RefreshOutcome> {
     let settings = &service.settings.tokens;
     let grace_start = now.minus(settings.reuse_grace);
     if chain.refresh_id == presented {
@@ -210,11 +210,15 @@ async fn worth(
         };
         let moved = sessions::rotate(tx, &next, presented, now, grace_start).await.map_err(unreadable)?;
         // This transaction holds the chain, so another one cannot have moved it.
-        return if moved { Ok(Worth::Next(next)) } else { Err(unreadable("the chain moved under its lock")) };
+        return if moved {
+            Ok(RefreshOutcome::Next(next))
+        } else {
+            Err(unreadable("the chain moved under its lock"))
+        };
     }
     let rotated_at = sessions::rotated_at(tx, chain.id, presented).await.map_err(unreadable)?;
     let in_grace = rotated_at.is_some_and(|at| at >= grace_start);
-    Ok(if in_grace { Worth::Same(chain) } else { Worth::Reused })
+    Ok(if in_grace { RefreshOutcome::Same(chain) } else { RefreshOutcome::Reused })
 }
 
 /// Logout: every chain of the caller that exists at this moment (spec: authentication#logout).

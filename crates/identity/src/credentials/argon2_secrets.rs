@@ -6,7 +6,7 @@ use crate::{Identity, passwords};
 use argon2::{ARGON2ID_IDENT, Params, PasswordHash};
 use bailiwick_domain::{Error, Result, SystemId};
 use bailiwick_platform::limits::acquire_within;
-use bailiwick_store::{StoreError, epoch::Concerns, legacy};
+use bailiwick_store::{StoreError, epoch::AffectedSystems, legacy};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
@@ -63,7 +63,7 @@ pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, se
     let mut tx = service.db.begin().await.map_err(unavailable)?;
     if legacy::replace_hash(&mut tx, id, &imported.0, &own).await.map_err(unavailable)? {
         // From here on the imported hash is invalid in every process.
-        tx.note_auth_epoch(Concerns::Systems(vec![id])).await.map_err(unavailable)?;
+        tx.note_auth_epoch(AffectedSystems::Systems(vec![id])).await.map_err(unavailable)?;
         tx.commit().await.map_err(unavailable)?;
     }
     Ok(true)

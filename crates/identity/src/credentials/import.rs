@@ -8,7 +8,7 @@ use bailiwick_domain::{
     validate::{SystemKey, SystemSecret},
 };
 use bailiwick_platform::csv;
-use bailiwick_store::{Tx, audit, credentials, epoch::Concerns, legacy, systems};
+use bailiwick_store::{Tx, audit, credentials, epoch::AffectedSystems, legacy, systems};
 use serde_json::json;
 use std::collections::HashSet;
 
@@ -75,7 +75,7 @@ pub async fn import(service: &Identity, file: &[u8]) -> Result<Imports> {
         }
     }
     refuse(wrong)?;
-    tx.bump_auth_epoch(Concerns::All).await?;
+    tx.bump_auth_epoch(AffectedSystems::All).await?;
     tx.commit().await?;
     Ok(done)
 }
@@ -86,7 +86,8 @@ pub async fn forget_legacy(service: &Identity, system: Option<SystemId>) -> Resu
     let gone = legacy::remove(&mut tx, system).await?;
     let event = json!({ "system_id": system, "pairs": gone });
     note(&mut tx, service.now(), AuditAction::SystemForgetLegacy, system, event).await?;
-    tx.bump_auth_epoch(system.map_or(Concerns::All, |system| Concerns::Systems(vec![system]))).await?;
+    tx.bump_auth_epoch(system.map_or(AffectedSystems::All, |system| AffectedSystems::Systems(vec![system])))
+        .await?;
     tx.commit().await?;
     Ok(gone)
 }

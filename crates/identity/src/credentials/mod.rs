@@ -102,7 +102,8 @@ impl Credentials {
 
     /// The present system with this key; none = no such key.
     async fn entry(&self, service: &Identity, key: &str, epoch: i64) -> Result<Option<Arc<Entry>>> {
-        let is_current = |entry: &Arc<Entry>| service.db.holds_auth(entry.identity.id, entry.epoch);
+        let is_current =
+            |entry: &Arc<Entry>| service.db.is_credential_current(entry.identity.id, entry.epoch);
         if let Some(entry) = self.entries.get(key).filter(is_current) {
             return Ok(Some(entry));
         }

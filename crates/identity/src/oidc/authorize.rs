@@ -2,7 +2,7 @@
 
 use super::{
     Code, INTERACTION, Refused, clients, consent,
-    onward::{ClientResponse, Onward, with_query},
+    redirect::{BrowserRedirect, ClientResponse, with_query},
 };
 use crate::{Identity, TokenRequest, factors};
 use bailiwick_domain::{Error, Result, SignInMethods, Ts, UserId};
@@ -111,7 +111,7 @@ pub struct AuthorizationRequest {
 
 /// The parts of a request that decide whether the user must sign in; they are not stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Wish {
+struct PromptOptions {
     no_page: bool,
     sign_in: bool,
     max_age: Option<Duration>,
@@ -123,7 +123,7 @@ pub enum Authorized {
     /// Unknown client or address: shown here, never sent on.
     Untrusted(Refused),
     /// Back to the client, with a code or an error.
-    Onward(Onward),
+    BrowserRedirect(BrowserRedirect),
     /// The user must sign in first.
     SignIn {
         /// Of the stored request.
@@ -155,7 +155,7 @@ pub async fn authorize(
         let state = parameters.one("state").ok().flatten();
         let by_form = response_mode(parameters).unwrap_or_default();
         let response = ClientResponse { redirect_uri: &redirect_uri, state, by_form };
-        Authorized::Onward(response.refusal(service, refused))
+        Authorized::BrowserRedirect(response.refusal(service, refused))
     };
     let read = read(service, parameters, &client, &redirect_uri);
     let (request, wish) = match read {
@@ -170,9 +170,9 @@ pub async fn authorize(
     if let Some((login, _)) = login {
         let mut tx = service.db.begin().await?;
         match consent::settle(service, &mut tx, &request, &login, now).await? {
-            consent::SignInEnd::Onward(onward) => {
+            consent::SignInEnd::BrowserRedirect(onward) => {
                 tx.commit().await?;
-                return Ok(Authorized::Onward(onward));
+                return Ok(Authorized::BrowserRedirect(onward));
             }
             consent::SignInEnd::Ask if wish.no_page => {
                 return Ok(refuse(&Refused::new(Code::ConsentRequired, "the user must be asked first")));
@@ -210,7 +210,7 @@ fn read(
     parameters: &Parameters,
     client: &clients::Client,
     redirect_uri: &str,
-) -> Result<(AuthorizationRequest, Wish), Refused> {
+) -> Result<(AuthorizationRequest, PromptOptions), Refused> {
     let refused = |code, text: &'static str| Err(Refused::new(code, text));
     if parameters.one("request")?.is_some() {
         return refused(Code::RequestNotSupported, "request objects are not supported");
@@ -286,7 +286,7 @@ fn has_prompt(parameters: &Parameters, word: &str) -> Result<bool, Refused> {
     Ok(parameters.one("prompt")?.unwrap_or_default().split(' ').any(|prompt| prompt == word))
 }
 
-fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
+fn wish(parameters: &Parameters) -> Result<PromptOptions, Refused> {
     let prompts: Vec<&str> = parameters.one("prompt")?.unwrap_or_default().split(' ').collect();
     let has = |word: &str| prompts.contains(&word);
     let refused = |text: &'static str| Refused::new(Code::InvalidRequest, text);
@@ -300,7 +300,7 @@ fn wish(parameters: &Parameters) -> Result<Wish, Refused> {
         })
         .transpose()?;
     let sign_in = has("login") || has("select_account") || max_age == Some(Duration::ZERO);
-    Ok(Wish { no_page: has("none"), sign_in, max_age })
+    Ok(PromptOptions { no_page: has("none"), sign_in, max_age })
 }
 
 /// The login of this browser and its user, unless the login has ended, the user may not sign in, or they need a second factor
@@ -362,7 +362,7 @@ pub(super) async fn grant(
     request: &AuthorizationRequest,
     login: &Login,
     now: Ts,
-) -> Result<Onward> {
+) -> Result<BrowserRedirect> {
     let code = fresh_secret(&*service.entropy);
     let code_expires_at = now.plus(service.settings.provider.code);
     let grant = Grant {

@@ -11,8 +11,8 @@ use super::{
     claims::has_scope,
     clients,
     login::Person,
-    onward::{ClientResponse, Onward, form_target},
-    script::latest,
+    redirect::{BrowserRedirect, ClientResponse, form_target},
+    scripted_sign_in::latest,
     sign_in::{Denied, form_token, open, request_of, take},
 };
 use crate::{Identity, auth::identity_of};
@@ -35,7 +35,7 @@ use uuid::Uuid;
 /// How a sign-in ends.
 pub(super) enum SignInEnd {
     /// Back to the client, with a code or with a refusal.
-    Onward(Onward),
+    BrowserRedirect(BrowserRedirect),
     /// The user must be asked first.
     Ask,
     /// The user, the login or the client is no longer valid.
@@ -97,12 +97,12 @@ pub(super) async fn settle(
     let Some(user) = authorize::hold(tx, login).await? else { return Ok(SignInEnd::Gone) };
     if !admits(service, &client, &user) {
         let refused = Refused::new(Code::AccessDenied, "this user may not use the application");
-        return Ok(SignInEnd::Onward(ClientResponse::to(request).refusal(service, &refused)));
+        return Ok(SignInEnd::BrowserRedirect(ClientResponse::to(request).refusal(service, &refused)));
     }
     if !client.is_first_party() && !is_allowed(tx, request, login).await? {
         return Ok(SignInEnd::Ask);
     }
-    authorize::grant(service, tx, request, login, now).await.map(SignInEnd::Onward)
+    authorize::grant(service, tx, request, login, now).await.map(SignInEnd::BrowserRedirect)
 }
 
 /// Whether the user has consented to at least these scopes, and has done so just now if the client requires a new
@@ -172,7 +172,7 @@ pub async fn answer(
     id: Uuid,
     browser: &Browser,
     allows: bool,
-) -> Result<Onward, Denied> {
+) -> Result<BrowserRedirect, Denied> {
     let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
     let Waiting { interaction, mut request, client, login, .. } =
         waiting(service, interaction, browser).await?.ok_or(Denied::Gone)?;
@@ -185,7 +185,7 @@ pub async fn answer(
         remember(&mut tx, ctx, &user, &client, &request.scope, now).await?;
         request.asked = Some(Asked { login: login.id, is_allowed: true });
         match settle(service, &mut tx, &request, &login, now).await? {
-            SignInEnd::Onward(onward) => onward,
+            SignInEnd::BrowserRedirect(onward) => onward,
             SignInEnd::Ask | SignInEnd::Gone => return Err(Denied::Gone),
         }
     } else {
@@ -222,15 +222,15 @@ pub(super) async fn resume(
     service: &Identity,
     interaction: &Interaction,
     browser: &Browser,
-) -> Result<Option<Onward>, Denied> {
+) -> Result<Option<BrowserRedirect>, Denied> {
     let Some(waiting) = waiting(service, interaction.clone(), browser).await? else { return Ok(None) };
     let mut tx = service.db.begin().await?;
     authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(Denied::Gone)?;
     take(&mut tx, interaction).await?;
     let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.now()).await?;
     // Not answered yet: the transaction ends without a write, and the page asks.
-    let SignInEnd::Onward(onward) = settled else {
-        return Ok(Some(Onward::Address(address(service, interaction.id))));
+    let SignInEnd::BrowserRedirect(onward) = settled else {
+        return Ok(Some(BrowserRedirect::Address(address(service, interaction.id))));
     };
     tx.commit().await?;
     Ok(Some(onward))

@@ -1,7 +1,7 @@
 //! Embedded OpenID provider (spec: openid-provider#endpoints): authenticates users by password for registered clients.
 //!
 //! [`authorize`] judges a request and either answers it or stores it as an interaction. [`sign_in`] completes the
-//! interaction; [`consent`] asks the user what third parties may learn; [`onward`] leads back. [`tokens`] exchanges codes for tokens, renews
+//! interaction; [`consent`] asks the user what third parties may learn; [`redirect`] leads back. [`tokens`] exchanges codes for tokens, renews
 //! and revokes them; [`claims`] builds their claims. [`login`] is the same sign-in without a client; [`recovery`]
 //! handles the links in mails. Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the
 //! protocol's errors for a fault of the client, or a fault of ours.
@@ -14,10 +14,10 @@ mod error;
 pub mod keys;
 pub mod login;
 mod loopback;
-pub mod onward;
 pub mod recovery;
-pub mod script;
-pub mod second_step;
+pub mod redirect;
+pub mod scripted_sign_in;
+pub mod second_factor;
 pub mod sign_in;
 pub mod sign_out;
 pub mod tokens;

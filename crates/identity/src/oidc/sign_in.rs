@@ -1,14 +1,14 @@
 //! Signing in: from a stored request to its response (spec: openid-provider#endpoints, steps 3 and 4).
 //!
-//! A page posts the password and gets the response at once, unless a step follows: a second factor ([`second_step`]) or a new
-//! password. Scripts sign in by [`script`](super::script).
+//! A page posts the password and gets the response at once, unless a step follows: a second factor ([`second_factor`]) or a new
+//! password. Scripts sign in by [`scripted_sign_in`](super::scripted_sign_in).
 
 use super::{
     INTERACTION,
     authorize::{self, AuthorizationRequest, Browser, is_cookie},
     consent, login,
-    onward::{Onward, form_target},
-    second_step::{self, Addition, Proof},
+    redirect::{BrowserRedirect, form_target},
+    second_factor::{self, Addition, Proof},
 };
 use crate::{
     Identity,
@@ -131,7 +131,7 @@ pub enum Progress {
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     /// To the client with the code; without a client to the provider's own page.
-    pub onward: Onward,
+    pub onward: BrowserRedirect,
     /// Cookie of a new login; none when the browser has it already.
     pub login: Option<String>,
 }
@@ -176,10 +176,10 @@ pub async fn page(
     let request = request_of(&interaction)?;
     let asks = match (interaction.user_id, interaction.step) {
         (Some(user), Some(Step::Prove)) => {
-            Asks::Factor(second_step::proof(service, &interaction, user).await?)
+            Asks::Factor(second_factor::proof(service, &interaction, user).await?)
         }
         (Some(user), Some(Step::Add)) => {
-            match second_step::addition(service, &interaction, user, offered).await? {
+            match second_factor::addition(service, &interaction, user, offered).await? {
                 Some(addition) => Asks::NewFactor(addition),
                 None => return Ok(None),
             }
@@ -429,7 +429,7 @@ async fn answer(
     audit::record_own_with(tx, now, context, (id, organization), AuditAction::UserSignIn, after).await?;
     let onward = match request {
         Some(request) => match consent::settle(service, tx, &request, &login, now).await? {
-            consent::SignInEnd::Onward(onward) => onward,
+            consent::SignInEnd::BrowserRedirect(onward) => onward,
             consent::SignInEnd::Ask => {
                 let question = Interaction {
                     id: service.fresh(),
@@ -444,11 +444,13 @@ async fn answer(
                     ..interaction.clone()
                 };
                 interactions::insert(tx, &question).await?;
-                Onward::Address(consent::address(service, question.id))
+                BrowserRedirect::Address(consent::address(service, question.id))
             }
             consent::SignInEnd::Gone => return Err(Denied::Gone),
         },
-        None if authorize::hold(tx, &login).await?.is_some() => Onward::Address(login::address(service)),
+        None if authorize::hold(tx, &login).await?.is_some() => {
+            BrowserRedirect::Address(login::address(service))
+        }
         None => return Err(Denied::Gone),
     };
     Ok(SignedIn { onward, login: Some(cookie) })

@@ -4,7 +4,7 @@ use super::{
     Refused,
     authorize::{Browser, Parameters, is_cookie},
     clients, keys,
-    onward::with_query,
+    redirect::with_query,
 };
 use crate::{Identity, auth::revoke_login_chains};
 use bailiwick_domain::Result;

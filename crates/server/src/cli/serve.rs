@@ -122,7 +122,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
         // A password, name or address in `owner` that breaks a rule.
         if matches!(e, Error::Invalid(_)) { Stop::misconfigured(why) } else { why.into() }
     })?;
-    of_no_use(config, &first);
+    log_unused_owner_settings(config, &first);
     let (mut front, operations) = match begin(config, &app, bound, (&tls, traces.clone())).await {
         Ok(listeners) => listeners,
         Err(problem) => {
@@ -152,7 +152,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
 }
 
 /// Names the settings that only the first start reads.
-fn of_no_use(config: &Config, first: &FirstStart) {
+fn log_unused_owner_settings(config: &Config, first: &FirstStart) {
     let given = config.given("owner.");
     if matches!(first, FirstStart::Done) && !given.is_empty() {
         tracing::debug!(

@@ -91,7 +91,7 @@ pub async fn walk(
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec::of(db, scope, filter, &expanded, order).with_total(total);
     let runs = spec.walk_runs().into_iter().map(|run| (run, spec.by(run)));
-    let ids = |run: &Option<Run>, after: Option<&Position>, limit| spec.leg(*run, after, limit);
+    let ids = |run: &Option<Run>, after: Option<&Position>, limit| spec.ids_query(*run, after, limit);
     let (ids, next) = walk::walk(db, runs, step, ids).await?;
     Ok(Walked { rows: by_ids(db, &ids).await?, next })
 }
@@ -106,7 +106,7 @@ pub fn walk_query(
     let filter = ApplicationFilter::default();
     let spec = Spec::of(db, scope, &filter, &[], order);
     let run = spec.walk_runs().into_iter().nth(step.run())?;
-    Some(spec.leg(run, step.after.as_ref(), step.rows))
+    Some(spec.ids_query(run, step.after.as_ref(), step.rows))
 }
 
 /// How many listed applications in scope match.
@@ -229,7 +229,7 @@ impl<'a> Spec<'a> {
     }
 
     /// At most so many applications of a run, behind the position if there is one.
-    fn leg(&self, run: Option<Run>, after: Option<&Position>, limit: u64) -> Q {
+    fn ids_query(&self, run: Option<Run>, after: Option<&Position>, limit: u64) -> Q {
         let mut q = Q::new("");
         self.push_ids(&mut q, run, after, (limit, 0));
         q

@@ -179,7 +179,7 @@ pub async fn recover(tx: &mut Tx, tenants: &[OrgId], now: Ts) -> Result<(), Stor
 }
 
 /// Makes tenants due again whose configuration could not be read.
-pub async fn look_again(tx: &mut Tx) -> Result<u64, StoreError> {
+pub async fn retry_unreadable(tx: &mut Tx) -> Result<u64, StoreError> {
     Q::by_index(LOOK_AGAIN).run(tx).await
 }
 

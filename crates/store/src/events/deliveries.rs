@@ -1,6 +1,6 @@
 //! Deliveries: which event is sent to which subscription, and their outcome.
 
-use super::{Sight, Stored, read::Row as EventRow};
+use super::{Stored, Visibility, read::Row as EventRow};
 use crate::{
     Db, StoreError, Tx,
     filters::push_in,
@@ -45,11 +45,17 @@ pub struct Due {
 
 /// The first `limit` due deliveries of a subscription, in the order of events, with the parts that the organization may
 /// read now.
-pub async fn due(db: &Db, id: Uuid, sight: &Sight, now: Ts, limit: i64) -> Result<Vec<Due>, StoreError> {
+pub async fn due(
+    db: &Db,
+    id: Uuid,
+    visibility: &Visibility,
+    now: Ts,
+    limit: i64,
+) -> Result<Vec<Due>, StoreError> {
     let rows: Vec<(i64, i64)> = Q::by_index(DUE).bind(id).bind(id).bind(now).bind(limit).all(db).await?;
     let mut q = Q::new("SELECT e.seq, e.id, e.at, e.type, e.subject, e.data FROM events e WHERE e.seq IN (");
     q.list(rows.iter().map(|row| row.0)).push(")");
-    sight.push(&mut q);
+    visibility.push(&mut q);
     let events: Vec<EventRow> = q.all(db).await?;
     let mut events: HashMap<i64, Stored> =
         events.into_iter().map(Stored::from).map(|event| (event.seq, event)).collect();
@@ -110,7 +116,7 @@ const HURRY: &str = "UPDATE event_deliveries SET next_at = ? WHERE \
 pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![DUE, RECORD, HURRY];
 
 /// Makes pending deliveries due at once: the recipient is back.
-pub async fn hurry(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
+pub async fn make_due_now(tx: &mut Tx, id: Uuid, now: Ts) -> Result<(), StoreError> {
     Q::by_index(HURRY).bind(now).bind(id).bind(now).run(tx).await?;
     Ok(())
 }
@@ -128,7 +134,7 @@ pub enum Again {
 pub async fn replay(
     tx: &mut Tx,
     target: &Granted<Uuid>,
-    sight: &Sight,
+    visibility: &Visibility,
     again: &Again,
     now: Ts,
     limit: i64,
@@ -144,7 +150,7 @@ pub async fn replay(
         Again::One(event) => q.push(" AND e.id = ?").arg(*event),
         Again::Since(at, first) => q.push(" AND e.seq >= ? AND e.at >= ?").arg(*first).arg(*at),
     };
-    sight.push(&mut q);
+    visibility.push(&mut q);
     // Events before their deliveries, in the order of numbers, like retention.
     q.push(" ORDER BY e.seq LIMIT ? [[FOR KEY SHARE OF e||]]").arg(limit);
     q.push(

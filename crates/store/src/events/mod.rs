@@ -13,7 +13,7 @@ pub mod subscriptions;
 
 pub use number::{Numbered, is_waiting, number, position};
 pub use purge::{counts_beyond, purge, purge_of, removed_up_to};
-pub use read::{Filter, Sight, Stored, after, count, first_since, next_after, page};
+pub use read::{Filter, Stored, Visibility, after, count, first_since, next_after, page};
 
 use crate::{
     StoreError, Tx,

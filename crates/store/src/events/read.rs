@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 /// The events a reader may see.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sight {
+pub struct Visibility {
     /// The organizations of the events.
     pub scope: Scope,
     /// The types the caller may read.
@@ -67,7 +67,7 @@ impl From<Row> for Stored {
     }
 }
 
-impl Sight {
+impl Visibility {
     /// Appends ` AND …` by the columns of `e`: by the present place of the event's organization, and by the present
     /// place of the system or user, if it still exists.
     pub(crate) fn push(&self, q: &mut Q) {
@@ -115,13 +115,13 @@ const COLUMNS: &str = "SELECT e.seq, e.id, e.at, e.type, e.subject, e.data FROM 
 /// The rows of a page.
 pub async fn page(
     db: &Db,
-    sight: &Sight,
+    visibility: &Visibility,
     filter: &Filter,
     direction: SortDirection,
     request: PageRequest,
 ) -> Result<Vec<Stored>, StoreError> {
     let mut q = Q::new(COLUMNS);
-    sight.push(&mut q);
+    visibility.push(&mut q);
     filter.push(&mut q);
     q.push(&format!(" ORDER BY e.seq {} LIMIT ? OFFSET ?", direction.as_str()));
     q.arg(request.page_size).arg(request.offset());
@@ -130,11 +130,11 @@ pub async fn page(
 
 /// How many events there are, and the number of the newest event of all when they were counted. Numbers are given in the
 /// order of visibility, so a later count needs to look only behind that number.
-pub async fn count(db: &Db, sight: &Sight, filter: &Filter) -> Result<(u64, i64), StoreError> {
+pub async fn count(db: &Db, visibility: &Visibility, filter: &Filter) -> Result<(u64, i64), StoreError> {
     let mut q = Q::new(
         "SELECT CAST(COUNT(*) AS BIGINT), COALESCE((SELECT MAX(n.seq) FROM events n), 0) FROM events e WHERE 1 = 1",
     );
-    sight.push(&mut q);
+    visibility.push(&mut q);
     filter.push(&mut q);
     let (count, newest): (i64, i64) = q.one(db).await?;
     Ok((u64::try_from(count).unwrap_or(0), newest))
@@ -143,13 +143,13 @@ pub async fn count(db: &Db, sight: &Sight, filter: &Filter) -> Result<(u64, i64)
 /// The first `limit` events behind a number and not behind another, in order.
 pub async fn after(
     db: &Db,
-    sight: &Sight,
+    visibility: &Visibility,
     (after, up_to): (i64, i64),
     limit: u64,
 ) -> Result<Vec<Stored>, StoreError> {
     let mut q = Q::new(COLUMNS);
     q.push(" AND e.seq > ? AND e.seq <= ?").arg(after).arg(up_to);
-    sight.push(&mut q);
+    visibility.push(&mut q);
     q.push(" ORDER BY e.seq LIMIT ?").arg(limit);
     Ok(q.all::<Row>(db).await?.into_iter().map(Stored::from).collect())
 }

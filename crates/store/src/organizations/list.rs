@@ -292,18 +292,19 @@ pub(super) async fn walk_ids(
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
     let runs = order.runs(selected.filter.states).map(|(run, by)| ((run, by), by));
-    let ids = |run: &(Run, By), after: Option<&Position>, limit| leg(selected, order, *run, after, limit);
+    let ids =
+        |run: &(Run, By), after: Option<&Position>, limit| ids_query(selected, order, *run, after, limit);
     walk::walk(db, runs, step, ids).await
 }
 
 /// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
 pub fn walk_query(selected: Selected<'_>, order: Order, step: &Step) -> Option<Q> {
     let run = order.runs(selected.filter.states).nth(step.run())?;
-    Some(leg(selected, order, run, step.after.as_ref(), step.rows))
+    Some(ids_query(selected, order, run, step.after.as_ref(), step.rows))
 }
 
 /// At most so many rows of a run, behind the position if there is one.
-fn leg(
+fn ids_query(
     selected: Selected<'_>,
     Order { by, direction }: Order,
     (run, by_run): (Run, By),

@@ -41,12 +41,12 @@ pub(super) const BEGIN: &str = each_way!("BEGIN; ", " = off");
 const ONLY: &str = each_way!("", " = off");
 const ANY: &str = each_way!("", " TO DEFAULT");
 
-/// From here to [`any_way`].
+/// From here to [`reset_planner`].
 pub(super) async fn only(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     connection.execute(sqlx::raw_sql(ONLY)).await.map(drop)
 }
 
 /// The statements that follow are planned as usual.
-pub(super) async fn any_way(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+pub(super) async fn reset_planner(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     connection.execute(sqlx::raw_sql(ANY)).await.map(drop)
 }

@@ -31,7 +31,7 @@ impl Q {
             Tx::Pg(tx, ..) if self.by_index => {
                 by_index::only(tx).await?;
                 let n = pg(self)?.execute(&mut **tx).await?.rows_affected();
-                by_index::any_way(tx).await?;
+                by_index::reset_planner(tx).await?;
                 Ok(n)
             }
             Tx::Pg(tx, ..) => Ok(pg(self)?.execute(&mut **tx).await?.rows_affected()),
@@ -82,7 +82,7 @@ impl Q {
             Tx::Pg(tx, ..) if self.by_index => {
                 by_index::only(tx).await?;
                 pg_each(self, tx, take).await?;
-                by_index::any_way(tx).await?;
+                by_index::reset_planner(tx).await?;
             }
             Tx::Pg(tx, ..) => pg_each(self, tx, take).await?,
             Tx::Lite(tx, ..) => {

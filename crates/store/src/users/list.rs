@@ -283,19 +283,20 @@ pub(super) async fn walk_ids(
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
     let runs = order.runs().into_iter().map(|(run, by)| ((run, by), by));
-    let ids =
-        |run: &(Run, By), after: Option<&Position>, limit| leg(scope, filter, order, *run, after, limit);
+    let ids = |run: &(Run, By), after: Option<&Position>, limit| {
+        ids_query(scope, filter, order, *run, after, limit)
+    };
     walk::walk(db, runs, step, ids).await
 }
 
 /// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
 pub fn walk_query(scope: &Scope, order: Order, step: &Step) -> Option<Q> {
     let run = order.runs().into_iter().nth(step.run())?;
-    Some(leg(scope, &Filter::default(), order, run, step.after.as_ref(), step.rows))
+    Some(ids_query(scope, &Filter::default(), order, run, step.after.as_ref(), step.rows))
 }
 
 /// At most so many users of a run, behind the position if there is one.
-fn leg(
+fn ids_query(
     scope: &Scope,
     filter: &Filter,
     order: Order,

@@ -237,7 +237,7 @@ async fn notifications(room: &mut Room<'_>) {
             delivery::start(tx, &started, now).await?;
             delivery::finish(tx, &finished).await?;
             delivery::recover(tx, &tenants, now).await?;
-            delivery::look_again(tx).await?;
+            delivery::retry_unreadable(tx).await?;
             delivery::release(tx, me, &tenants, now).await
         })
         .await;
@@ -286,7 +286,7 @@ async fn deliveries(room: &mut Room<'_>) {
     .await;
     let id = found.first().copied().unwrap_or(Uuid::nil());
     let sight =
-        events::Sight { scope: Scope::Everything, types: vec!["system.updated".to_owned()], own: None };
+        events::Visibility { scope: Scope::Everything, types: vec!["system.updated".to_owned()], own: None };
     let mut seqs = Vec::new();
     room.repeat("deliveries: due", Cost::Claim, async || {
         let due = events::deliveries::due(db, id, &sight, now, LIMIT).await.unwrap();
@@ -308,7 +308,7 @@ async fn deliveries(room: &mut Room<'_>) {
     room.repeat("deliveries: work", Cost::Claim, async || {
         write(db, async |tx| {
             events::deliveries::record(tx, id, &outcomes, now).await?;
-            events::deliveries::hurry(tx, id, now).await?;
+            events::deliveries::make_due_now(tx, id, now).await?;
             events::subscriptions::renew(tx, id, me, (now, until)).await?;
             events::subscriptions::release(tx, id, me).await
         })

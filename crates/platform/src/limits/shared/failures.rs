@@ -8,7 +8,7 @@ use crate::{Platform, group_commit::GroupCommit};
 use bailiwick_domain::{Clock, SystemId, Ts};
 use bailiwick_store::{
     Db, StoreError,
-    epoch::Concerns,
+    epoch::AffectedSystems,
     shared_limits::{self, Failures},
 };
 use std::{
@@ -136,7 +136,7 @@ async fn refuse_group(db: Db, clock: Arc<dyn Clock>, mut keys: Vec<Uuid>) -> Res
     keys.dedup();
     let mut tx = db.begin().await?;
     shared_limits::refuse(&mut tx, &keys, clock.now()).await?;
-    tx.bump_auth_epoch(Concerns::Systems(keys.into_iter().map(SystemId).collect())).await?;
+    tx.bump_auth_epoch(AffectedSystems::Systems(keys.into_iter().map(SystemId).collect())).await?;
     tx.commit().await?;
     Ok(done)
 }

@@ -3,7 +3,7 @@
 use super::{Purger, WAIT, key, purge_at, warn};
 use crate::{
     Platform,
-    group_commit::{NotDone, Pending},
+    group_commit::{GroupError, Pending},
 };
 use bailiwick_domain::{Error, Result, Ts};
 use bailiwick_store::{
@@ -44,7 +44,7 @@ impl Rate {
 #[must_use]
 pub struct Taking {
     purpose: &'static str,
-    answer: Result<Pending<Result<(), Duration>>, NotDone>,
+    answer: Result<Pending<Result<(), Duration>>, GroupError>,
 }
 
 impl Taking {

@@ -31,7 +31,7 @@ pub async fn walk(
     let runs = if is_by_status { spec.runs().into_iter().map(Some).collect() } else { vec![None] };
     let by = spec.by();
     let ids = |status: &Option<_>, after: Option<&Position>, limit| {
-        let (window, start) = spec.leg(after, limit);
+        let (window, start) = spec.ids_query(after, limit);
         match status {
             Some(status) => spec.ids_of_status(*status, window, start.as_ref()),
             None => spec.ids(None, window, start.as_ref()),
@@ -45,7 +45,7 @@ pub async fn walk(
 pub fn walk_query(scope: &Scope, (order, direction): (SystemOrder, SortDirection), step: &Step) -> Q {
     let filter = SystemFilter::default();
     let spec = Spec::of(scope, &filter, &[], (order, direction), Known::default());
-    let (window, start) = spec.leg(step.after.as_ref(), step.rows);
+    let (window, start) = spec.ids_query(step.after.as_ref(), step.rows);
     spec.ids(None, window, start.as_ref())
 }
 
@@ -83,7 +83,7 @@ impl Start {
 }
 
 impl Spec<'_> {
-    fn leg(&self, after: Option<&Position>, limit: u64) -> (Window, Option<Start>) {
+    fn ids_query(&self, after: Option<&Position>, limit: u64) -> (Window, Option<Start>) {
         let (by, direction) = (self.by(), self.direction);
         let start = after.map(|position| Start { by, position: position.clone(), direction });
         (Window { offset: 0, limit }, start)

@@ -6,7 +6,7 @@ use url::{Url, form_urlencoded};
 
 /// Where the browser goes on.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Onward {
+pub enum BrowserRedirect {
     /// To an address, by 303.
     Address(String),
     /// To the client by a form that the browser posts (`response_mode=form_post`: OAuth 2.0 Form Post Response Mode).
@@ -35,24 +35,24 @@ impl<'a> ClientResponse<'a> {
         ClientResponse { redirect_uri, state: state.as_deref(), by_form: *by_form }
     }
 
-    pub(super) fn code(self, service: &Identity, code: String) -> Onward {
+    pub(super) fn code(self, service: &Identity, code: String) -> BrowserRedirect {
         self.with(service, vec![("code", code)])
     }
 
-    pub(super) fn refusal(self, service: &Identity, refused: &Refused) -> Onward {
+    pub(super) fn refusal(self, service: &Identity, refused: &Refused) -> BrowserRedirect {
         let error = ("error", refused.code.as_str().to_owned());
         self.with(service, vec![error, ("error_description", refused.description.to_string())])
     }
 
     /// Adds the state and the issuer (RFC 9207).
-    fn with(self, service: &Identity, mut fields: Vec<(&'static str, String)>) -> Onward {
+    fn with(self, service: &Identity, mut fields: Vec<(&'static str, String)>) -> BrowserRedirect {
         fields.extend(self.state.map(|state| ("state", state.to_owned())));
         fields.push(("iss", service.settings.provider_issuer()));
         if self.by_form {
-            return Onward::Form { action: self.redirect_uri.to_owned(), fields };
+            return BrowserRedirect::Form { action: self.redirect_uri.to_owned(), fields };
         }
         let mut query = form_urlencoded::Serializer::new(String::new());
-        Onward::Address(with_query(self.redirect_uri, &query.extend_pairs(fields).finish()))
+        BrowserRedirect::Address(with_query(self.redirect_uri, &query.extend_pairs(fields).finish()))
     }
 }
 

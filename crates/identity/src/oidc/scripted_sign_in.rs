@@ -4,7 +4,7 @@
 use super::{
     authorize::{Browser, is_cookie},
     consent,
-    second_step::{self, Given},
+    second_factor::{self, Given},
     sign_in::{Denied, Identifier, Proven, SignedIn, check, check_step, complete, open, proven_by},
 };
 use crate::{Identity, factors};
@@ -94,8 +94,8 @@ pub async fn prove_factor(service: &Identity, browser: &Browser, code: &str) -> 
     if interaction.step == Some(Step::Add) {
         return Err(Denied::MustAddFactor);
     }
-    let (mut tx, _, methods) = second_step::prove(service, &interaction, Given::Code(code)).await?;
-    second_step::pass(&mut tx, &interaction, methods).await?;
+    let (mut tx, _, methods) = second_factor::prove(service, &interaction, Given::Code(code)).await?;
+    second_factor::pass(&mut tx, &interaction, methods).await?;
     tx.commit().await?;
     Ok(())
 }
