@@ -3,14 +3,20 @@
 use crate::{
     Fault,
     report::{Card, Column, Cover, Faces, Form, Style, draw},
-    table::csv,
+    table::{CsvColumn, csv},
     text::{cut, minute, second, second_or_empty},
 };
 use bailiwick_domain::{OrgId, Ts, org::Details};
 
 /// Columns of the CSV.
-const HEADER: [&str; 6] =
-    ["Name", "Description", "Custom Data", "Created At", "Updated At", "Logto Synced At"];
+const COLUMNS: &[CsvColumn<Row>] = &[
+    ("Name", |row| row.details.name.as_str().into()),
+    ("Description", |row| row.details.description.as_str().into()),
+    ("Custom Data", |row| row.custom_data.as_str().into()),
+    ("Created At", |row| second(row.created_at).into()),
+    ("Updated At", |row| second(row.updated_at).into()),
+    ("Logto Synced At", |row| second_or_empty(row.synced_at).into()),
+];
 /// Characters of a description on a page.
 const DESCRIPTION: usize = 60;
 
@@ -37,16 +43,7 @@ pub struct Row {
 /// # Errors
 /// As [`csv`].
 pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
-    csv(has_header.then_some(HEADER), rows, |row| {
-        [
-            row.details.name.as_str().into(),
-            row.details.description.as_str().into(),
-            row.custom_data.as_str().into(),
-            second(row.created_at).into(),
-            second(row.updated_at).into(),
-            second_or_empty(row.synced_at).into(),
-        ]
-    })
+    csv(COLUMNS, rows, has_header)
 }
 
 /// Name and creation above description and VAT number.

@@ -3,28 +3,28 @@
 use crate::{
     Fault,
     report::{Column, Cover, Faces, Form, draw},
-    table::csv,
+    table::{CsvColumn, csv},
     text::{cut, minute, second},
 };
 use bailiwick_domain::{System, SystemStatus};
 
 /// Columns of the CSV.
-const HEADER: [&str; 15] = [
-    "Name",
-    "Type",
-    "Version",
-    "Status",
-    "FQDN",
-    "IPv4 Address",
-    "IPv6 Address",
-    "System Key",
-    "Notes",
-    "Created At",
-    "Organization",
-    "Organization Type",
-    "Created By",
-    "Creator Email",
-    "Creator Organization",
+const COLUMNS: &[CsvColumn<Row>] = &[
+    ("Name", |row| row.system.name.as_str().into()),
+    ("Type", |row| row.system.system_type.as_deref().unwrap_or_default().into()),
+    ("Version", |row| row.system.version.as_str().into()),
+    ("Status", |row| row.status.as_str().into()),
+    ("FQDN", |row| row.system.fqdn.as_str().into()),
+    ("IPv4 Address", |row| row.system.ipv4_address.as_str().into()),
+    ("IPv6 Address", |row| row.system.ipv6_address.as_str().into()),
+    ("System Key", |row| row.key().into()),
+    ("Notes", |row| row.system.notes.as_str().into()),
+    ("Created At", |row| second(row.system.created_at).into()),
+    ("Organization", |row| row.system.organization.name.as_str().into()),
+    ("Organization Type", |row| row.system.organization.org_type.as_str().into()),
+    ("Created By", |row| row.system.created_by.name.as_str().into()),
+    ("Creator Email", |row| row.system.created_by.email.as_str().into()),
+    ("Creator Organization", |row| row.system.created_by.organization_name.as_str().into()),
 ];
 /// Characters of the notes on a page.
 const NOTES: usize = 120;
@@ -49,26 +49,7 @@ impl Row {
 /// # Errors
 /// As [`csv`].
 pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
-    csv(has_header.then_some(HEADER), rows, |row| {
-        let s = &row.system;
-        [
-            s.name.as_str().into(),
-            s.system_type.as_deref().unwrap_or_default().into(),
-            s.version.as_str().into(),
-            row.status.as_str().into(),
-            s.fqdn.as_str().into(),
-            s.ipv4_address.as_str().into(),
-            s.ipv6_address.as_str().into(),
-            row.key().into(),
-            s.notes.as_str().into(),
-            second(s.created_at).into(),
-            s.organization.name.as_str().into(),
-            s.organization.org_type.as_str().into(),
-            s.created_by.name.as_str().into(),
-            s.created_by.email.as_str().into(),
-            s.created_by.organization_name.as_str().into(),
-        ]
-    })
+    csv(COLUMNS, rows, has_header)
 }
 
 /// Three columns: name and type; key, age and addresses; organization and notes.

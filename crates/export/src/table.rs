@@ -3,22 +3,28 @@
 use crate::Fault;
 use std::borrow::Cow;
 
-/// A part of a file: the header if there is one, and one line for each row; a row is dropped once it is written.
+/// A column: its name in the header, and the cell of a row.
+pub type CsvColumn<R> = (&'static str, fn(&R) -> Cow<'_, str>);
+
+/// A part of a file: the header if it is the first part, and one line for each row; a row is dropped once it is written.
 ///
 /// # Errors
 /// The part could not be written.
-pub fn csv<R, const N: usize>(
-    header: Option<[&str; N]>,
+pub fn csv<R>(
+    columns: &[CsvColumn<R>],
     rows: impl IntoIterator<Item = R>,
-    cells: impl Fn(&R) -> [Cow<'_, str>; N],
+    has_header: bool,
 ) -> Result<Vec<u8>, Fault> {
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(Vec::new());
-    if let Some(header) = header {
-        writer.write_record(header)?;
+    if has_header {
+        writer.write_record(columns.iter().map(|(name, _)| name))?;
     }
     for row in rows {
-        writer.write_record(cells(&row).map(neutral).iter().map(|cell| cell.as_bytes()))?;
+        for (_, cell) in columns {
+            writer.write_field(neutral(cell(&row)).as_bytes())?;
+        }
+        writer.write_record(None::<&[u8]>)?;
     }
     let mut part = writer.into_inner().map_err(|e| Fault::Csv(e.into_error().into()))?;
     part.shrink_to_fit();
@@ -61,10 +67,10 @@ mod tests {
     use super::*;
 
     fn file(rows: &[[&str; 2]]) -> String {
+        const COLUMNS: &[CsvColumn<[String; 2]>] =
+            &[("A", |row| row[0].as_str().into()), ("B", |row| row[1].as_str().into())];
         let rows = rows.iter().map(|row| row.map(str::to_owned));
-        let file =
-            csv(Some(["A", "B"]), rows, |row: &[String; 2]| [row[0].as_str().into(), row[1].as_str().into()]);
-        String::from_utf8(file.unwrap()).unwrap()
+        String::from_utf8(csv(COLUMNS, rows, true).unwrap()).unwrap()
     }
 
     #[test]
@@ -103,10 +109,9 @@ mod tests {
 
     #[test]
     fn parts_join_to_one_file() {
-        let part = |header, rows: &[&str]| {
-            csv(header, rows.to_vec(), |row: &&str| [(*row).to_owned().into()]).unwrap()
-        };
-        let whole = part(Some(["A"]), &["1", "=2", "3"]);
-        assert_eq!([part(Some(["A"]), &["1"]), part(None, &["=2", "3"]), part(None, &[])].concat(), whole);
+        const COLUMNS: &[CsvColumn<&str>] = &[("A", |row| (*row).into())];
+        let part = |rows: &[&'static str], has_header| csv(COLUMNS, rows.to_vec(), has_header).unwrap();
+        let whole = part(&["1", "=2", "3"], true);
+        assert_eq!([part(&["1"], true), part(&["=2", "3"], false), part(&[], false)].concat(), whole);
     }
 }

@@ -3,23 +3,23 @@
 use crate::{
     Fault,
     report::{Column, Cover, Faces, Form, draw},
-    table::csv,
+    table::{CsvColumn, csv},
     text::{cut, minute, second, second_or_empty},
 };
 use bailiwick_domain::Ts;
 
 /// Columns of the CSV.
-const HEADER: [&str; 10] = [
-    "Username",
-    "Email",
-    "Name",
-    "Phone",
-    "Organization",
-    "User Roles",
-    "Status",
-    "Created At",
-    "Latest Login At",
-    "Suspended At",
+const COLUMNS: &[CsvColumn<Row>] = &[
+    ("Username", |row| row.username.as_str().into()),
+    ("Email", |row| row.email.as_str().into()),
+    ("Name", |row| row.name.as_str().into()),
+    ("Phone", |row| row.phone.as_deref().unwrap_or_default().into()),
+    ("Organization", |row| row.organization.as_str().into()),
+    ("User Roles", |row| row.roles.join(", ").into()),
+    ("Status", |row| row.status().into()),
+    ("Created At", |row| second(row.created_at).into()),
+    ("Latest Login At", |row| second_or_empty(row.latest_login_at).into()),
+    ("Suspended At", |row| second_or_empty(row.suspended_at).into()),
 ];
 /// Characters of roles, e-mail and organization on a page.
 const SHORT: usize = 40;
@@ -63,20 +63,7 @@ impl Row {
 /// # Errors
 /// As [`csv`].
 pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
-    csv(has_header.then_some(HEADER), rows, |row| {
-        [
-            row.username.as_str().into(),
-            row.email.as_str().into(),
-            row.name.as_str().into(),
-            row.phone.as_deref().unwrap_or_default().into(),
-            row.organization.as_str().into(),
-            row.roles.join(", ").into(),
-            row.status().into(),
-            second(row.created_at).into(),
-            second_or_empty(row.latest_login_at).into(),
-            second_or_empty(row.suspended_at).into(),
-        ]
-    })
+    csv(COLUMNS, rows, has_header)
 }
 
 /// User name and creation; name, roles, e-mail; phone, organization.
