@@ -32,9 +32,10 @@ mod transferred_alerts;
 pub use fault::Fault;
 pub use history::{
     deferred::is_written as is_history_written, deferred::waiting as history_waiting,
-    expiry::sweep as sweep_history, webhook as history_webhook,
+    expiry::EXPIRY as HISTORY_EXPIRY, expiry::sweep as sweep_history, webhook as history_webhook,
 };
-pub use maintenance::{deliver_queued, purge_ended, start_background};
+pub use maintenance::{deliver_queued, note_alive, purge_ended, start_workers};
+pub use outage_detector::INTERVAL as SIGN_INTERVAL;
 pub use push_queue::LONGEST as LONGEST_HELD;
 pub use request_limit::RequestLimit;
 pub use router::AlertRouter;

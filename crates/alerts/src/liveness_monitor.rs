@@ -13,19 +13,19 @@ use bailiwick_alerting::{Identity, Intake, Nanos, PostedAlert, parse_alerts};
 use bailiwick_domain::{Error, Happening, OrgId, Result, SystemId, Ts};
 use bailiwick_events::EventDraft;
 use bailiwick_fleet::systems;
-use bailiwick_platform::periodic;
+use bailiwick_platform::tasks::lease;
 use bailiwick_store::{
-    leases, organizations,
+    organizations,
     silent_systems::{self, OpenLinkAlert, Silent, Source},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, time::Duration};
 use uuid::Uuid;
 
-/// The lease of the alerts.
-const LEASE: &str = "liveness";
-/// The lease of the statuses.
-const STATUSES: &str = "system statuses";
+/// The task of the alerts.
+pub const ALERTS: &str = "liveness";
+/// The task of the statuses.
+pub const STATUSES: &str = "system statuses";
 /// Systems or alerts of one batch.
 const BATCH: u64 = 2_000;
 /// After this many intervals another process replaces one that has died.
@@ -42,30 +42,21 @@ pub struct Checked {
     pub resolved: u64,
 }
 
-/// Starts the monitor on the application's tracker.
-pub fn start_monitor(service: &Alerts) {
-    let interval = service.settings.systems.check_interval;
-    periodic::repeat(service, STATUSES, interval, |service| {
-        Box::pin(async { update_statuses(service).await.map(u64::from) })
-    });
-    periodic::repeat(service, LEASE, interval, |service| {
-        Box::pin(async { Ok(check_alerts(service).await?.posted) })
-    });
-}
-
 /// Checks everything once, as far as this process holds the leases.
 pub async fn check(service: &Alerts) -> Result<Checked> {
     update_statuses(service).await?;
     check_alerts(service).await
 }
 
-async fn take(service: &Alerts, lease: &str) -> Result<bool> {
-    let (now, length) = (service.now(), service.settings.systems.check_interval * INTERVALS);
-    Ok(leases::take(&service.db, lease, service.instance(), now, now.plus(length)).await?)
+async fn take(service: &Alerts, task: &str) -> Result<bool> {
+    lease(service, task, service.settings.systems.check_interval * INTERVALS).await
 }
 
 /// Sets the statuses that time changes; false without the lease.
-async fn update_statuses(service: &Alerts) -> Result<bool> {
+///
+/// # Errors
+/// The database's.
+pub async fn update_statuses(service: &Alerts) -> Result<bool> {
     let is_leader = take(service, STATUSES).await?;
     if is_leader {
         systems::stats::update_statuses(service).await?;
@@ -73,9 +64,13 @@ async fn update_statuses(service: &Alerts) -> Result<bool> {
     Ok(is_leader)
 }
 
-async fn check_alerts(service: &Alerts) -> Result<Checked> {
+/// Raises, refreshes and resolves alerts, as far as this process holds the lease.
+///
+/// # Errors
+/// The database's.
+pub async fn check_alerts(service: &Alerts) -> Result<Checked> {
     let mut checked = Checked::default();
-    let renew = async || take(service, LEASE).await;
+    let renew = async || take(service, ALERTS).await;
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {
         // A long check renews its lease, and stops when it has lost it.

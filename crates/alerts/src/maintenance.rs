@@ -1,6 +1,6 @@
 //! Background work of the alert service: signs of life, removal of ended alerts, delivery of queued pushes.
 
-use super::{config::provision, history::expiry, manage, notify, outage_detector, push_queue};
+use super::{config::provision, notify, outage_detector, push_queue};
 use crate::Alerts;
 use bailiwick_alerting::notify::kept_for;
 use bailiwick_domain::Ts;
@@ -9,12 +9,8 @@ use bailiwick_store::{
     delivery::{self, notification_log},
     router,
 };
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 
-/// Between two looks for rows to remove.
-const PURGE_EVERY: Duration = Duration::from_secs(60);
-/// Between two looks into the queue.
-const QUEUE_EVERY: Duration = Duration::from_secs(1);
 /// How long the row of an ended alert is kept when all its recipients have been notified, and when not (spec:
 /// alert-router#life).
 const KEEP_TOLD: Duration = Duration::from_secs(15 * 60);
@@ -24,52 +20,20 @@ const KEEP_FAILURES: Duration = Duration::from_secs(30 * 86_400);
 /// Rows removed by one transaction.
 const ROWS: i64 = 1000;
 
-/// Starts the tasks on the application's tracker. Once for each process that serves.
-pub fn start_background(service: &Alerts) {
-    expiry::start(service);
-    manage::start_totals(service);
-    let settings = &service.settings.alerting;
-    match settings.router {
-        bailiwick_settings::Router::Embedded => {
-            notify::start(service);
-            let life_service = service.clone();
-            service
-                .tasks
-                .spawn(async move { every(&life_service, outage_detector::EVERY, keep_alive).await });
-            let purge_service = service.clone();
-            service.tasks.spawn(async move { every(&purge_service, PURGE_EVERY, purge).await });
-        }
-        bailiwick_settings::Router::Remote(_) => {
-            provision::start(service);
-            let queue_service = service.clone();
-            service.tasks.spawn(async move { every(&queue_service, QUEUE_EVERY, deliver).await });
-        }
+/// Starts the workers on the application's tracker. Once for each process that serves.
+pub fn start_workers(service: &Alerts) {
+    match service.settings.alerting.router {
+        bailiwick_settings::Router::Embedded => notify::start(service),
+        bailiwick_settings::Router::Remote(_) => provision::start(service),
     }
 }
 
-/// Repeats the work until the application stops; failures are logged and retried.
-async fn every<F: Future<Output = Result<(), StoreError>>>(
-    service: &Alerts,
-    pause: Duration,
-    work: impl Fn(Alerts) -> F,
-) {
-    loop {
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            () = service.stop.cancelled() => return,
-        }
-        if let Err(e) = work(service.clone()).await {
-            tracing::warn!(error = %e, "alerting upkeep failed and is tried again");
-        }
-    }
-}
-
-async fn keep_alive(service: Alerts) -> Result<(), StoreError> {
-    outage_detector::keep(&service).await
-}
-
-async fn deliver(service: Alerts) -> Result<(), StoreError> {
-    deliver_queued(&service).await.map(drop)
+/// Gives the sign of life of a process that serves the embedded router, if the last one is not recent.
+///
+/// # Errors
+/// The database's.
+pub async fn note_alive(service: &Alerts) -> Result<(), StoreError> {
+    outage_detector::keep(service).await
 }
 
 /// Delivers due queued pushes; returns how many were tried.
@@ -78,10 +42,6 @@ async fn deliver(service: Alerts) -> Result<(), StoreError> {
 /// The database's.
 pub async fn deliver_queued(service: &Alerts) -> Result<usize, StoreError> {
     push_queue::deliver(service).await
-}
-
-async fn purge(service: Alerts) -> Result<(), StoreError> {
-    purge_ended(&service).await.map(drop)
 }
 
 /// Removes alerts and silences that ended long enough ago; returns their number.

@@ -18,7 +18,7 @@ use std::{
 };
 
 /// Between two signs of life.
-pub(super) const EVERY: Duration = Duration::from_secs(15);
+pub const INTERVAL: Duration = Duration::from_secs(15);
 
 /// The last outage, as far as this process knows.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ pub(super) async fn keep(service: &Alerts) -> Result<(), StoreError> {
     let signed_at = service.alerting().outage.known().signed_at;
     let now = service.now();
     // If the clock was set back, the last sign does not count.
-    let is_recent = signed_at.is_some_and(|at| at <= now && now.since(at) < EVERY);
+    let is_recent = signed_at.is_some_and(|at| at <= now && now.since(at) < INTERVAL);
     if is_recent { Ok(()) } else { sign(service).await }
 }
 

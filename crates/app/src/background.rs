@@ -1,44 +1,140 @@
-//! Starts the background tasks of a process.
+//! The background work of a process: workers on queues, and tasks at regular times.
 
-use crate::{App, purge, retention};
-use bailiwick_alerts::{self as alerting, liveness_monitor, transfer_cleanup};
-use bailiwick_directory::objects;
+use crate::{App, retention};
+use bailiwick_alerts::{self as alerting, config, liveness_monitor, manage, transfer_cleanup};
+use bailiwick_directory::{imports, objects};
+use bailiwick_domain::Result;
 use bailiwick_events::{self as events, mail};
 use bailiwick_fleet::inventory;
-use bailiwick_identity::{logto_sync, relying_party};
-use bailiwick_platform::{clock_skew, jobs, processes};
+use bailiwick_identity::{auth, impersonation, logto_sync, oidc, relying_party};
+use bailiwick_platform::{
+    clock_skew, jobs,
+    limits::shared,
+    processes,
+    tasks::{self, By, Task},
+};
 use bailiwick_store::clock_skew::LongestDelays;
+use futures_util::future::BoxFuture;
+use std::time::Duration;
 
 /// The longest time for which each kind of work is ever put off. Code that puts work off for longer must say so here.
 pub const LONGEST_WAITS: LongestDelays = LongestDelays {
     jobs: jobs::RETRY.longest(),
     inventory: inventory::LONGEST_DELAY,
     held_alerts: alerting::LONGEST_HELD,
-    configurations: alerting::config::LONGEST_WAIT,
+    configurations: config::LONGEST_WAIT,
     logto: jobs::RETRY.longest(),
     subscriptions: events::deliver::LONGEST_ASKED,
     events: events::deliver::LONGEST_WAIT,
     retention: retention::EVERY,
 };
 
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// All tasks.
+pub const TASKS: &[Task<App>] = &[
+    Task {
+        name: liveness_monitor::STATUSES,
+        by: By::OneProcess,
+        interval: |app| Some(app.settings.systems.check_interval),
+        run: |app| Box::pin(async { liveness_monitor::update_statuses(app).await.map(u64::from) }),
+    },
+    Task {
+        name: liveness_monitor::ALERTS,
+        by: By::OneProcess,
+        interval: |app| Some(app.settings.systems.check_interval),
+        run: |app| Box::pin(async { Ok(liveness_monitor::check_alerts(app).await?.posted) }),
+    },
+    Task {
+        name: clock_skew::NAME,
+        by: By::OneProcess,
+        interval: |_| Some(clock_skew::INTERVAL),
+        run: |app| Box::pin(clock_skew::set_back(app, LONGEST_WAITS)),
+    },
+    Task {
+        name: alerting::HISTORY_EXPIRY,
+        by: By::OneProcess,
+        interval: |_| Some(MINUTE),
+        run: |app| Box::pin(async { Ok(alerting::sweep_history(app).await?.unwrap_or(0)) }),
+    },
+    Task {
+        name: "signs of life",
+        by: By::EachProcess,
+        interval: |app| app.alerting().is_embedded().then_some(alerting::SIGN_INTERVAL),
+        run: |app| Box::pin(async { Ok(alerting::note_alive(app).await.map(|()| 1)?) }),
+    },
+    Task {
+        name: "ended alerts",
+        by: By::EachProcess,
+        interval: |app| app.alerting().is_embedded().then_some(MINUTE),
+        run: |app| Box::pin(async { Ok(alerting::purge_ended(app).await?) }),
+    },
+    Task {
+        name: "held pushes",
+        by: By::EachProcess,
+        interval: |app| (!app.alerting().is_embedded()).then_some(SECOND),
+        run: |app| Box::pin(async { Ok(alerting::deliver_queued(app).await? as u64) }),
+    },
+    Task {
+        name: manage::TOTALS,
+        by: By::OneProcess,
+        interval: |app| (!app.alerting().is_embedded()).then_some(MINUTE),
+        run: |app| Box::pin(async { Ok(manage::refresh_totals(app).await?.unwrap_or(0)) }),
+    },
+    Task {
+        name: config::READ_BACK,
+        by: By::OneProcess,
+        interval: |app| app.settings.alerting.router.is_provisioned().then_some(MINUTE),
+        run: |app| Box::pin(async { Ok(config::read_back(app).await?.unwrap_or(0)) }),
+    },
+    Task {
+        name: events::PURGE,
+        by: By::OneProcess,
+        interval: |_| Some(events::PURGE_INTERVAL),
+        run: |app| Box::pin(events::purge(app)),
+    },
+    Task {
+        name: retention::NAME,
+        by: By::OneProcess,
+        interval: |_| Some(retention::LOOK),
+        run: |app| {
+            Box::pin(async { Ok(retention::run_if_due(app).await?.map_or(0, |figures| figures.records)) })
+        },
+    },
+    hourly("expired sessions", |app| Box::pin(auth::purge_expired(app))),
+    hourly("expired codes and tokens", |app| Box::pin(oidc::purge_expired(app))),
+    hourly("expired imports", |app| Box::pin(imports::purge_expired(app))),
+    hourly("expired mail", |app| Box::pin(mail::purge(app))),
+    hourly("expired limits", |app| Box::pin(shared::purge(app.as_ref()))),
+    hourly("expired impersonations", |app| {
+        Box::pin(async { impersonation::purge(app).await.map(|p| p.sessions + p.entries + p.consents) })
+    }),
+];
+
+/// Removes expired rows. A whole process may die meanwhile: the next run of another one removes them.
+const fn hourly(name: &'static str, run: Run) -> Task<App> {
+    Task { name, by: By::OneProcess, interval: |_| Some(HOUR), run }
+}
+
+type Run = for<'a> fn(&'a App) -> BoxFuture<'a, Result<u64>>;
+
 impl App {
-    /// Starts the tasks that run beside the requests, on the tracker that shutdown drains. Called once for each
+    /// Starts the work that runs beside the requests, on the tracker that shutdown drains. Called once for each
     /// process.
     pub async fn start_background(&self) {
         if let Err(e) = processes::end_leases_of_dead(self).await {
             tracing::warn!(error = %e, "leases of an earlier process cannot be ended; they end by themselves");
         }
         relying_party::start(self);
-        purge::start(self);
         events::start(self);
         inventory::start_worker(self);
-        liveness_monitor::start_monitor(self);
-        clock_skew::start(self, LONGEST_WAITS);
-        retention::start(self);
         mail::start_worker(self);
         logto_sync::start(self);
         objects::start_worker(self);
         transfer_cleanup::start_worker(self);
-        alerting::start_background(self);
+        alerting::start_workers(self);
+        tasks::start(self, TASKS);
     }
 }

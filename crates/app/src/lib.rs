@@ -6,7 +6,6 @@
 mod background;
 pub mod bootstrap;
 pub mod metrics;
-mod purge;
 pub mod retention;
 pub mod static_files;
 

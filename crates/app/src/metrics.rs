@@ -38,6 +38,7 @@ pub async fn page(app: &App, build: &[(&str, &str)]) -> String {
     routers(app, &mut page);
     notifications(app, &mut page);
     deliveries(app, &mut page);
+    tasks(app, &mut page);
     let seen = work(app).await;
     let up = u8::from(seen.is_some());
     page.single("bailiwick_database_up", Kind::Gauge, "Whether the database answered last time.", up);
@@ -200,6 +201,28 @@ fn others(work: &Work, page: &mut Page) {
     let mut family = page.family("bailiwick_logto_failures", Kind::Gauge, help);
     for (outcome, count) in [("retried", work.logto.retried), ("refused", work.logto.refused)] {
         family.value(&[("outcome", outcome)], count);
+    }
+}
+
+fn tasks(app: &App, page: &mut Page) {
+    let runs = app.metrics.tasks.read();
+    let help = "Runs of regular tasks in this process, by outcome.";
+    let mut family = page.family("bailiwick_task_runs_total", Kind::Counter, help);
+    for (task, figures) in &runs {
+        family.value(&[("task", task), ("outcome", "succeeded")], figures.succeeded);
+        family.value(&[("task", task), ("outcome", "failed")], figures.failed);
+    }
+    let help = "Time that the runs of regular tasks took.";
+    let mut family = page.family("bailiwick_task_seconds_total", Kind::Counter, help);
+    for (task, figures) in &runs {
+        family.value(&[("task", task)], figures.took.as_secs_f64());
+    }
+    let help = "End of the last run of a regular task that succeeded in this process, Unix time.";
+    let mut family = page.family("bailiwick_task_last_success_time_seconds", Kind::Gauge, help);
+    for (task, figures) in &runs {
+        if let Some(at) = figures.last_success {
+            family.value(&[("task", task)], at.0 as f64 / 1e6);
+        }
     }
 }
 

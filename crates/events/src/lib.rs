@@ -23,13 +23,14 @@ use bailiwick_outbound::webhook::Webhooks;
 use bailiwick_platform::{
     Platform,
     answer_cache::{self, DependsOn, Key},
-    list_filters, periodic,
+    list_filters,
+    tasks::lease,
 };
 use bailiwick_policy::{Caller, Scope, hierarchy};
 use bailiwick_settings::Settings;
 use bailiwick_store::{
     events::{self, Filter, Visibility},
-    leases, organizations,
+    organizations,
 };
 use deliver::Deliveries;
 use mail::Outbox;
@@ -43,8 +44,10 @@ const PATTERNS: usize = 100;
 
 /// Rows of one step of retention.
 const PURGED_AT_ONCE: i64 = 2_000;
-const PURGE_EVERY: Duration = Duration::from_secs(300);
-const PURGE_LEASE: &str = "events purge";
+/// The task of retention.
+pub const PURGE: &str = "events purge";
+/// The time between two of its runs.
+pub const PURGE_INTERVAL: Duration = Duration::from_secs(300);
 
 /// Events and mail: they inform people and other software of changes. Cloning it is cheap.
 #[derive(Clone)]
@@ -81,11 +84,10 @@ impl Events {
     }
 }
 
-/// Starts the background work of this crate.
+/// Starts the workers of this crate.
 pub fn start(service: &Events) {
     numbering::start(service);
     deliver::start(service);
-    periodic::repeat(service, PURGE_LEASE, PURGE_EVERY, |service| Box::pin(purge(service)));
 }
 
 /// The types a caller may read among those that the patterns match; no patterns = all.
@@ -227,6 +229,5 @@ async fn hold_purge(service: &Events) -> Result<bool> {
     if service.stop.is_cancelled() {
         return Ok(false);
     }
-    let now = service.now();
-    Ok(leases::take(&service.db, PURGE_LEASE, service.instance(), now, now.plus(PURGE_EVERY * 2)).await?)
+    lease(service, PURGE, PURGE_INTERVAL * 2).await
 }

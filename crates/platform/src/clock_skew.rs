@@ -3,7 +3,7 @@
 //!
 //! Leases need no repair: a lease that lies too far ahead counts as none where it is read.
 
-use crate::{Platform, periodic};
+use crate::{Platform, tasks::lease};
 use bailiwick_domain::Result;
 use bailiwick_store::{
     clock_skew::{self, LongestDelays},
@@ -11,29 +11,26 @@ use bailiwick_store::{
 };
 use std::time::Duration;
 
-const LEASE: &str = "times ahead";
+/// The name of the task.
+pub const NAME: &str = "times ahead";
+/// The time between two looks.
+pub const INTERVAL: Duration = Duration::from_secs(60);
 const LEASE_TIME: Duration = Duration::from_secs(180);
-const EVERY: Duration = Duration::from_secs(60);
 /// Rows of a table that one transaction repairs.
 const ROWS: i64 = 1000;
 
-/// Starts the repair on the tracker. `longest` is the longest time for which each kind of work is ever put off.
-pub fn start(platform: &Platform, longest: LongestDelays) {
-    periodic::repeat(platform, LEASE, EVERY, move |platform| Box::pin(set_back(platform, longest)));
-}
-
-/// Makes due now all work that is put off further than its longest wait, if this process gets the lease. Returns how
-/// many rows that were.
+/// Makes due now all work that is put off further than `longest`, the longest time for which each kind is ever put off, if this
+/// process gets the lease. Returns how many rows that were.
 ///
 /// # Errors
 /// The database's.
 pub async fn set_back(platform: &Platform, longest: LongestDelays) -> Result<u64> {
     let mut all = 0;
     while !platform.stop.is_cancelled() {
-        let now = platform.now();
-        if !leases::take(&platform.db, LEASE, platform.instance(), now, now.plus(LEASE_TIME)).await? {
+        if !lease(platform, NAME, LEASE_TIME).await? {
             break;
         }
+        let now = platform.now();
         let mut tx = platform.db.begin_relaxed().await?;
         let found = clock_skew::set_back(&mut tx, now, longest, leases::SKEW, ROWS).await?;
         tx.commit().await?;

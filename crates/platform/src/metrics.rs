@@ -1,6 +1,6 @@
 //! The metrics of a process that do not belong to one use case: counters of requests, and waiting work in the database.
 
-use crate::{Platform, http_metrics::HttpMetrics};
+use crate::{Platform, http_metrics::HttpMetrics, tasks::Runs};
 use bailiwick_store::stats::{self, Work};
 use std::time::Duration;
 use tokio::{sync::Mutex, time::Instant};
@@ -15,6 +15,8 @@ const WORK_TIMEOUT: Duration = Duration::from_secs(4);
 pub struct Metrics {
     /// Requests.
     pub http: HttpMetrics,
+    /// Runs of tasks.
+    pub tasks: Runs,
     seen: Mutex<Option<(Instant, Option<Work>)>>,
 }
 

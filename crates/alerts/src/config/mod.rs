@@ -26,7 +26,7 @@ pub use prune::{Pruned, prune};
 pub use save::{Closed, Saved, remove, set};
 pub use sealed::{ResealCounts, reseal_all};
 pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
-pub use watch::read_back;
+pub use watch::{READ_BACK, read_back};
 
 use crate::Alerts;
 use bailiwick_alerting::config::{Layer, Plan, merge};

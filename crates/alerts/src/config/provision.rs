@@ -5,7 +5,7 @@
 //! This module does nothing with the embedded router, which reads the stored layers, nor with a router of kind `plain`,
 //! which has no tenants and takes no configuration.
 
-use super::{effective, forget::forget, publishing::publishing, watch};
+use super::{effective, forget::forget, publishing::publishing};
 use crate::Alerts;
 use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{Error, OrgId, OrgType, Result, Ts};
@@ -136,7 +136,6 @@ pub(crate) fn start(service: &Alerts) {
     if !service.settings.alerting.router.is_provisioned() {
         return;
     }
-    watch::start(service);
     let worker = service.clone();
     service.tasks.spawn(async move {
         let service = &worker;
@@ -263,11 +262,11 @@ async fn push_one(
             let body = match made {
                 Ok(Ok(body)) => body,
                 Ok(Err(e)) => {
-                    tracing::error!(tenant, error = %e, "an alert configuration cannot be made");
+                    tracing::error!(tenant, error = %e, "cannot generate an alert configuration");
                     return Err(REJECTED);
                 }
                 Err(e) => {
-                    tracing::error!(tenant, error = %e, "an alert configuration cannot be made");
+                    tracing::error!(tenant, error = %e, "cannot generate an alert configuration");
                     return Err("internal error");
                 }
             };

@@ -10,28 +10,19 @@ use crate::Alerts;
 use bailiwick_alerting::config::{Layer, Publishing, Upload};
 use bailiwick_domain::{OrgId, Result};
 use bailiwick_outbound::{RouterClient, RouterError, router_client::Caller};
-use bailiwick_platform::periodic;
-use bailiwick_store::{alert_tenants, leases};
+use bailiwick_platform::tasks::lease;
+use bailiwick_store::alert_tenants;
 use futures_util::{StreamExt, stream};
 use std::time::Duration;
 
-const LEASE: &str = "alert configurations";
+/// The name of the task.
+pub const READ_BACK: &str = "alert configurations";
 const LEASE_TIME: Duration = Duration::from_secs(180);
-/// Time between two rounds, tenants of one round, and tenants asked concurrently.
-const EVERY: Duration = Duration::from_secs(60);
+/// Tenants of one round, and tenants asked concurrently.
 const TENANTS: i64 = 60;
 const SIDE_BY_SIDE: usize = 4;
 /// How long a tenant is left out after it was read back or pushed.
 const AGAIN: Duration = Duration::from_secs(600);
-
-/// Reads back for as long as the application runs.
-pub(crate) fn start(service: &Alerts) {
-    if service.settings.alerting.router.is_provisioned() {
-        periodic::repeat(service, LEASE, EVERY, |service| {
-            Box::pin(async { read_back(service).await.map(|found| found.unwrap_or(0)) })
-        });
-    }
-}
 
 /// Reads some tenants' configurations back from the router and queues those that differ; returns their number. None
 /// when another process is doing so.
@@ -40,10 +31,10 @@ pub(crate) fn start(service: &Alerts) {
 /// The database's.
 pub async fn read_back(service: &Alerts) -> Result<Option<u64>> {
     let Some(client) = service.alerting().provisioning.client() else { return Ok(None) };
-    let now = service.now();
-    if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
+    if !lease(service, READ_BACK, LEASE_TIME).await? {
         return Ok(None);
     }
+    let now = service.now();
     let tenants = alert_tenants::to_read_back(&service.db, now, now.minus(AGAIN), TENANTS).await?;
     if tenants.is_empty() {
         return Ok(Some(0));

@@ -4,41 +4,32 @@
 use super::super::outage_detector;
 use crate::Alerts;
 use bailiwick_alerting::Nanos;
-use bailiwick_platform::periodic;
-use bailiwick_store::{StoreError, alert_rows::Spared, history::expiry, leases};
+use bailiwick_domain::Result;
+use bailiwick_platform::tasks::lease;
+use bailiwick_store::{alert_rows::Spared, history::expiry};
 use std::time::Duration;
 
-/// Name of the lease.
-const LEASE: &str = "alert history";
-/// Between two looks.
-const EVERY: Duration = Duration::from_secs(60);
+/// The name of the task.
+pub const EXPIRY: &str = "alert history";
 /// After this time another process replaces one that has died.
 const LEASE_TIME: Duration = Duration::from_secs(180);
 /// Rows that end in one transaction.
 const ROWS: i64 = 500;
 
-/// Starts the periodic search on the application's tracker.
-pub(in super::super) fn start(service: &Alerts) {
-    periodic::repeat(service, LEASE, EVERY, |service| {
-        Box::pin(async { Ok(sweep(service).await?.unwrap_or(0)) })
-    });
-}
-
 /// Ends the open rows whose time has passed and returns their number; none when another process is doing so.
 ///
 /// # Errors
 /// The database's.
-pub async fn sweep(service: &Alerts) -> Result<Option<u64>, StoreError> {
+pub async fn sweep(service: &Alerts) -> Result<Option<u64>> {
     let mut ended = 0;
     loop {
         if service.alerting().is_embedded() {
             outage_detector::keep(service).await?;
         }
-        let now = service.now();
-        if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
+        if !lease(service, EXPIRY, LEASE_TIME).await? {
             return Ok(None);
         }
-        let n = expiry::sweep(&service.db, now, spared(service), ROWS).await?;
+        let n = expiry::sweep(&service.db, service.now(), spared(service), ROWS).await?;
         ended += n;
         if n == 0 || service.stop.is_cancelled() {
             return Ok(Some(ended));

@@ -58,8 +58,7 @@ pub use stats::{
     HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, occurrences,
     statistics, time, trend,
 };
-pub(super) use totals::start as start_totals;
-pub use totals::{Totals, refresh_totals, totals};
+pub use totals::{TOTALS, Totals, refresh_totals, totals};
 
 use super::Fault;
 use crate::Alerts;

@@ -6,7 +6,7 @@ use crate::Alerts;
 use bailiwick_alerting::ListedAlert;
 use bailiwick_domain::{OrgId, Result, Ts};
 use bailiwick_outbound::RouterClient;
-use bailiwick_platform::periodic;
+use bailiwick_platform::tasks::lease;
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     StoreError,
@@ -14,7 +14,6 @@ use bailiwick_store::{
         OrganizationsRead, shown,
         stats::{self, Live},
     },
-    leases,
 };
 use futures_util::{StreamExt, stream};
 use std::{
@@ -22,12 +21,10 @@ use std::{
     time::Duration,
 };
 
-/// Name of the lease.
-const LEASE: &str = "alert totals";
+/// The name of the task that asks a remote router.
+pub const TOTALS: &str = "alert totals";
 /// After this time another process replaces one that has died.
 const LEASE_TIME: Duration = Duration::from_secs(180);
-/// Between two rounds.
-const EVERY: Duration = Duration::from_secs(60);
 /// Figures older than this carry a warning.
 const STALE: Duration = Duration::from_secs(300);
 /// Tenants asked concurrently, and stored by one transaction.
@@ -94,31 +91,21 @@ fn words(age: Duration) -> String {
     }
 }
 
-/// Keeps the figures fresh, on the application's tracker; only with a remote router.
-pub(crate) fn start(service: &Alerts) {
-    if service.alerting().is_embedded() {
-        return;
-    }
-    periodic::repeat(service, LEASE, EVERY, |service| {
-        Box::pin(async { Ok(refresh_totals(service).await?.unwrap_or(0)) })
-    });
-}
-
 /// Asks the remote router once about every tenant that has alerts; returns how many answered. None when another process
 /// is doing so, or with the embedded router.
 ///
 /// # Errors
 /// The database's.
-pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>, StoreError> {
+pub async fn refresh_totals(service: &Alerts) -> Result<Option<u64>> {
     let Some(client) = service.alerting().for_people().remote() else { return Ok(None) };
     let began = service.now();
     let mut answered = 0;
     let mut asked_after = None;
     loop {
-        let now = service.now();
-        if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
+        if !lease(service, TOTALS, LEASE_TIME).await? {
             return Ok(None);
         }
+        let now = service.now();
         let tenants = stats::tenants_to_ask(&service.db, began, asked_after, TENANTS).await?;
         let Some(last) = tenants.last() else { return Ok(Some(answered)) };
         asked_after = Some(*last);

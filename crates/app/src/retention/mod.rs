@@ -7,22 +7,21 @@ mod tiers;
 
 use crate::App;
 use bailiwick_domain::{Result, Ts};
-use bailiwick_platform::jobs;
+use bailiwick_platform::{jobs, tasks::lease};
 use bailiwick_store::{inventory::retention, leases};
 use pass::{Pass, Way};
 use std::time::{Duration, Instant};
 use tiers::Tiers;
 use tracing::Instrument;
 
-const LEASE: &str = "retention";
+/// The name of the task.
+pub(crate) const NAME: &str = "retention";
 /// Longest time the work of a process that has died waits for another one. A run renews it again and again.
 const LEASE_TIME: Duration = Duration::from_secs(300);
-/// From the start to the first run.
-const FIRST: Duration = Duration::from_secs(300);
 /// From one run to the next.
 pub(crate) const EVERY: Duration = Duration::from_secs(3600);
 /// How often a process checks whether a run is due: another process may have done it or died.
-const LOOK: Duration = Duration::from_secs(60);
+pub(crate) const LOOK: Duration = Duration::from_secs(300);
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,25 +44,6 @@ pub struct Figures {
     pub impersonation_entries: u64,
     /// Refusals of API keys that do not work any more removed.
     pub key_refusals: u64,
-}
-
-/// Starts the runs on the application's tracker.
-pub fn start(app: &App) {
-    let (app, stop) = (app.clone(), app.stop.clone());
-    let tracker = app.tasks.clone();
-    tracker.spawn(async move {
-        let mut pause = FIRST;
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = stop.cancelled() => return,
-            }
-            pause = LOOK;
-            if let Err(e) = run_if_due(&app).await {
-                tracing::warn!(error = %e, "retention failed and will be retried");
-            }
-        }
-    });
 }
 
 /// The result that a whole run would have now; changes nothing.
@@ -92,7 +72,7 @@ pub async fn run_if_due(app: &App) -> Result<Option<Figures>> {
     // Another one may have been faster.
     let state = retention::state(&app.db).await?;
     if !is_due(state.next_at) {
-        leases::release(&app.db, LEASE, app.instance()).await?;
+        leases::release(&app.db, NAME, app.instance()).await?;
         return Ok(None);
     }
     under_lease(app, state.thinned_to).await
@@ -100,8 +80,7 @@ pub async fn run_if_due(app: &App) -> Result<Option<Figures>> {
 
 /// Takes or renews the lease.
 async fn take(app: &App) -> Result<bool> {
-    let now = app.now();
-    Ok(leases::take(&app.db, LEASE, app.instance(), now, now.plus(LEASE_TIME)).await?)
+    lease(app, NAME, LEASE_TIME).await
 }
 
 async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
@@ -111,7 +90,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     let started = Instant::now();
     let outcome = work(app, since).instrument(jobs::span("retention")).await;
     // Released whatever has happened, so no process waits for the end of the lease.
-    leases::release(&app.db, LEASE, app.instance()).await?;
+    leases::release(&app.db, NAME, app.instance()).await?;
     let figures = outcome?;
     if let Some(figures) = &figures {
         let Figures { records, alerts_ended, alerts_removed, quarantined, history, activity, .. } = *figures;

@@ -12,11 +12,11 @@ use bailiwick_alerting::Identity;
 use bailiwick_alerts::{self as alerting, AlertRouter, Alerts, Sender};
 use bailiwick_domain::{Clock, Result, SystemId, Ts};
 use bailiwick_fleet::{ingest, inventory};
-use bailiwick_platform::periodic;
+use bailiwick_platform::tasks::{self, By, Task, lease};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     demo::life::{self as store, Load, Member},
-    heartbeats, leases,
+    heartbeats,
 };
 use futures_util::stream::{self, StreamExt as _};
 use incidents::Incident;
@@ -32,10 +32,14 @@ use std::{
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Name of the lease.
-const LEASE: &str = "demo";
-/// Between two steps.
-const EVERY: Duration = Duration::from_secs(30);
+/// The one task.
+const TASKS: &[Task<Alerts>] = &[Task {
+    name: NAME,
+    by: By::OneProcess,
+    interval: |_| Some(Duration::from_secs(30)),
+    run: |service| Box::pin(step(service)),
+}];
+const NAME: &str = "demo";
 /// After this time another process replaces one that has died.
 const LEASE_TIME: Duration = Duration::from_secs(120);
 /// Most systems of a load that is kept alive; larger ones are for measurements.
@@ -85,7 +89,7 @@ pub fn start(service: &Alerts) {
             tracing::warn!(%error, "the demo data is not kept alive; the next step tries again");
         }
     });
-    periodic::repeat(service, LEASE, EVERY, |service| Box::pin(step(service)));
+    tasks::start(service, TASKS);
 }
 
 /// Does what has become due since the last step; returns how many heartbeats, documents and alerts were sent. 0 on a database
@@ -97,10 +101,10 @@ pub async fn step(service: &Alerts) -> Result<u64> {
     let mut sent = 0;
     for load in store::loads(&service.db).await? {
         let Some(lived_until) = load.lived_until else { continue };
-        let now = service.now();
-        if !leases::take(&service.db, LEASE, service.instance(), now, now.plus(LEASE_TIME)).await? {
+        if !lease(service, NAME, LEASE_TIME).await? {
             return Ok(sent);
         }
+        let now = service.now();
         let mut members = store::members(&service.db, load.seed, MOST_ALIVE).await?;
         sent += beat(service, &load, &members).await?;
         sent += send_documents(service, &load, &mut members, Phase::Live).await?;

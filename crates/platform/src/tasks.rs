@@ -1,0 +1,130 @@
+//! Tasks: regular work beside the requests. The list of all tasks is `TASKS` in `crates/app/src/background.rs`.
+
+use crate::Platform;
+use bailiwick_domain::{Result, Ts};
+use bailiwick_store::leases;
+use futures_util::future::BoxFuture;
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// A lease outlasts this many intervals, so that the process that has it keeps it. After that time, or the longest one, another
+/// process takes over from one that has died.
+const INTERVALS: u32 = 3;
+const LONGEST_LEASE: Duration = Duration::from_secs(600);
+
+/// A task of the context `C`.
+#[derive(Debug)]
+pub struct Task<C: 'static> {
+    /// Its name in the log and in the metrics, and that of its lease.
+    pub name: &'static str,
+    /// The processes that run it.
+    pub by: By,
+    /// The time between two runs; none where the settings have no use for it.
+    pub interval: fn(&C) -> Option<Duration>,
+    /// One run. It returns how much it did.
+    pub run: for<'c> fn(&'c C) -> BoxFuture<'c, Result<u64>>,
+}
+
+/// The processes that run a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// One at a time, which holds a lease. A long run renews the lease between its steps, and ends when it has lost it.
+    OneProcess,
+    /// Each for itself.
+    EachProcess,
+}
+
+/// The runs of the tasks in this process, for the metrics.
+#[derive(Debug, Default)]
+pub struct Runs(Mutex<BTreeMap<&'static str, Figures>>);
+
+/// The runs of one task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Runs that succeeded.
+    pub succeeded: u64,
+    /// Runs that failed.
+    pub failed: u64,
+    /// What all runs took.
+    pub took: Duration,
+    /// The end of the last run that succeeded.
+    pub last_success: Option<Ts>,
+}
+
+impl Runs {
+    /// The figures by name of the task.
+    pub fn read(&self) -> BTreeMap<&'static str, Figures> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, name: &'static str, success: Option<Ts>, took: Duration) {
+        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let figures = runs.entry(name).or_default();
+        figures.took += took;
+        match success {
+            Some(at) => {
+                figures.succeeded += 1;
+                figures.last_success = Some(at);
+            }
+            None => figures.failed += 1,
+        }
+    }
+}
+
+/// Starts the tasks on the tracker. Each runs after every interval until the process stops; a lease is then given back, so that
+/// another process need not wait for its end.
+pub fn start<C>(context: &C, tasks: &'static [Task<C>])
+where
+    C: AsRef<Platform> + Clone + Send + Sync + 'static,
+{
+    for task in tasks {
+        if let Some(interval) = (task.interval)(context) {
+            context.as_ref().tasks.spawn(repeat(context.clone(), task, interval));
+        }
+    }
+}
+
+async fn repeat<C: AsRef<Platform> + Sync>(context: C, task: &'static Task<C>, interval: Duration) {
+    let platform = context.as_ref();
+    while platform.stop.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
+        let started = Instant::now();
+        match run(&context, task, interval).await {
+            Ok(None) => {}
+            Ok(Some(done)) => {
+                tracing::debug!(task = task.name, done, "task has run");
+                platform.metrics.tasks.note(task.name, Some(platform.now()), started.elapsed());
+            }
+            Err(error) => {
+                tracing::warn!(task = task.name, %error, "task failed and will run again after its interval");
+                platform.metrics.tasks.note(task.name, None, started.elapsed());
+            }
+        }
+    }
+    if task.by == By::OneProcess
+        && let Err(error) = leases::release(&platform.db, task.name, platform.instance()).await
+    {
+        tracing::debug!(task = task.name, %error, "lease not released: it ends by itself");
+    }
+}
+
+/// None: another process runs it.
+async fn run<C: AsRef<Platform>>(context: &C, task: &Task<C>, interval: Duration) -> Result<Option<u64>> {
+    let platform = context.as_ref();
+    let length = (interval * INTERVALS).min(LONGEST_LEASE);
+    if task.by == By::OneProcess && !lease(platform, task.name, length).await? {
+        return Ok(None);
+    }
+    (task.run)(context).await.map(Some)
+}
+
+/// Takes or renews the lease of a task; false when another process holds it.
+///
+/// # Errors
+/// The database's.
+pub async fn lease(platform: &Platform, name: &str, length: Duration) -> Result<bool> {
+    let now = platform.now();
+    Ok(leases::take(&platform.db, name, platform.instance(), now, now.plus(length)).await?)
+}
