@@ -94,7 +94,7 @@ pub enum Error {
         /// Details or null.
         data: Value,
     },
-    /// 408 `request body timed out`, with `Retry-After`: the request came too slowly, not a wrong one.
+    /// 408 `request body timed out`, with `Retry-After`: the body arrived too slowly; the request itself is valid.
     #[error("request body timed out")]
     SlowBody,
     /// 415.

@@ -5,6 +5,7 @@ use crate::{
     sql::{Arg, Q},
 };
 use bailiwick_domain::{ChoiceSearch, OrgId, OrgType, fold::contains_pattern};
+use std::str::FromStr;
 use uuid::Uuid;
 
 /// Separates the parts of `search_key`; a search for it finds nothing.
@@ -17,6 +18,38 @@ pub struct VersionFilter {
     pub product: Option<String>,
     /// Exact.
     pub version: String,
+}
+
+impl VersionFilter {
+    /// From `<product>:<version>`, or a version of any product.
+    pub fn parse(value: &str) -> VersionFilter {
+        let (product, version) =
+            value.split_once(':').map_or((None, value), |(product, version)| (Some(product), version));
+        VersionFilter { product: product.map(str::to_owned), version: version.to_owned() }
+    }
+}
+
+/// The well-formed values.
+pub(crate) fn parsed<T: FromStr>(values: &[String]) -> Vec<T> {
+    values.iter().filter_map(|value| value.parse().ok()).collect()
+}
+
+/// The well-formed ids of creators, which are users or organizations.
+pub(crate) fn creators(ids: &[String]) -> Vec<Uuid> {
+    parsed(ids).into_iter().map(|OrgId(id)| id).collect()
+}
+
+/// Appends ` AND …`: one of the columns contains the text, in any case. The columns hold folded texts.
+pub(crate) fn push_contains(q: &mut Q, columns: &[&str], text: &str) {
+    if !can_be_stored(text) {
+        q.push(" AND 1 = 0");
+        return;
+    }
+    let conditions = columns.iter().map(|column| format!("{column} LIKE ? [[||ESCAPE '\\']]"));
+    q.push(" AND (").push(&conditions.collect::<Vec<_>>().join(" OR ")).push(")");
+    for _ in columns {
+        q.arg(contains_pattern(text));
+    }
 }
 
 /// Appends the end of a statement for choices by the folded name in a column, at most `limit` of them if there is one. With a
@@ -57,13 +90,15 @@ pub(crate) async fn expand(
     Ok(rows.into_iter().filter_map(|(id, kind)| Some((OrgId(id), OrgType::parse(&kind)?))).collect())
 }
 
-/// ` AND (…)`: pairs as one list and bare versions as another, since SQLite limits the depth of an `OR` expression.
+/// ` AND (…)`: pairs, which need both, as one list and bare versions, which fit any product, as another, since SQLite limits
+/// the depth of an `OR` expression.
 pub(crate) fn push_product_versions<'a>(
     q: &mut Q,
     product: &str,
     version: &str,
-    wanted: impl Iterator<Item = (Option<&'a str>, &'a str)>,
+    wanted: impl Iterator<Item = &'a VersionFilter>,
 ) {
+    let wanted = wanted.map(|wanted| (wanted.product.as_deref(), wanted.version.as_str()));
     let possible = wanted.filter(|(p, v)| can_be_stored(v) && p.is_none_or(can_be_stored));
     let (pairs, bare): (Vec<_>, Vec<_>) = possible.partition(|(p, _)| p.is_some());
     if !pairs.is_empty() {

@@ -6,37 +6,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bailiwick_directory::exports::{Asked, Content, File};
-use bailiwick_domain::{Error, Result, SortDirection};
+use bailiwick_domain::{Error, Parameter, Result, Set, SortDirection};
 use http::{HeaderValue, header};
 
 /// Marks an answer that must go out as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Uncompressed;
-
-/// Filters by the names of their keys.
-#[derive(Clone, Copy, Debug)]
-pub struct Keys {
-    /// One value, the first; blank = no filter.
-    pub texts: &'static [&'static str],
-    /// Each value counts, whatever it is.
-    pub lists: &'static [&'static str],
-    /// Whether organizations can stand for what is below them too.
-    pub hierarchy: bool,
-}
-
-/// Filters of the list of systems.
-pub const SYSTEMS: Keys = Keys {
-    texts: &["search", "name", "system_key"],
-    lists: &["type", "version", "status", "created_by", "organization_id"],
-    hierarchy: true,
-};
-
-/// Filters of the list of users.
-pub const USERS: Keys = Keys {
-    texts: &["search"],
-    lists: &["status", "organization_id", "role", "created_by"],
-    hierarchy: false,
-};
 
 /// The order of a file: descending unless the query says otherwise; lists ascend.
 pub fn export_direction(params: &Params) -> SortDirection {
@@ -45,15 +20,18 @@ pub fn export_direction(params: &Params) -> SortDirection {
 }
 
 /// What is asked for; the filters are named in the file.
-pub fn asked(params: &Params, keys: &Keys) -> Asked {
-    let texts = keys.texts.iter().filter_map(|key| Some((*key, params.text(key)?.to_owned())));
-    let lists = keys.lists.iter().flat_map(|key| params.many(key).into_iter().map(|value| (*key, value)));
-    let mut filters: Vec<_> = texts.chain(lists).map(|(key, value)| (key.to_owned(), value)).collect();
-    let hierarchy = "include_hierarchy";
-    if keys.hierarchy && params.is_true(hierarchy) {
-        filters.push((hierarchy.to_owned(), "true".to_owned()));
+pub fn asked<F: 'static>(params: &Params, filters: impl IntoIterator<Item = &'static Parameter<F>>) -> Asked {
+    let values = |parameter: &Parameter<F>| match parameter.set {
+        Set::Text(_) => params.text(parameter.key).into_iter().map(str::to_owned).collect(),
+        Set::Each(_) => params.many(parameter.key),
+        Set::Flag(_) if params.is_true(parameter.key) => vec!["true".to_owned()],
+        Set::Flag(_) => Vec::new(),
+    };
+    let named = |parameter| values(parameter).into_iter().map(|value| (parameter.key.to_owned(), value));
+    Asked {
+        format: params.one("format").unwrap_or_default().to_owned(),
+        filters: filters.into_iter().flat_map(named).collect(),
     }
-    Asked { format: params.one("format").unwrap_or_default().to_owned(), filters }
 }
 
 /// The uncompressed file: compression would remove the `Content-Length` of a whole file, and collect the portions of

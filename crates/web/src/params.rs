@@ -1,7 +1,7 @@
 //! The query of a request.
 
 use axum::extract::FromRequestParts;
-use bailiwick_domain::{Error, PageRequest, Result};
+use bailiwick_domain::{Error, PageRequest, Parameter, Result, Set};
 use http::request::Parts;
 use std::convert::Infallible;
 
@@ -20,6 +20,12 @@ impl Params {
     /// From the raw query.
     pub fn parse(query: &str) -> Params {
         Params(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+    }
+
+    /// The same without empty values: a field of a form that was left empty is no filter.
+    pub fn filled(mut self) -> Params {
+        self.0.retain(|(_, value)| !value.is_empty());
+        self
     }
 
     /// The first value of a key.
@@ -42,6 +48,35 @@ impl Params {
     /// All values of a key, as sent.
     pub fn many(&self, key: &str) -> Vec<String> {
         self.0.iter().filter(|(k, _)| k == key).map(|(_, v)| v.clone()).collect()
+    }
+
+    /// The filter that the query asks for.
+    pub fn filter<F: Default + 'static>(
+        &self,
+        parameters: impl IntoIterator<Item = &'static Parameter<F>>,
+    ) -> F {
+        let mut filter = F::default();
+        for Parameter { key, set, .. } in parameters {
+            match set {
+                Set::Text(set) => {
+                    if let Some(text) = self.text(key) {
+                        set(&mut filter, text.to_owned());
+                    }
+                }
+                Set::Each(set) => {
+                    let values = self.many(key);
+                    if !values.is_empty() {
+                        set(&mut filter, values);
+                    }
+                }
+                Set::Flag(set) => {
+                    if self.is_true(key) {
+                        set(&mut filter);
+                    }
+                }
+            }
+        }
+        filter
     }
 
     /// Whether the key has exactly the value `true`.

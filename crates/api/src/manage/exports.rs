@@ -6,12 +6,9 @@ use crate::{
     extract::{Family, Params, Service, Who},
 };
 use axum::response::Response;
-use bailiwick_directory::{Directory, exports};
-use bailiwick_fleet::Fleet;
-use bailiwick_web::{
-    SYSTEMS, USERS, asked, download, export_direction, organization_keys, organization_query, system_query,
-    user_query,
-};
+use bailiwick_directory::{Directory, exports, organizations, users};
+use bailiwick_fleet::{Fleet, systems};
+use bailiwick_web::{asked, download, export_direction, organization_query, system_query, user_query};
 
 /// `GET /{p}/export`.
 pub async fn organizations(
@@ -20,11 +17,10 @@ pub async fn organizations(
     Family(family): Family,
     params: Params,
 ) -> Outcome<Response> {
-    let mut query = organization_query(&params, PAGE_SIZE);
+    let mut query = organization_query(&params, family, PAGE_SIZE);
     query.direction = export_direction(&params);
-    let keys = organization_keys(family);
-    let file = exports::organizations(&directory, &caller, family, query, asked(&params, keys)).await?;
-    Ok(download(file)?)
+    let asked = asked(&params, organizations::filters(family));
+    Ok(download(exports::organizations(&directory, &caller, family, query, asked).await?)?)
 }
 
 /// `GET /users/export`.
@@ -35,12 +31,12 @@ pub async fn users(
 ) -> Outcome<Response> {
     let mut query = user_query(&params, PAGE_SIZE);
     query.direction = export_direction(&params);
-    Ok(download(exports::users(&directory, &caller, query, asked(&params, &USERS)).await?)?)
+    Ok(download(exports::users(&directory, &caller, query, asked(&params, users::FILTERS)).await?)?)
 }
 
 /// `GET /systems/export`.
 pub async fn systems(Service(fleet): Service<Fleet>, Who(caller): Who, params: Params) -> Outcome<Response> {
     let mut query = system_query(&params, PAGE_SIZE);
     query.order = query.order.map(|(by, _)| (by, export_direction(&params)));
-    Ok(download(bailiwick_fleet::systems::export(&fleet, &caller, query, asked(&params, &SYSTEMS)).await?)?)
+    Ok(download(systems::export(&fleet, &caller, query, asked(&params, systems::FILTERS)).await?)?)
 }

@@ -31,7 +31,7 @@ pub async fn list(
     gzip: Gzip,
     params: Params,
 ) -> Outcome<Response> {
-    let query = organization_query(&params, PAGE_SIZE);
+    let query = organization_query(&params, family, PAGE_SIZE);
     let of = |page| OrganizationList::of(family, page, params.one("sort_by"), params.one("sort_direction"));
     let answer = |list| Answer::ok(format!("{} retrieved successfully", family.plural()), list);
     let Some(cursor) = params.cursor()? else {

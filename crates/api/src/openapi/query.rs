@@ -5,13 +5,13 @@
 use crate::manage::{alert_config::YAML, impersonation::SIDES, inventory::WITHOUT_TEXT};
 use bailiwick_alerts::manage::{ActiveOrder, HistoryFilter, HistoryOrder, STATES};
 use bailiwick_directory::{exports::Format, organizations, users};
-use bailiwick_domain::{OrgType, PageRequest, SortDirection, rebranding::Asset};
+use bailiwick_domain::{OrgType, PageRequest, Parameter, SortDirection, rebranding::Asset};
 use bailiwick_events::deliver;
 use bailiwick_fleet::{
-    applications::{ApplicationFilter, ApplicationOrder, SummaryOrder},
+    applications::{self, ApplicationOrder, SummaryOrder},
     inventory::{Category, Kind, Severity},
     search::Kind as Kinds,
-    systems::{StatusFilter, SystemOrder},
+    systems::{self, SystemOrder},
 };
 use bailiwick_identity::api_keys::EVENTS;
 use bailiwick_platform::trend::PERIODS;
@@ -22,13 +22,8 @@ const PAGE: &[&str] = &["page", "page_size"];
 /// Of lists that can be walked by cursors.
 const PAGES: &[&str] = &["page", "page_size", "cursor"];
 const SORT: &[&str] = &["sort_by", "sort_direction"];
-const BY_ORGANIZATION: &[&str] = &["organization_id*", "include_hierarchy"];
 /// The organizations of alert figures.
 const NAMED: &[&str] = &["organization_id*", "include"];
-const FAMILY: &[&str] = &["search", "status*", "created_by*"];
-const USERS: &[&str] = &["search", "status*", "organization_id*", "role*", "created_by*"];
-const SYSTEMS: &[&str] = &["search", "name", "system_key", "type*", "version*", "status*", "created_by*"];
-const APPLICATIONS: &[&str] = &["search", "type*", "version*", "system_id*", "status*"];
 const DIFFS: &[&str] =
     &["severity*", "category*", "diff_type*", "inventory_id*", "from_date", "to_date", "search"];
 const ALERTS: &[&str] =
@@ -39,21 +34,45 @@ const HISTORY: &[&str] =
 /// The parameters of the alert router's lists of alerts (spec: alerts#query-parameters).
 const MATCHING: &[&str] = &["filter*", "receiver", "receiver_matchers*", "active", "silenced", "inhibited"];
 
-/// Keys of an operation; a star marks a repeatable key, an exclamation mark a required one.
+/// A filter of a list, whatever it sets.
+struct Filter {
+    key: &'static str,
+    is_repeated: bool,
+    words: Vec<&'static str>,
+}
+
+/// The filters that the list behind an operation declares.
+fn filters(operation: &str) -> Vec<Filter> {
+    fn of<F: 'static>(parameters: impl IntoIterator<Item = &'static Parameter<F>>) -> Vec<Filter> {
+        let filter = |parameter: &Parameter<F>| Filter {
+            key: parameter.key,
+            is_repeated: parameter.is_repeated(),
+            words: (parameter.words)(),
+        };
+        parameters.into_iter().map(filter).collect()
+    }
+    match operation {
+        "listDistributors" | "exportDistributors" => of(organizations::filters(OrgType::Distributor)),
+        "listResellers" | "exportResellers" => of(organizations::filters(OrgType::Reseller)),
+        "listCustomers" | "exportCustomers" => of(organizations::filters(OrgType::Customer)),
+        "listUsers" | "exportUsers" => of(users::FILTERS),
+        "listSystems" | "exportSystems" => of(systems::FILTERS),
+        "listApplications" => of(applications::FILTERS),
+        _ => Vec::new(),
+    }
+}
+
+/// The other keys of an operation; a star marks a repeatable key, an exclamation mark a required one.
 fn keys(operation: &str) -> Vec<&'static str> {
     let groups: &[&[&str]] = match operation {
-        "listDistributors" => &[PAGES, SORT, FAMILY],
-        "listResellers" | "listCustomers" => &[PAGES, SORT, FAMILY, BY_ORGANIZATION],
-        "exportDistributors" => &[&["format"], SORT, FAMILY],
-        "exportResellers" | "exportCustomers" => &[&["format"], SORT, FAMILY, BY_ORGANIZATION],
+        "listDistributors" | "listResellers" | "listCustomers" | "listUsers" | "listSystems"
+        | "listApplications" => &[PAGES, SORT],
+        "exportDistributors" | "exportResellers" | "exportCustomers" | "exportUsers" | "exportSystems" => {
+            &[&["format"], SORT]
+        }
         "listOrganizations" => &[PAGE, SORT, &["search", "name", "description", "type*", "created_by"]],
         "validateVat" => &[&["vat!", "exclude_id"]],
-        "listUsers" => &[PAGES, SORT, USERS],
-        "exportUsers" => &[&["format"], SORT, USERS],
-        "listSystems" => &[PAGES, SORT, SYSTEMS, BY_ORGANIZATION],
-        "exportSystems" => &[&["format"], SORT, SYSTEMS, BY_ORGANIZATION],
         "getSystemsTotals" => &[&["timeout"]],
-        "listApplications" => &[PAGES, SORT, APPLICATIONS, BY_ORGANIZATION],
         "getApplicationsSummary" => &[PAGE, SORT, &["organization_id", "include_hierarchy", "system_id"]],
         "getDistributorsTrend"
         | "getResellersTrend"
@@ -144,13 +163,10 @@ fn orders(operation: &str) -> Vec<&'static str> {
 
 fn statuses(operation: &str) -> Vec<&'static str> {
     match operation {
-        "listUsers" | "exportUsers" => users::STATES.list(),
-        "listSystems" | "exportSystems" => StatusFilter::WORDS.list(),
-        "listApplications" => ApplicationFilter::STATUSES.list(),
         "listActiveAlerts" | "listActiveAlertsAlias" | "listSystemAlerts" => STATES.list(),
         "listAlertsHistory" | "listSystemAlertsHistory" => HistoryFilter::STATUSES.list(),
         "listEventDeliveries" => deliver::states().collect(),
-        _ => organizations::STATES.list(),
+        _ => Vec::new(),
     }
 }
 
@@ -166,20 +182,24 @@ fn has_no_effect(operation: &str, name: &str) -> bool {
 /// The parameters of the document.
 pub(super) fn parameters(operation: &str) -> impl Iterator<Item = Value> + use<> {
     let operation = operation.to_owned();
-    keys(&operation).into_iter().map(move |key| {
+    let own = keys(&operation).into_iter().map(|key| {
         let name = key.trim_end_matches(['*', '!']);
+        let filter = Filter { key: name, is_repeated: key.ends_with('*'), words: words(&operation, name) };
+        (filter, key.ends_with('!'))
+    });
+    let all: Vec<_> = own.chain(filters(&operation).into_iter().map(|filter| (filter, false))).collect();
+    all.into_iter().map(move |(Filter { key: name, is_repeated, words }, is_required)| {
         let (mut schema, mut about) = meaning(name);
         let is_idle = has_no_effect(&operation, name);
-        let words = if is_idle { Vec::new() } else { words(&operation, name) };
-        if !words.is_empty() {
+        if !words.is_empty() && !is_idle {
             schema["enum"] = json!(words);
         }
         if is_idle {
             about = "Has no effect.";
         }
-        let schema = if key.ends_with('*') { json!({"type": "array", "items": schema}) } else { schema };
+        let schema = if is_repeated { json!({"type": "array", "items": schema}) } else { schema };
         let mut parameter = json!({
-            "name": name, "in": "query", "required": key.ends_with('!'), "description": about, "schema": schema,
+            "name": name, "in": "query", "required": is_required, "description": about, "schema": schema,
         });
         // Clients send it empty for the usual order.
         if name == "sort_by" {

@@ -1,7 +1,7 @@
 //! Lists whose filters, order and page are in the address: it can be sent to a colleague.
 
 use crate::failure::{Failure, Outcome};
-use bailiwick_domain::Page;
+use bailiwick_domain::{Page, Parameter};
 use serde::Serialize;
 
 /// Rows of a page that can be chosen.
@@ -69,12 +69,12 @@ impl Address {
     }
 
     /// The values of a key.
-    pub(crate) fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn values<'a>(&'a self, key: &'static str) -> impl Iterator<Item = &'a str> + use<'a> {
         self.pairs.iter().filter(move |(known, _)| known == key).map(|(_, value)| value.as_str())
     }
 
     /// The values of a key as filters in force that are shown as they are.
-    pub(crate) fn value_chips(&self, key: &str, text: &'static str) -> Vec<Chip> {
+    pub(crate) fn value_chips(&self, key: &'static str, text: &'static str) -> Vec<Chip> {
         let chip = |value| self.chip(key, text, value, Some(str::to_owned(value)));
         self.values(key).take(MOST_CHIPS).map(chip).collect()
     }
@@ -243,7 +243,7 @@ impl Filter {
     }
 
     /// The same as the form of the filters hands them on.
-    pub(crate) fn kept(&self, address: &Address) -> Vec<(&'static str, String)> {
+    fn kept(&self, address: &Address) -> Vec<(&'static str, String)> {
         self.others(address).map(|value| (self.key, value.to_owned())).collect()
     }
 
@@ -254,6 +254,28 @@ impl Filter {
         let all = known.chain(self.others(address).map(|value| (value, None)));
         all.take(MOST_CHIPS).map(|(value, label)| address.chip(self.key, self.text, value, label)).collect()
     }
+}
+
+/// Whether the list is filtered.
+pub(crate) fn is_filtered<F: 'static>(
+    filters: impl IntoIterator<Item = &'static Parameter<F>>,
+    address: &Address,
+) -> bool {
+    filters.into_iter().any(|filter| address.has(filter.key))
+}
+
+/// What the form of the filters hands on as it is: the order, the size of a page, and the values that are neither in its field
+/// nor among its choices.
+pub(crate) fn kept<F: 'static>(
+    filters: impl IntoIterator<Item = &'static Parameter<F>>,
+    choices: &[Filter],
+    address: &Address,
+) -> Vec<(&'static str, String)> {
+    let is_in_form = |key: &str| key == "search" || choices.iter().any(|filter| filter.key == key);
+    let others = filters.into_iter().map(|filter| filter.key).filter(|key| !is_in_form(key));
+    let keys = others.chain(["sort_by", "sort_direction", "page_size"]);
+    let values = keys.flat_map(|key| address.values(key).map(move |value| (key, value.to_owned())));
+    values.chain(choices.iter().flat_map(|filter| filter.kept(address))).collect()
 }
 
 /// A filter in force.

@@ -3,7 +3,7 @@
 use super::seen_from;
 use crate::Directory;
 use bailiwick_domain::{
-    Keywords, OrgId, OrgType, Organization, Page, PageRequest, Result, SortDirection, Walked,
+    Keywords, OrgId, OrgType, Organization, Page, PageRequest, Parameter, Result, SortDirection, Walked,
 };
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
@@ -32,7 +32,7 @@ pub const ORDERS: Keywords<Sort> = Keywords::of(&[
 ]);
 
 /// The words of `status`.
-pub const STATES: Keywords<States> = Keywords::of(&[
+const STATES: Keywords<States> = Keywords::of(&[
     ("enabled", list_filters::ENABLED),
     ("suspended", list_filters::SUSPENDED),
     ("deleted", list_filters::DELETED),
@@ -42,15 +42,41 @@ pub const STATES: Keywords<States> = Keywords::of(&[
 #[derive(Clone, Debug)]
 pub struct ListQuery {
     pub page: PageRequest,
-    pub search: String,
     /// `sort_by`; unknown = the default order.
     pub sort_by: String,
     pub direction: SortDirection,
+    /// Filters.
+    pub filter: FilterValues,
+}
+
+/// The filters as sent; empty ones are none.
+#[derive(Clone, Debug, Default)]
+pub struct FilterValues {
+    pub search: String,
     pub status: Vec<String>,
     pub created_by: Vec<String>,
     /// `organization_id`, for resellers and customers.
     pub organization_id: Vec<String>,
     pub include_hierarchy: bool,
+}
+
+/// The filters of every family in a query.
+const FAMILY: &[Parameter<FilterValues>] = &[
+    Parameter::text("search", |filter, text| filter.search = text),
+    Parameter::words("status", || STATES.list(), |filter, words| filter.status = words),
+    Parameter::each("created_by", |filter, ids| filter.created_by = ids),
+];
+
+/// Those of families whose organizations have different parents.
+const BELOW: &[Parameter<FilterValues>] = &[
+    Parameter::each("organization_id", |filter, ids| filter.organization_id = ids),
+    Parameter::flag("include_hierarchy", |filter| filter.include_hierarchy = true),
+];
+
+/// The filters of a family in a query. Distributors all have the same parent.
+pub fn filters(family: OrgType) -> impl Iterator<Item = &'static Parameter<FilterValues>> + Clone {
+    let has_parents = matches!(family, OrgType::Reseller | OrgType::Customer);
+    FAMILY.iter().chain(if has_parents { BELOW } else { &[] })
 }
 
 impl ListQuery {
@@ -161,11 +187,12 @@ pub async fn prepare(
 ) -> Result<(Scope, Filter, Order)> {
     let resource = resource_of(family).ok_or(Refusal::Gate)?;
     let scope = list_scope(caller, resource)?;
+    let sent = &query.filter;
     let filter = Filter {
-        states: list_filters::states(&STATES, &query.status),
-        created_by: list_filters::ids(&query.created_by),
-        within: within(service, &scope, family, query).await?,
-        search: query.search.clone(),
+        states: list_filters::states(&STATES, &sent.status),
+        created_by: list_filters::ids(&sent.created_by),
+        within: within(service, &scope, family, sent).await?,
+        search: sent.search.clone(),
     };
     Ok((scope, filter, order(&query.sort_by, query.direction)))
 }
@@ -179,14 +206,14 @@ async fn within(
     service: &Directory,
     scope: &Scope,
     family: OrgType,
-    query: &ListQuery,
+    sent: &FilterValues,
 ) -> Result<Option<Vec<Within>>> {
     if family == OrgType::Distributor {
         return Ok(None);
     }
-    let Some(ids) = list_filters::ids(&query.organization_id) else { return Ok(None) };
+    let Some(ids) = list_filters::ids(&sent.organization_id) else { return Ok(None) };
     let ids = ids.into_iter().map(OrgId);
-    if !query.include_hierarchy {
+    if !sent.include_hierarchy {
         return Ok(Some(ids.map(Within::Parent).collect()));
     }
     let places = organizations::places(&service.db, ids).await?;

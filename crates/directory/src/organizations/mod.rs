@@ -27,7 +27,7 @@ pub use directory::{
 };
 pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
-pub use list::{ListQuery, Listed, ORDERS, STATES, list, walk};
+pub use list::{FilterValues, ListQuery, Listed, ORDERS, filters, list, walk};
 pub use promote::{Promotion, promote};
 pub use read::{Found, above, extent, find as find_for, numbers, page};
 pub use second_factor::{OwnRequirement, SecondFactorPolicy, require_second_factor, second_factor_policy};

@@ -2,7 +2,9 @@
 
 use super::{UserView, distinct, view};
 use crate::Directory;
-use bailiwick_domain::{Keywords, OrgId, Page, PageRequest, Result, SortDirection, User, UserId, Walked};
+use bailiwick_domain::{
+    Keywords, OrgId, Page, PageRequest, Parameter, Result, SortDirection, User, UserId, Walked,
+};
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
     answer_cache::{self, CachedAnswer, DependsOn},
@@ -33,7 +35,7 @@ pub const ORDERS: Keywords<Sort> = Keywords::of(&[
 ]);
 
 /// The words of `status`; older clients say `active`, which is no state of an organization.
-pub const STATES: Keywords<States> = Keywords::of(&[
+const STATES: Keywords<States> = Keywords::of(&[
     ("enabled", list_filters::ENABLED),
     ("active", list_filters::ENABLED),
     ("suspended", list_filters::SUSPENDED),
@@ -44,15 +46,31 @@ pub const STATES: Keywords<States> = Keywords::of(&[
 #[derive(Clone, Debug)]
 pub struct ListQuery {
     pub page: PageRequest,
-    pub search: String,
     /// `sort_by`; unknown = the default order.
     pub sort_by: String,
     pub direction: SortDirection,
+    /// Filters.
+    pub filter: FilterValues,
+}
+
+/// The filters as sent; empty ones are none.
+#[derive(Clone, Debug, Default)]
+pub struct FilterValues {
+    pub search: String,
     pub status: Vec<String>,
     pub organization_id: Vec<String>,
     pub role: Vec<String>,
     pub created_by: Vec<String>,
 }
+
+/// The filters in a query.
+pub const FILTERS: &[Parameter<FilterValues>] = &[
+    Parameter::text("search", |filter, text| filter.search = text),
+    Parameter::words("status", || STATES.list(), |filter, words| filter.status = words),
+    Parameter::each("organization_id", |filter, ids| filter.organization_id = ids),
+    Parameter::each("role", |filter, keys| filter.role = keys),
+    Parameter::each("created_by", |filter, ids| filter.created_by = ids),
+];
 
 /// One page of the users inside the caller's hierarchy, the caller included. `write` writes the answer.
 pub async fn list(
@@ -187,14 +205,15 @@ pub fn prepare(service: &Directory, caller: &Caller, query: ListQuery) -> Result
     // A key that the catalogue does not know is hidden everywhere, so it matches no user.
     let known = |id: &String| service.catalogue.user_role(id).is_some();
     // Each key once: the statement stays as short as the catalogue, however often a query repeats them.
-    let roles = (!query.role.is_empty()).then(|| distinct(query.role.into_iter().filter(known).collect()));
+    let sent = query.filter;
+    let roles = (!sent.role.is_empty()).then(|| distinct(sent.role.into_iter().filter(known).collect()));
     let filter = Filter {
-        search: query.search,
-        states: list_filters::states(&STATES, &query.status),
-        organizations: list_filters::ids(&query.organization_id)
+        search: sent.search,
+        states: list_filters::states(&STATES, &sent.status),
+        organizations: list_filters::ids(&sent.organization_id)
             .map(|ids| ids.into_iter().map(OrgId).collect()),
         roles,
-        created_by: list_filters::ids(&query.created_by),
+        created_by: list_filters::ids(&sent.created_by),
     };
     Ok((scope, filter, order(&query.sort_by, query.direction)))
 }

@@ -18,7 +18,7 @@ pub use bailiwick_store::users::stats::Totals;
 pub use create::create;
 pub use lifecycle::{delete, destroy, reactivate, restore, suspend};
 pub(crate) use list::prepare;
-pub use list::{FoundUser, ListQuery, ORDERS, STATES, list, page, search, walk};
+pub use list::{FILTERS, FilterValues, FoundUser, ListQuery, ORDERS, list, page, search, walk};
 pub use own::{OwnInfo, change_own_info};
 pub use password::set_password;
 pub use second_factors::reset_second_factors;

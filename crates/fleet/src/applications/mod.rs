@@ -25,7 +25,7 @@ use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, hierarchy,
 use bailiwick_store::{applications, sql::On};
 use std::{convert::Infallible, str::FromStr};
 
-pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord};
+pub use applications::{ApplicationFilter, ApplicationOrder, ApplicationRecord, FILTERS};
 
 /// How a path names an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,14 +125,7 @@ pub async fn walk(
 
 fn prepare(caller: &Caller, query: &ApplicationQuery) -> Result<(Scope, (ApplicationOrder, SortDirection))> {
     let scope = list_scope(caller, Resource::Applications)?;
-    let f = &query.filter;
-    list_filters::check_lengths([
-        f.types.as_ref().map(Vec::len),
-        f.versions.as_ref().map(Vec::len),
-        f.systems.as_ref().map(Vec::len),
-        f.organizations.as_ref().map(Vec::len),
-        f.statuses.as_ref().map(Vec::len),
-    ])?;
+    list_filters::check_lengths(query.filter.lengths())?;
     Ok((scope, query.order.unwrap_or((ApplicationOrder::CreatedAt, SortDirection::Desc))))
 }
 

@@ -40,7 +40,7 @@ use bailiwick_store::{
     systems::{self, Known, Part},
 };
 
-pub use systems::{StatusFilter, SystemFilter, SystemOrder, SystemRecord, VersionFilter};
+pub use systems::{FILTERS, StatusFilter, SystemFilter, SystemOrder, SystemRecord};
 
 /// A list as asked for (spec: systems#list).
 #[derive(Clone, Debug)]
@@ -108,14 +108,7 @@ async fn all(service: &Fleet, scope: Scope) -> Result<u64> {
 
 /// The order of the query.
 pub(crate) fn prepare(query: &SystemQuery) -> Result<(SystemOrder, SortDirection)> {
-    let f = &query.filter;
-    list_filters::check_lengths([
-        f.types.as_ref().map(Vec::len),
-        f.created_by.as_ref().map(Vec::len),
-        f.versions.as_ref().map(Vec::len),
-        f.organizations.as_ref().map(Vec::len),
-        f.statuses.as_ref().map(Vec::len),
-    ])?;
+    list_filters::check_lengths(query.filter.lengths())?;
     Ok(query.order.unwrap_or((SystemOrder::CreatedAt, SortDirection::Desc)))
 }
 

@@ -1,7 +1,11 @@
 //! The filters and orders of a list of applications (spec: applications#operations).
 
-use crate::{filters::VersionFilter, walk::Kind};
-use bailiwick_domain::{Keywords, OrgId, SystemId};
+use crate::{
+    filters::{VersionFilter, parsed, push_contains, push_in, push_product_versions},
+    sql::Q,
+    walk::Kind,
+};
+use bailiwick_domain::{Keywords, OrgId, Parameter, SystemId, fold::fold_start};
 
 /// Filters; none = not given, an empty list = given, but nothing can match.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,10 +27,68 @@ pub struct ApplicationFilter {
     pub statuses: Option<Vec<String>>,
 }
 
+/// The words of `status`.
+const STATUSES: Keywords<&str> =
+    Keywords::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
+
+/// The organization of unassigned applications.
+const NO_ORGANIZATION: &str = "no_org";
+
+/// The filters in a query.
+pub const FILTERS: &[Parameter<ApplicationFilter>] = &[
+    Parameter::text("search", |filter, text| filter.search = Some(text)),
+    Parameter::each("type", |filter, types| filter.types = Some(types)),
+    Parameter::each("version", |filter, versions| {
+        filter.versions = Some(versions.iter().map(|version| VersionFilter::parse(version)).collect());
+    }),
+    Parameter::each("system_id", |filter, ids| filter.systems = Some(parsed(&ids))),
+    Parameter::words(
+        "status",
+        || STATUSES.list(),
+        |filter, words| {
+            filter.statuses = Some(words.into_iter().filter(|word| STATUSES.parse(word).is_some()).collect());
+        },
+    ),
+    Parameter::each("organization_id", |filter, ids| {
+        filter.or_unassigned = ids.iter().any(|id| id == NO_ORGANIZATION);
+        filter.organizations = Some(parsed(&ids));
+    }),
+    Parameter::flag("include_hierarchy", |filter| filter.include_hierarchy = true),
+];
+
 impl ApplicationFilter {
-    /// The words of `status`.
-    pub const STATUSES: Keywords<&'static str> =
-        Keywords::of(&[("unassigned", "unassigned"), ("assigned", "assigned"), ("error", "error")]);
+    /// How many values each repeated filter has.
+    pub fn lengths(&self) -> [Option<usize>; 5] {
+        [
+            self.types.as_ref().map(Vec::len),
+            self.versions.as_ref().map(Vec::len),
+            self.systems.as_ref().map(Vec::len),
+            self.organizations.as_ref().map(Vec::len),
+            self.statuses.as_ref().map(Vec::len),
+        ]
+    }
+
+    /// Appends ` AND …` for what is compared with a column of the application `a` or its system `s`.
+    pub(super) fn push_columns(&self, q: &mut Q) {
+        if let Some(text) = &self.search {
+            push_contains(q, &["a.search_key", "s.name_key"], text);
+        }
+        if let Some(types) = &self.types {
+            push_in(q, "a.instance_of", types);
+            // Repeats the condition in the form of the index.
+            push_in(q, "a.type_key", &types.iter().map(|t| fold_start(t)).collect::<Vec<_>>());
+        }
+        if let Some(versions) = &self.versions {
+            let named = versions.iter().filter(|version| !version.version.is_empty());
+            push_product_versions(q, "a.instance_of", "a.version", named);
+        }
+        if let Some(ids) = &self.systems {
+            q.push(" AND a.system_id IN (").list(ids.iter().copied()).push(")");
+        }
+        if let Some(statuses) = &self.statuses {
+            push_in(q, "a.status", statuses);
+        }
+    }
 }
 
 /// The order of the list; the id decides between equals.

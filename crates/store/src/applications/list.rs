@@ -11,15 +11,12 @@ use super::{
 };
 use crate::{
     Db, StoreError,
-    filters::{can_be_stored, expand, push_in, push_product_versions},
+    filters::expand,
     scope::push_scope,
     sql::Q,
     walk::{self, By, FEW, Position, Step, Walked, in_order},
 };
-use bailiwick_domain::{
-    OrgId, OrgType, Page, PageRequest, SortDirection,
-    fold::{contains_pattern, fold_start},
-};
+use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection};
 use bailiwick_policy::Scope;
 use uuid::Uuid;
 
@@ -351,36 +348,8 @@ pub(super) fn push_filter(
     filter: &ApplicationFilter,
     expanded: &[(OrgId, OrgType)],
 ) {
-    if let Some(text) = &filter.search {
-        if can_be_stored(text) {
-            q.push(" AND (a.search_key LIKE ? [[||ESCAPE '\\']] OR s.name_key LIKE ? [[||ESCAPE '\\']])");
-            q.arg(contains_pattern(text)).arg(contains_pattern(text));
-        } else {
-            q.push(" AND 1 = 0");
-        }
-    }
-    if let Some(types) = &filter.types {
-        push_in(q, "a.instance_of", types);
-        // Repeats the condition in the form of the index.
-        push_in(q, "a.type_key", &types.iter().map(|t| fold_start(t)).collect::<Vec<_>>());
-    }
-    push_versions(q, filter);
-    if let Some(ids) = &filter.systems {
-        q.push(" AND a.system_id IN (");
-        q.list(ids.iter().copied()).push(")");
-    }
-    if let Some(statuses) = &filter.statuses {
-        push_in(q, "a.status", statuses);
-    }
+    filter.push_columns(q);
     push_organizations(q, scope, filter, expanded);
-}
-
-/// `<module>:<version>` needs both; a bare version fits any module.
-fn push_versions(q: &mut Q, filter: &ApplicationFilter) {
-    let Some(versions) = &filter.versions else { return };
-    let named = versions.iter().filter(|v| !v.version.is_empty());
-    let named = named.map(|v| (v.product.as_deref(), v.version.as_str()));
-    push_product_versions(q, "a.instance_of", "a.version", named);
 }
 
 /// An organization outside the scope has no applications for its reader.

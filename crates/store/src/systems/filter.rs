@@ -1,8 +1,15 @@
 //! The filters and orders of a list of systems (spec: systems#list).
 
 use super::status::{UNKNOWN, stored};
-use crate::{filters::VersionFilter, organizations::suspended::SUSPENDED, sql::Q, walk::Kind};
-use bailiwick_domain::{Keywords, Liveness, OrgId, SystemStatus, fold::fold};
+use crate::{
+    creator_row::push_created_by,
+    filters::{VersionFilter, creators, parsed, push_contains, push_in, push_product_versions},
+    organizations::suspended::SUSPENDED,
+    sql::Q,
+    walk::Kind,
+};
+use bailiwick_domain::{Keywords, Liveness, OrgId, Parameter, SystemStatus, fold::fold};
+use bailiwick_policy::Scope;
 use uuid::Uuid;
 
 /// One value of the filter `status` (spec: systems#list).
@@ -49,6 +56,57 @@ pub struct SystemFilter {
     pub include_hierarchy: bool,
     /// None = all but deleted.
     pub statuses: Option<Vec<StatusFilter>>,
+}
+
+/// The filters in a query.
+pub const FILTERS: &[Parameter<SystemFilter>] = &[
+    Parameter::text("search", |filter, text| filter.search = Some(text)),
+    Parameter::text("name", |filter, text| filter.name = Some(text)),
+    Parameter::text("system_key", |filter, text| filter.system_key = Some(text)),
+    Parameter::each("type", |filter, types| filter.types = Some(types)),
+    Parameter::each("version", |filter, versions| {
+        filter.versions = Some(versions.iter().map(|version| VersionFilter::parse(version)).collect());
+    }),
+    Parameter::words(
+        "status",
+        || StatusFilter::WORDS.list(),
+        |filter, words| {
+            filter.statuses = Some(words.iter().filter_map(|word| StatusFilter::WORDS.parse(word)).collect());
+        },
+    ),
+    Parameter::each("created_by", |filter, ids| filter.created_by = Some(creators(&ids))),
+    Parameter::each("organization_id", |filter, ids| filter.organizations = Some(parsed(&ids))),
+    Parameter::flag("include_hierarchy", |filter| filter.include_hierarchy = true),
+];
+
+impl SystemFilter {
+    /// How many values each repeated filter has.
+    pub fn lengths(&self) -> [Option<usize>; 5] {
+        [
+            self.types.as_ref().map(Vec::len),
+            self.created_by.as_ref().map(Vec::len),
+            self.versions.as_ref().map(Vec::len),
+            self.organizations.as_ref().map(Vec::len),
+            self.statuses.as_ref().map(Vec::len),
+        ]
+    }
+
+    /// Appends ` AND …` for what is compared with a column of the system `s`.
+    pub(super) fn push_columns(&self, q: &mut Q, scope: &Scope) {
+        if let Some(name) = &self.name {
+            push_contains(q, &["s.name_key"], name);
+        }
+        if let Some(key) = &self.system_key {
+            push_in(q, "s.system_key", std::slice::from_ref(key));
+        }
+        if let Some(types) = &self.types {
+            push_in(q, "s.type", types);
+        }
+        push_created_by(q, ("s", "organization_id"), scope, self.created_by.as_ref());
+        if let Some(versions) = &self.versions {
+            push_product_versions(q, "s.type", "s.version", versions.iter());
+        }
+    }
 }
 
 /// The order of the list; the id decides between equals.

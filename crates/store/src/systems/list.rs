@@ -19,8 +19,7 @@ use super::{
 };
 use crate::{
     Db, StoreError,
-    creator_row::push_created_by,
-    filters::{VersionFilter, can_be_stored, expand, push_in, push_product_versions},
+    filters::{can_be_stored, expand},
     organizations::{suspended::push_suspended, totals},
     scope::push_scope,
     sql::Q,
@@ -365,7 +364,7 @@ impl<'a> Spec<'a> {
             self.push_any(q, statuses, is_live);
         }
         self.push_search(q, &searched, is_live);
-        self.push_columns(q);
+        self.filter.push_columns(q, self.scope);
         self.push_organizations(q);
     }
 
@@ -405,27 +404,6 @@ impl<'a> Spec<'a> {
         q.push(")");
     }
 
-    fn push_columns(&self, q: &mut Q) {
-        let filter = self.filter;
-        if let Some(name) = &filter.name {
-            if can_be_stored(name) {
-                q.push(" AND s.name_key LIKE ? [[||ESCAPE '\\']]").arg(contains_pattern(name));
-            } else {
-                q.push(" AND 1 = 0");
-            }
-        }
-        if let Some(key) = &filter.system_key {
-            push_in(q, "s.system_key", std::slice::from_ref(key));
-        }
-        if let Some(types) = &filter.types {
-            push_in(q, "s.type", types);
-        }
-        push_created_by(q, ("s", "organization_id"), self.scope, filter.created_by.as_ref());
-        if let Some(versions) = &filter.versions {
-            push_versions(q, versions);
-        }
-    }
-
     fn push_organizations(&self, q: &mut Q) {
         let Some(ids) = &self.filter.organizations else { return };
         if !self.filter.include_hierarchy {
@@ -444,12 +422,6 @@ impl<'a> Spec<'a> {
         q.list(of(OrgType::Reseller)).push(") OR s.organization_id IN (");
         q.list(of(OrgType::Customer)).push("))");
     }
-}
-
-/// `<product>:<version>` needs both; a bare version fits any product.
-fn push_versions(q: &mut Q, versions: &[VersionFilter]) {
-    let versions = versions.iter().map(|v| (v.product.as_deref(), v.version.as_str()));
-    push_product_versions(q, "s.type", "s.version", versions);
 }
 
 #[cfg(test)]

@@ -12,9 +12,8 @@ mod row;
 pub mod stats;
 pub mod status;
 
-pub use crate::filters::VersionFilter;
 pub(crate) use filter::own_marked;
-pub use filter::{StatusFilter, SystemFilter, SystemOrder};
+pub use filter::{FILTERS, StatusFilter, SystemFilter, SystemOrder};
 pub use list::{Known, Part, depends_on_status, list, total, walk, walk_query};
 pub use row::SystemRecord;
 

@@ -3,7 +3,7 @@
 use super::{address, name_of};
 use crate::{
     components::{
-        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, MOST_CHIPS, PAGE_SIZE, Pager, is_filtered, kept},
         organizations::organization_chips,
         time::When,
         versions,
@@ -17,7 +17,7 @@ use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::Page;
 use bailiwick_fleet::{
-    applications::{self, ApplicationFilter, ApplicationRecord, Kind},
+    applications::{self, ApplicationRecord, Kind},
     systems,
 };
 use bailiwick_web::{Language, Params, application_query};
@@ -29,9 +29,8 @@ const STATUSES: [&str; 3] = ["assigned", "unassigned", "error"];
 /// `GET /console/applications`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
     let language = session.layout.language;
-    let query = application_query(&params, PAGE_SIZE);
-    let is_filtered = query.filter != ApplicationFilter::default();
-    let found = applications::list(&app, &session.caller, query).await?;
+    let params = params.filled();
+    let found = applications::list(&app, &session.caller, application_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/applications", uri.query());
     let filters = filters(language, &applications::kinds(&app, &session.caller).await?, &here);
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
@@ -52,9 +51,9 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "chips": chips,
         "pager": pager,
         "search": params.text("search").unwrap_or_default(),
-        "kept": kept(&params),
+        "kept": kept(applications::FILTERS, &filters, &here),
         "bare": here.bare(),
-        "is_filtered": is_filtered,
+        "is_filtered": is_filtered(applications::FILTERS, &here),
         "tab": "list",
     });
     Ok(page::show(&session.layout, "applications/list.html", values))
@@ -119,12 +118,4 @@ async fn other_chips(app: &App, session: &Session, here: &Address) -> Outcome<Ve
         chips.push(here.chip("system_id", "column_system", id, found.map(|found| found.system.name)));
     }
     Ok(chips)
-}
-
-/// What the form of the filters hands on as it is.
-fn kept(params: &Params) -> Vec<(&'static str, String)> {
-    let keys =
-        ["organization_id", "include_hierarchy", "system_id", "sort_by", "sort_direction", "page_size"];
-    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
-    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
 }

@@ -4,7 +4,7 @@ use super::{address, creatable, list_address, views};
 use crate::{
     components::{
         creators::creator_filter,
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, is_filtered, kept},
         organizations::organization_chips,
         time::When,
     },
@@ -22,7 +22,7 @@ use bailiwick_directory::{
 };
 use bailiwick_domain::{OrgType, Organization};
 use bailiwick_policy::{Action, gate, resource_of};
-use bailiwick_web::{Language, Params, asked, download, organization_keys, organization_query};
+use bailiwick_web::{Language, Params, asked, download, organization_query};
 use http::Uri;
 use serde_json::{Value, json};
 
@@ -36,13 +36,8 @@ pub(crate) async fn show(
     uri: Uri,
     params: Params,
 ) -> Outcome {
-    let mut query = organization_query(&params, PAGE_SIZE);
-    // A field that was left empty is no filter.
-    for filter in [&mut query.status, &mut query.created_by, &mut query.organization_id] {
-        filter.retain(|value| !value.is_empty());
-    }
-    let is_filtered = !query.search.trim().is_empty()
-        || [&query.status, &query.created_by, &query.organization_id].iter().any(|f| !f.is_empty());
+    let params = params.filled();
+    let query = organization_query(&params, family, PAGE_SIZE);
     let found = organizations::page(&app, &session.caller, family, &query).await?;
     let here = Address::of(&list_address(family), uri.query());
     let states = STATES.map(|word| choice(session.layout.language, word));
@@ -60,12 +55,12 @@ pub(crate) async fn show(
         "views": views(&session.caller, Some(family)),
         "rows": found.rows.iter().map(|row| shown(&session, row)).collect::<Vec<_>>(),
         "columns": columns(family, &here),
-        "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
+        "kept": kept(organizations::filters(family), &filters, &here),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "pager": pager,
         "search": params.text("search").unwrap_or_default(),
-        "is_filtered": is_filtered,
+        "is_filtered": is_filtered(organizations::filters(family), &here),
         "may_create": creatable(&session.caller).contains(&family.as_str()),
         "csv": export.with("format", Some("csv")).text(),
         "pdf": export.with("format", Some("pdf")).text(),
@@ -80,8 +75,8 @@ pub(crate) async fn export(
     session: Session,
     params: Params,
 ) -> Outcome {
-    let query = organization_query(&params, PAGE_SIZE);
-    let asked = asked(&params, organization_keys(family));
+    let query = organization_query(&params, family, PAGE_SIZE);
+    let asked = asked(&params, organizations::filters(family));
     Ok(download(exports::organizations(&app, &session.caller, family, query, asked).await?)?)
 }
 
@@ -144,11 +139,4 @@ fn shown(session: &Session, listed: &Listed) -> Value {
 fn choice(language: Language, word: &str) -> (String, String) {
     let label = texts::find(language, &format!("organization_status_{word}")).unwrap_or(word);
     (word.to_owned(), label.to_owned())
-}
-
-/// The values that the form of the filters keeps.
-fn kept(params: &Params) -> Vec<(&'static str, String)> {
-    let keys = ["organization_id", "include_hierarchy", "sort_by", "sort_direction", "page_size"];
-    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
-    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
 }

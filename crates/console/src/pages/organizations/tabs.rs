@@ -16,7 +16,7 @@ use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_directory::{
     organizations::Found,
-    users::{self, UserView},
+    users::{self, FilterValues, UserView},
 };
 use bailiwick_domain::{OrgId, Page, SortDirection, System};
 use bailiwick_fleet::{
@@ -41,13 +41,12 @@ pub(crate) async fn users(
     let found = head::load(&app, &session, id).await?;
     let query = users::ListQuery {
         page: params.page(PAGE_SIZE),
-        search: String::new(),
         sort_by: "name".to_owned(),
         direction: SortDirection::Asc,
-        status: Vec::new(),
-        organization_id: vec![found.organization.id.to_string()],
-        role: Vec::new(),
-        created_by: Vec::new(),
+        filter: FilterValues {
+            organization_id: vec![found.organization.id.to_string()],
+            ..FilterValues::default()
+        },
     };
     let listed = users::page(&app, &session.caller, query).await?;
     let layout = &session.layout;

@@ -4,7 +4,7 @@ use super::address;
 use crate::{
     components::{
         creators::creator_filter,
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, is_filtered, kept},
         organizations::organization_chips,
         time::When,
         versions,
@@ -20,7 +20,7 @@ use bailiwick_directory::creators::Of;
 use bailiwick_domain::{Page, System};
 use bailiwick_fleet::systems;
 use bailiwick_policy::{Action, Resource, gate};
-use bailiwick_web::{Language, Params, SYSTEMS, asked, download, system_query};
+use bailiwick_web::{Language, Params, asked, download, system_query};
 use http::Uri;
 use serde_json::{Value, json};
 
@@ -28,13 +28,8 @@ const STATUSES: [&str; 6] = ["active", "inactive", "unknown", "suspended", "no_i
 
 /// `GET /console/systems`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
-    let mut query = system_query(&params, PAGE_SIZE);
-    // A field that was left empty is no filter.
-    if query.filter.system_key.as_deref() == Some("") {
-        query.filter.system_key = None;
-    }
-    let is_filtered = query.filter != systems::SystemFilter::default();
-    let found = systems::list(&app, &session.caller, query).await?;
+    let params = params.filled();
+    let found = systems::list(&app, &session.caller, system_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/systems", uri.query());
     let filters = filters(&app, &session, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
@@ -51,13 +46,13 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     let values = json!({
         "rows": rows(&session, found),
         "columns": columns,
-        "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
+        "kept": kept(systems::FILTERS, &filters, &here),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "pager": pager,
         "search": params.text("search").unwrap_or_default(),
         "bare": here.bare(),
-        "is_filtered": is_filtered,
+        "is_filtered": is_filtered(systems::FILTERS, &here),
         "may_create": gate(&session.caller, Action::Create, Resource::Systems).is_ok(),
         "csv": here.at("/console/systems/export").with("format", Some("csv")).text(),
         "pdf": here.at("/console/systems/export").with("format", Some("pdf")).text(),
@@ -68,7 +63,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
 /// `GET /console/systems/export`.
 pub(crate) async fn export(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let query = system_query(&params, PAGE_SIZE);
-    Ok(download(systems::export(&app, &session.caller, query, asked(&params, &SYSTEMS)).await?)?)
+    Ok(download(systems::export(&app, &session.caller, query, asked(&params, systems::FILTERS)).await?)?)
 }
 
 fn rows(session: &Session, found: Page<System>) -> Vec<Value> {
@@ -129,19 +124,4 @@ async fn other_chips(app: &App, session: &Session, here: &Address) -> Outcome<Ve
         chips.extend(here.value_chips(key, text));
     }
     Ok(chips)
-}
-
-/// What the form of the filters hands on as it is.
-fn kept(params: &Params) -> Vec<(&'static str, String)> {
-    let keys = [
-        "organization_id",
-        "include_hierarchy",
-        "system_key",
-        "name",
-        "sort_by",
-        "sort_direction",
-        "page_size",
-    ];
-    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
-    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
 }

@@ -4,7 +4,7 @@ use super::{address, head};
 use crate::{
     components::{
         creators::creator_filter,
-        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager},
+        list::{Address, Chip, Column, Filter, PAGE_SIZE, Pager, is_filtered, kept},
         organizations::organization_chips,
         time::When,
     },
@@ -17,7 +17,7 @@ use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_directory::{creators::Of, exports, roles, users};
 use bailiwick_policy::{Action, Resource, gate};
-use bailiwick_web::{Params, USERS, asked, download, export_direction, user_query};
+use bailiwick_web::{Params, asked, download, export_direction, user_query};
 use http::Uri;
 use serde_json::{Value, json};
 
@@ -25,10 +25,8 @@ const STATES: [&str; 3] = ["enabled", "suspended", "deleted"];
 
 /// `GET /console/users`.
 pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, params: Params) -> Outcome {
-    let query = user_query(&params, PAGE_SIZE);
-    let lists = [&query.status, &query.organization_id, &query.role, &query.created_by];
-    let is_filtered = !query.search.trim().is_empty() || lists.iter().any(|list| !list.is_empty());
-    let found = users::page(&app, &session.caller, query).await?;
+    let params = params.filled();
+    let found = users::page(&app, &session.caller, user_query(&params, PAGE_SIZE)).await?;
     let here = Address::of("/console/users", uri.query());
     let filters = filters(&app, &session, &here).await?;
     let mut chips: Vec<Chip> = filters.iter().flat_map(|filter| filter.chips(&here)).collect();
@@ -45,12 +43,12 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
         "pager": Pager::of(&found, &here)?,
         "rows": found.rows.iter().map(|user| row(&session, user)).collect::<Vec<_>>(),
         "columns": columns,
-        "kept": kept(&params).into_iter().chain(filters.iter().flat_map(|f| f.kept(&here))).collect::<Vec<_>>(),
+        "kept": kept(users::FILTERS, &filters, &here),
         "filters": filters.into_iter().filter(Filter::has_choices).collect::<Vec<_>>(),
         "chips": chips,
         "search": params.text("search").unwrap_or_default(),
         "bare": here.bare(),
-        "is_filtered": is_filtered,
+        "is_filtered": is_filtered(users::FILTERS, &here),
         "may_create": gate(&session.caller, Action::Create, Resource::Users).is_ok(),
         "csv": here.at("/console/users/export").with("format", Some("csv")).text(),
         "pdf": here.at("/console/users/export").with("format", Some("pdf")).text(),
@@ -62,7 +60,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
 pub(crate) async fn export(State(app): State<App>, session: Session, params: Params) -> Outcome {
     let mut query = user_query(&params, PAGE_SIZE);
     query.direction = export_direction(&params);
-    Ok(download(exports::users(&app, &session.caller, query, asked(&params, &USERS)).await?)?)
+    Ok(download(exports::users(&app, &session.caller, query, asked(&params, users::FILTERS)).await?)?)
 }
 
 fn row(session: &Session, view: &users::UserView) -> Value {
@@ -94,11 +92,4 @@ async fn filters(app: &App, session: &Session, here: &Address) -> Outcome<[Filte
         Filter::of("role", "filter_role", roles, here),
         creator_filter(app, session, Of::Users, here).await?,
     ])
-}
-
-/// What the form of the filters hands on as it is.
-fn kept(params: &Params) -> Vec<(&'static str, String)> {
-    let keys = ["organization_id", "sort_by", "sort_direction", "page_size"];
-    let values = |key: &'static str| params.many(key).into_iter().map(move |value| (key, value));
-    keys.into_iter().flat_map(values).filter(|(_, value)| !value.is_empty()).collect()
 }
