@@ -20,9 +20,10 @@ use bailiwick_store::{
     mail_links::{self, Purpose},
     organizations, users,
 };
+use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use tracing::{Instrument, Span};
+use tracing::Instrument;
 
 /// Jobs leased at one time, and concurrent messages.
 const CLAIMS: i64 = 4;
@@ -74,13 +75,8 @@ async fn work_off(service: &Events) -> Result<u64> {
     }
     let now = service.now();
     let leased = leased_jobs::claim(&service.db, KIND, now, now.plus(LEASE), CLAIMS).await?;
-    let at = |n: usize| {
-        let job = leased.get(n);
-        let span = job.map_or_else(Span::none, |_| jobs::span(KIND));
-        handle(service, job).instrument(span)
-    };
-    let (a, b, c, d) = tokio::join!(at(0), at(1), at(2), at(3));
-    a.and(b).and(c).and(d)?;
+    let handled = leased.iter().map(|job| handle(service, job).instrument(jobs::span(KIND)));
+    join_all(handled).await.into_iter().collect::<Result<()>>()?;
     Ok(leased.len() as u64)
 }
 
@@ -94,8 +90,7 @@ enum Outcome {
     Never(String),
 }
 
-async fn handle(service: &Events, job: Option<&Job>) -> Result<()> {
-    let Some(job) = job else { return Ok(()) };
+async fn handle(service: &Events, job: &Job) -> Result<()> {
     let task = serde_json::from_value::<Task>(job.payload.clone());
     let outcome = match task {
         Err(e) => Outcome::Never(format!("unreadable job: {e}")),
@@ -175,7 +170,7 @@ async fn note_mailed(tx: &mut bailiwick_store::Tx, user: UserId, generated_at: T
 
 async fn send(service: &Events, job: &Job, task: &Task) -> Result<Outcome> {
     if job.attempts > ATTEMPTS {
-        return Ok(Outcome::Never("tried too often without an end".into()));
+        return Ok(Outcome::Never("gave up after the last attempt".into()));
     }
     let letter = match compose(service, job, task).await? {
         Ok(letter) => letter,
