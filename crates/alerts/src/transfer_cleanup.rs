@@ -58,7 +58,7 @@ async fn work_off(service: &Alerts) -> Result<u64> {
             }
             Err(e) => {
                 let why = jobs::reason(&e.to_string());
-                tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "a move is cleared up later");
+                tracing::warn!(job = %job.id, attempt = job.attempts, error = why, "the cleanup after a moved system failed and will be retried");
                 leased_jobs::postpone(&mut tx, job, jobs::RETRY.next_try(now, job.attempts), &why).await?;
             }
         }

@@ -115,7 +115,7 @@ fn with_port(scheme: &str, host: &str) -> String {
 
 /// The caller's place in a trace; with several headers it is ambiguous, so there is none.
 fn traceparent(headers: &HeaderMap) -> Option<&str> {
-    /// Of the one version there is it has 55.
+    /// A version-00 `traceparent` has 55 characters.
     const LONGEST: usize = 128;
     let mut all = headers.get_all("traceparent").iter();
     let (first, second) = (all.next()?, all.next());

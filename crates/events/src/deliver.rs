@@ -35,7 +35,7 @@ use tokio::{
 use tracing::Instrument;
 use uuid::Uuid;
 
-/// How often is looked for something due.
+/// Polling interval for due deliveries.
 const POLL: Duration = Duration::from_millis(500);
 /// How long a subscription keeps sending while others may wait; tries in flight are then awaited.
 const TIME_SLICE: Duration = Duration::from_secs(2);

@@ -39,7 +39,7 @@ pub async fn start(platform: &Platform, host: String) -> Result<()> {
             write_check::note(&own, sign(&own, &host).await).await;
         }
         if let Err(e) = processes::leave(&own.db, own.instance()).await {
-            tracing::warn!(error = %e, "other processes learn only in a minute that this one has ended");
+            tracing::warn!(error = %e, "cannot remove this process from the list; the others notice within a minute");
         }
     });
     Ok(())

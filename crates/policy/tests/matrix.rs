@@ -187,7 +187,7 @@ fn rank_table(out: &mut String, org_type: OrgType) {
     let other = &nodes[n.child.unwrap_or(n.own)];
     writeln!(
         out,
-        "\nrank: {} caller (down) updates a user of {} {} (across), and gives him that role",
+        "\nrank: {} caller (down) updates a user of {} {} (across), and gives them that role",
         org_type.as_str(),
         if n.child.is_some() { "a child" } else { "the same" },
         other.org_type.as_str()

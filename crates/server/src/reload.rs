@@ -32,7 +32,7 @@ pub fn on_hangup(
             let again = move || read_again(tls.as_deref(), static_files.as_deref(), now);
             let read = tokio::task::spawn_blocking(again).await;
             if read.is_err() {
-                tracing::error!("SIGHUP: reading again has failed");
+                tracing::error!("SIGHUP: reload failed");
             }
         }
     });
@@ -80,7 +80,7 @@ fn read_again(tls: Option<&Tls>, static_files: Option<&StaticFiles>, now: Ts) {
     }
     match static_files.map(StaticFiles::reload) {
         None => {}
-        Some(Ok(())) => tracing::info!("SIGHUP: the files of the web interface are those that are there now"),
+        Some(Ok(())) => tracing::info!("SIGHUP: reloaded the files of the web interface"),
         Some(Err(why)) => {
             tracing::error!(error = why, "SIGHUP: the web interface cannot be read; what is served stays");
         }

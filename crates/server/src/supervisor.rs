@@ -14,7 +14,7 @@ use std::{
 pub fn say(state: &str) {
     let Some(socket) = env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else { return };
     if let Err(why) = send(&socket, state) {
-        tracing::warn!(error = %why, state, "the supervisor (NOTIFY_SOCKET) could not be told");
+        tracing::warn!(error = %why, state, "cannot notify the service manager (NOTIFY_SOCKET)");
     }
 }
 

@@ -152,7 +152,7 @@ impl Db {
         self.epoch.refused.is_any()
     }
 
-    /// Whether the pair with this key may be.
+    /// Whether this pair of address and credential may be refused elsewhere.
     pub fn may_be_refused(&self, key: Uuid) -> bool {
         self.epoch.refused.may_be(key)
     }

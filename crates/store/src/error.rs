@@ -46,7 +46,7 @@ pub enum StoreError {
     #[error("{0}")]
     Misuse(&'static str),
     /// The requested rows are larger than the reader accepts.
-    #[error("the rows weigh more than allowed")]
+    #[error("the rows exceed the size limit")]
     TooHeavy,
     /// A database cannot be copied into another; the text is for the operator.
     #[error("{0}")]

@@ -34,7 +34,7 @@ api_test!(the_time_line_shows_what_has_happened, |t| async move {
     let page = browser.get("/console/timeline").await.expect(200).text();
     assert!(page.contains("Gate &lt;1&gt;") && page.contains(&format!("/console/systems/{id}\"")), "{page}");
     assert!(!page.contains("Far away"), "another branch");
-    assert!(page.contains("data-live") && page.contains("Show news"), "news without a script");
+    assert!(page.contains("data-live") && page.contains("Show new items"), "news without a script");
     let users = browser.get("/console/timeline?types=user.*").await.expect(200).text();
     assert!(!users.contains("Gate") && users.contains("class=\"chips\""), "{users}");
     let both = browser.get("/console/timeline?types=user.*&types=system.*").await.expect(200).text();

@@ -57,9 +57,9 @@ api_test!(a_state_says_by_whom_to_those_who_may_know, |t| async move {
     let page = format!("/console/systems/{}", other.id);
     set(&t, &acting, &format!("/api/systems/{}/suspend", other.id)).await;
     let theirs = why(&t, &customer, &page).await;
-    assert!(theirs.ends_with("in the name of Carla Customer") && !theirs.contains("Sara"), "{theirs}");
+    assert!(theirs.ends_with("on behalf of Carla Customer") && !theirs.contains("Sara"), "{theirs}");
     let above = why(&t, &owner, &page).await;
-    assert!(above.ends_with("by Sara Super in the name of Carla Customer"), "{above}");
+    assert!(above.ends_with("by Sara Super on behalf of Carla Customer"), "{above}");
 
     // A user, an organization, and what inherits from it.
     let user = t.user(tree.customer, &["reader"]).await;

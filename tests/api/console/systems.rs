@@ -37,7 +37,7 @@ api_test!(a_system_is_made_registered_edited_suspended_deleted_and_destroyed, |t
     assert!(secret.starts_with("my_") && made.contains("/api/systems/register"), "{made}");
 
     let page = browser.get(&address).await.expect(200).text();
-    assert!(page.contains("never heard of") && page.contains("Milano") && !page.contains(&secret));
+    assert!(page.contains("no contact yet") && page.contains("Milano") && !page.contains(&secret));
     let access = browser.get(&format!("{address}/access")).await.expect(200).text();
     assert!(access.contains("shown once the system is registered") && !access.contains(&secret));
     t.post("/api/systems/register").json(json!({"system_secret": secret})).send().await.expect(200);

@@ -114,7 +114,7 @@ pub(in super::super) fn note<'a>(
     if dropped > 0 {
         tracing::warn!(
             dropped,
-            "too much alert history waits to be written; the next push of these alerts tells it"
+            "alert history buffer full; the next push of these alerts restores the dropped entries"
         );
     }
 }

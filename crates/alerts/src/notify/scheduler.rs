@@ -110,7 +110,7 @@ async fn set_back(service: &Alerts, now: Ts) -> Result<()> {
         if found == 0 {
             return Ok(());
         }
-        tracing::warn!(found, "the clock was set back; what it had put off is done now");
+        tracing::warn!(found, "the clock was set back; postponed work is due now");
     }
 }
 

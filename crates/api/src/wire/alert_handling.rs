@@ -207,7 +207,7 @@ pub struct EventOutput {
     /// The user; absent when the service did it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_user_id: Option<String>,
-    /// His name.
+    /// The user's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_name: Option<String>,
     /// The silence it is about.
@@ -292,9 +292,9 @@ pub struct AssignmentOutput {
     pub fingerprint: String,
     /// User.
     pub assigned_user_id: String,
-    /// His name.
+    /// The user's name.
     pub assigned_user_name: String,
-    /// His organization.
+    /// The user's organization.
     pub assigned_user_org_id: String,
     /// Its name.
     pub assigned_user_org_name: String,

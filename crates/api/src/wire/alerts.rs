@@ -15,9 +15,9 @@ use utoipa::ToSchema;
 pub struct AssigneeOutput {
     /// User.
     pub user_id: String,
-    /// His name at that moment.
+    /// The user's name at that moment.
     pub user_name: String,
-    /// His organization.
+    /// The user's organization.
     pub user_org_id: String,
     /// Its name at that moment.
     pub user_org_name: String,

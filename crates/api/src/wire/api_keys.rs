@@ -41,7 +41,7 @@ pub struct ApiKeyOutput {
     pub id: String,
     /// Its owner.
     pub user_id: String,
-    /// His present organization.
+    /// The owner's present organization.
     pub organization_id: String,
     /// What the key is for.
     pub name: String,
@@ -110,7 +110,7 @@ pub struct ApiKeyEventOutput {
     pub api_key_id: String,
     /// Its owner.
     pub user_id: String,
-    /// His organization at that time.
+    /// The owner's organization at that time.
     pub organization_id: String,
     /// `created`, `revoked`, `auth_failed` or `rate_limited`.
     pub event: String,

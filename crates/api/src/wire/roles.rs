@@ -56,13 +56,13 @@ impl From<Vec<RoleChoice>> for OrganizationRoleList {
 /// A user who created an entity.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CreatorChoice {
-    /// His id.
+    /// The user's id.
     pub user_id: String,
-    /// His name when he last did.
+    /// The user's name at the latest creation.
     pub name: String,
-    /// His e-mail then.
+    /// The user's e-mail address then.
     pub email: String,
-    /// His organization; `""` when he no longer exists.
+    /// The user's organization; `""` if the user no longer exists.
     pub organization_id: String,
     /// Its present name.
     pub organization_name: String,

@@ -93,7 +93,7 @@ impl From<Session> for SessionTokens {
     }
 }
 
-/// The caller as tokens and answers show him: exactly these keys.
+/// The caller as tokens and answers show the user: exactly these keys.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionUser {
     /// Id.

@@ -102,9 +102,9 @@ pub struct UserOutput {
     /// Digits only.
     #[schema(required = true)]
     pub phone: Option<String>,
-    /// His organization.
+    /// The user's organization.
     pub organization: OrganizationRefOutput,
-    /// His roles.
+    /// The user's roles.
     pub roles: Vec<RoleRefOutput>,
     /// Client keys, or null.
     #[schema(required = true, value_type = Option<Object>)]
@@ -175,7 +175,7 @@ impl From<UserView> for UserOutput {
 }
 
 impl UserOutput {
-    /// As `GET /users/{id}` shows him.
+    /// As `GET /users/{id}` shows the user.
     pub fn alone(view: UserView) -> UserOutput {
         let logto_sync_error = view.sync_error.clone();
         UserOutput { logto_sync_error, ..view.into() }

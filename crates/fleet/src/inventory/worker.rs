@@ -286,7 +286,7 @@ async fn put_back(service: &Fleet, entry: &Claimed, error: &str) -> Result<()> {
     let (now, attempt) = (service.now(), entry.attempts + 1);
     let mut tx = service.db.begin().await?;
     if attempt >= ATTEMPTS {
-        tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document put aside");
+        tracing::warn!(entry = entry.id, system = %entry.system_id, error, "inventory document quarantined");
         inventory::quarantine(&mut tx, entry, now, &error).await?;
     } else {
         let seconds = u64::try_from(attempt).unwrap_or(1).saturating_mul(5);

@@ -194,7 +194,9 @@ impl Chain {
                     *newest = received_at.max(*newest);
                     id
                 }
-                (None, None) => return Err(Failure::Failed("nothing is there again".into())),
+                (None, None) => {
+                    return Err(Failure::Failed("a repeated document has no earlier record".into()));
+                }
             };
             let known = chain.latest.entry(system).or_insert((received_at, id));
             *known = (received_at.max(known.0), id);

@@ -69,7 +69,7 @@ impl IssuerCache {
         *at = now.minus(DESCRIPTION_LIFE.saturating_sub(DESCRIPTION_PAUSE));
         tracing::warn!(
             issuer = old.issuer,
-            "the identity provider does not describe itself any more; the old description stays in use"
+            "cannot refresh the discovery document of the identity provider; the cached one stays in use"
         );
         Some(old.clone())
     }

@@ -221,7 +221,7 @@ impl Exporter {
         }
         self.told_at = Some(Instant::now());
         let dropped = self.meters.dropped.get();
-        tracing::warn!(dropped, "the collector of traces takes nothing: {why}");
+        tracing::warn!(dropped, "trace export failed: {why}");
     }
 }
 

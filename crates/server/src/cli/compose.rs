@@ -142,7 +142,7 @@ pub(super) async fn open(config: &Config, exclusive: bool) -> Result<database::D
             if std::fs::metadata(&path).is_ok_and(|file| file.len() == 0) {
                 tracing::warn!(
                     database = %path.display(),
-                    "the file of the database is empty: it is taken for a new installation"
+                    "the database file is empty; treating it as a new installation"
                 );
             }
             format!("sqlite:{}", path.display())

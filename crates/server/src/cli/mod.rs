@@ -181,7 +181,7 @@ pub enum UserCommand {
 pub struct SetPasswordArgs {
     /// E-mail address or id of the user
     pub user: String,
-    /// Draw a password and print it, instead of reading one from the terminal or the standard input
+    /// Generate a password and print it, instead of reading one from the terminal or the standard input
     #[arg(long)]
     pub generate: bool,
 }
@@ -220,9 +220,9 @@ pub struct CreateOwnerArgs {
 /// `bailiwick sessions …`
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// List the browsers and sessions by which a user can come in
+    /// List a user's active sign-ins and sessions
     List(SessionsListArgs),
-    /// End them, for the very next request everywhere; API keys stay
+    /// End them immediately in all processes; API keys stay
     End(SessionsEndArgs),
 }
 
@@ -335,7 +335,7 @@ pub struct ForgetLegacyArgs {
 /// `bailiwick assets …`
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum AssetsCommand {
-    /// Move those that are elsewhere to where assets.images says, also while the service runs
+    /// Move stored images to the place that assets.images names, also while the service runs
     Move(AssetsMoveArgs),
 }
 
@@ -352,8 +352,7 @@ pub struct AssetsMoveArgs {
 pub enum AlertsCommand {
     /// Print the recipients that an alert would notify, and why; secrets are left out
     Routes(AlertRoutesArgs),
-    /// Find organizations that a remote router keeps without an alert, and have it forget them with --apply; their next alert makes
-    /// them again
+    /// List tenants without alerts on a remote router; --apply deletes them there, and their next alert creates them again
     Prune(AlertPruneArgs),
 }
 

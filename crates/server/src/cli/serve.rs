@@ -210,7 +210,7 @@ async fn know(db: &Db) {
     const MOST: Duration = Duration::from_secs(20);
     match tokio::time::timeout(MOST, analyze_restored(db)).await {
         Ok(Ok(false)) => {}
-        Ok(Ok(true)) => tracing::info!("the database had no statistics of its tables; it has them now"),
+        Ok(Ok(true)) => tracing::info!("collected the missing statistics of the tables"),
         Ok(Err(e)) => tracing::warn!(error = %e, "the database has no statistics of its tables"),
         Err(_) => tracing::warn!("the database is still gathering statistics of its tables"),
     }

@@ -220,7 +220,7 @@ fn assets(config: &Config, refuse: &mut impl FnMut(bool, &[&str], &str)) {
     let address = assets.endpoint.is_some();
     refuse(address && !has_bucket, &["assets.endpoint", "assets.bucket"], "needs assets.bucket");
     let both = assets.directory.is_some() && has_bucket;
-    refuse(both, &["assets.directory", "assets.bucket"], "does not go with assets.bucket");
+    refuse(both, &["assets.directory", "assets.bucket"], "cannot be combined with assets.bucket");
     let (path, life) = (["assets.download_lifetime"], assets.download_lifetime);
     refuse(life < Duration::from_secs(1), &path, "is shorter than one second");
     refuse(life > Duration::from_secs(900), &path, "is longer than 15 minutes");

@@ -166,7 +166,7 @@ pub fn load(
     load_and(file, environment, flags, check::rules)
 }
 
-/// The same, and every file that only the service itself reads is one that it can use.
+/// Like [`load`], and also checks the files that only the service reads.
 pub fn load_for_service(
     file: Option<&str>,
     environment: impl Iterator<Item = (String, String)>,

@@ -33,7 +33,7 @@ section! {
     /// `http.static_dir` is set.
     app_url: Option<HttpUrl>, older "APP_URL";
     /// Whether variables with the names of older deployments (below) win over the configuration file. Otherwise the file
-    /// wins, and a warning names each of them that counts for nothing.
+    /// wins, and a warning names each variable that it overrides.
     older_names: bool = "false";
     /// Language of mails and alerts for organizations and recipients that name none, and of imported rows: `en` or `it`.
     language: Language => language;
@@ -45,7 +45,7 @@ section! {
     /// Address and port to listen on.
     listen: SocketAddr = "127.0.0.1:8080", older "LISTEN_ADDRESS";
     /// File with the certificate (PEM) and those that lead to its authority; with it the service speaks TLS (1.2 and 1.3).
-    /// Read again at SIGHUP; a warning is logged ten days before it expires. None = plain HTTP, for a TLS front or this machine.
+    /// Read again at SIGHUP; a warning is logged ten days before it expires. None = plain HTTP, for use behind a TLS proxy or on this machine.
     tls_certificate: Option<PathBuf>;
     /// File with the certificate's private key (PEM).
     tls_key: Option<PathBuf>;
@@ -189,7 +189,7 @@ section! {
     AlertingHistory in "alerting.history_webhook", keys "alerting.history_webhook.", fills Settings;
     /// Address under which the remote router reaches the service: `<public address>/api/alert_history`.
     url: Option<HttpUrl> => alerting.history_url;
-    /// Secret of at least 32 characters that the router shows. Without it every call is refused.
+    /// Secret of at least 32 characters that the router must present. Without it every call is refused.
     secret: Option<Secret> => alerting.history_secret;
 }
 
@@ -313,14 +313,14 @@ section! {
 }
 
 section! {
-    /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol. Images too, if so wished.
+    /// Where backups of systems are kept: files, or a bucket that speaks the S3 protocol. Optionally images too.
     Assets in "assets", keys "assets.", fills Settings;
     /// Where new files of rebranding and new pictures of users are stored: `database`, or `bucket`,
     /// that of `assets.bucket`. A change does not move existing files: `bailiwick assets move` does (docs/rebranding.md).
     images: ImageHome => assets.images;
     /// Directory of the files. When unset, `<data_dir>/assets`; several processes on one database need the same.
     directory: Option<PathBuf>;
-    /// Name of a bucket to use in the place of files. Its owner should have unfinished uploads removed after a day.
+    /// Name of a bucket to use in the place of files. Let a lifecycle rule of the bucket remove unfinished uploads after a day.
     bucket: Option<String>;
     /// Address of the bucket's storage. When unset, that of the region at Amazon.
     endpoint: Option<HttpUrl>;
@@ -360,7 +360,7 @@ section! {
     host: Option<HostName>, older "SMTP_HOST";
     /// Port of the mail server.
     port: NonZeroU32 = "587", older "SMTP_PORT";
-    /// `starttls` (never without it; on port 465, where TLS comes first, that), `tls` from the first byte, or `none` for a
+    /// `starttls` (mandatory; on port 465 TLS from the first byte), `tls` from the first byte, or `none` for a
     /// relay on the same machine. The older name also takes `true` (`starttls`) and `false` (`none`).
     tls: Security = "starttls", older "SMTP_TLS";
     /// The name by which the service introduces itself to the server (EHLO). When unset, the host of `http.public_url`, else

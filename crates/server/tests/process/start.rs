@@ -240,7 +240,6 @@ async fn an_empty_file_is_taken_for_a_new_installation_and_named() {
     std::fs::write(dir.path().join("data/bailiwick.db"), "").expect("a file");
     let serving = Serving::start(dir.path(), &[]).await;
     let log = serving.log();
-    let line =
-        log.lines().find(|line| line.contains("the file of the database is empty")).expect("a warning");
+    let line = log.lines().find(|line| line.contains("the database file is empty")).expect("a warning");
     assert!(line.contains("WARN") && line.contains("bailiwick.db"), "{line}");
 }

@@ -103,7 +103,7 @@ fn purge_at(end: Ts) -> Ts {
 
 /// Says that the limits of this process hold alone for a while.
 fn warn(what: &str, error: &dyn std::fmt::Display) {
-    tracing::warn!(limit = what, %error, "the processes cannot count together; each holds the limit on its own");
+    tracing::warn!(limit = what, %error, "shared limits unavailable; each process counts for itself");
 }
 
 /// Removes old rows now and then, so that the table stays as small as the limits allow, whatever strangers send.

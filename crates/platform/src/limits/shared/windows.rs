@@ -79,7 +79,7 @@ impl Counted {
             if done.await.is_err()
                 && let Err(error) = count(db, vec![turn]).await
             {
-                tracing::warn!(%error, "cannot give back what a limit has counted");
+                tracing::warn!(%error, "cannot undo a counted attempt");
             }
         });
     }
