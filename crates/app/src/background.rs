@@ -3,7 +3,6 @@
 use crate::{App, retention};
 use bailiwick_alerts::{self as alerting, config, liveness_monitor, manage, transfer_cleanup};
 use bailiwick_directory::{imports, objects};
-use bailiwick_domain::Result;
 use bailiwick_events::{self as events, mail};
 use bailiwick_fleet::inventory;
 use bailiwick_identity::{auth, impersonation, logto_sync, oidc, relying_party};
@@ -11,10 +10,9 @@ use bailiwick_platform::{
     clock_skew, jobs,
     limits::shared,
     processes,
-    tasks::{self, By, Task},
+    tasks::{self, By, Run, Task},
 };
 use bailiwick_store::clock_skew::LongestDelays;
-use futures_util::future::BoxFuture;
 use std::time::Duration;
 
 /// The longest time for which each kind of work is ever put off. Code that puts work off for longer must say so here.
@@ -114,11 +112,9 @@ pub const TASKS: &[Task<App>] = &[
 ];
 
 /// Removes expired rows. A whole process may die meanwhile: the next run of another one removes them.
-const fn hourly(name: &'static str, run: Run) -> Task<App> {
+const fn hourly(name: &'static str, run: Run<App>) -> Task<App> {
     Task { name, by: By::OneProcess, interval: |_| Some(HOUR), run }
 }
-
-type Run = for<'a> fn(&'a App) -> BoxFuture<'a, Result<u64>>;
 
 impl App {
     /// Starts the work that runs beside the requests, on the tracker that shutdown drains. Called once for each

@@ -25,8 +25,11 @@ pub struct Task<C: 'static> {
     /// The time between two runs; none where the settings have no use for it.
     pub interval: fn(&C) -> Option<Duration>,
     /// One run. It returns how much it did.
-    pub run: for<'c> fn(&'c C) -> BoxFuture<'c, Result<u64>>,
+    pub run: Run<C>,
 }
+
+/// What a task does in one run.
+pub type Run<C> = for<'c> fn(&'c C) -> BoxFuture<'c, Result<u64>>;
 
 /// The processes that run a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
