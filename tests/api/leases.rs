@@ -2,7 +2,7 @@
 
 use crate::clock_skew::two_documents;
 use bailiwick_app::App;
-use bailiwick_domain::Error;
+use bailiwick_domain::{Error, Result};
 use bailiwick_fleet::inventory;
 use bailiwick_platform::tasks::{self, By, Figures, Task};
 use bailiwick_store::{leases, sql::Q};
@@ -53,11 +53,11 @@ api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_inventory_waiting, |t| a
     assert_eq!(waiting().await, 0);
 });
 
-/// A task that does one thing, one that fails, one that another process has, and one without a use here.
+/// A task that works under a lease, one that fails, one whose lease another process holds, and one without a use here.
 const TASKS: &[Task<App>] = &[
-    task("works", By::OneProcess, |_| Box::pin(async { Ok(1) })),
+    task("works", By::OneProcess, |app| Box::pin(async { leased(app, "works").await })),
     task("fails", By::EachProcess, |_| Box::pin(async { Err(Error::internal("a planted fault")) })),
-    task("elsewhere", By::OneProcess, |_| Box::pin(async { Ok(1) })),
+    task("elsewhere", By::OneProcess, |app| Box::pin(async { leased(app, "elsewhere").await })),
     Task { interval: |_| None, ..task("unused", By::EachProcess, |_| Box::pin(async { Ok(1) })) },
 ];
 
@@ -65,23 +65,28 @@ const fn task(name: &'static str, by: By, run: tasks::Run<App>) -> Task<App> {
     Task { name, by, interval: |_| Some(Duration::from_millis(1)), run }
 }
 
-api_test!(a_task_runs_where_it_should_and_its_runs_are_counted, |t| async move {
-    let (app, now) = (&t.app, t.app.now());
-    let other = Uuid::from_u128(1);
-    assert!(leases::take(&app.db, "elsewhere", other, now, now.plus(SECOND)).await.unwrap());
+async fn leased(app: &App, name: &str) -> Result<u64> {
+    tasks::lease(app, name, 60 * SECOND).await.map(u64::from)
+}
+
+api_test!(a_task_runs_its_runs_are_counted_and_its_lease_is_given_back, |t| async move {
+    let (app, now, other) = (&t.app, t.app.now(), Uuid::from_u128(1));
+    assert!(leases::take(&app.db, "elsewhere", other, now, now.plus(60 * SECOND)).await.unwrap());
     tasks::start(app, TASKS);
     let figures = |name| app.metrics.tasks.read().get(name).copied().unwrap_or_default();
-    eventually("runs", async || figures("works").succeeded > 2 && figures("fails").failed > 2).await;
+    let ran = |name| figures(name).failed + figures(name).succeeded > 2;
+    eventually("runs", async || ["works", "fails", "elsewhere"].into_iter().all(ran)).await;
     assert_eq!((figures("works").failed, figures("works").last_success), (0, Some(now)));
     assert_eq!((figures("fails").succeeded, figures("fails").last_success), (0, None));
-    for name in ["elsewhere", "unused"] {
-        assert_eq!(figures(name), Figures::default(), "{name}");
-    }
-    t.clock.advance(2 * SECOND);
-    eventually("taking over", async || figures("elsewhere").succeeded > 0).await;
+    assert_eq!(figures("unused"), Figures::default());
     let page = bailiwick_app::metrics::page(app, &[]).await;
     assert!(page.contains("bailiwick_task_runs_total{task=\"fails\",outcome=\"failed\"}"), "{page}");
+    let held = async |name: &str| {
+        let sql = "SELECT COUNT(*) FROM leases WHERE name = ?";
+        Q::new(sql).bind(name).count(&app.db).await.unwrap()
+    };
+    assert_eq!(held("works").await, 1);
     app.stop.cancel();
-    let names = "SELECT COUNT(*) FROM leases WHERE name IN ('works', 'elsewhere')";
-    eventually("releases", async || Q::new(names).count(&app.db).await.unwrap() == 0).await;
+    eventually("the release", async || held("works").await == 0).await;
+    assert_eq!(held("elsewhere").await, 1, "that of another process");
 });

@@ -111,9 +111,9 @@ pub const TASKS: &[Task<App>] = &[
     }),
 ];
 
-/// Removes expired rows. A whole process may die meanwhile: the next run of another one removes them.
+/// Removes expired rows.
 const fn hourly(name: &'static str, run: Run<App>) -> Task<App> {
-    Task { name, by: By::OneProcess, interval: |_| Some(HOUR), run }
+    Task { name, by: By::EachProcess, interval: |_| Some(HOUR), run }
 }
 
 impl App {

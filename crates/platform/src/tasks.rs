@@ -10,11 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A lease outlasts this many intervals, so that the process that has it keeps it. After that time, or the longest one, another
-/// process takes over from one that has died.
-const INTERVALS: u32 = 3;
-const LONGEST_LEASE: Duration = Duration::from_secs(600);
-
 /// A task of the context `C`.
 #[derive(Debug)]
 pub struct Task<C: 'static> {
@@ -24,7 +19,7 @@ pub struct Task<C: 'static> {
     pub by: By,
     /// The time between two runs; none where the settings have no use for it.
     pub interval: fn(&C) -> Option<Duration>,
-    /// One run. It returns how much it did.
+    /// One run. It returns how much it did; nothing where another process holds the lease.
     pub run: Run<C>,
 }
 
@@ -34,7 +29,8 @@ pub type Run<C> = for<'c> fn(&'c C) -> BoxFuture<'c, Result<u64>>;
 /// The processes that run a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// One at a time, which holds a lease. A long run renews the lease between its steps, and ends when it has lost it.
+    /// One at a time. A run takes the [`lease`] when it has found something to do, renews it between its steps, and ends when it has
+    /// lost it.
     OneProcess,
     /// Each for itself.
     EachProcess,
@@ -90,13 +86,12 @@ where
     }
 }
 
-async fn repeat<C: AsRef<Platform> + Sync>(context: C, task: &'static Task<C>, interval: Duration) {
+async fn repeat<C: AsRef<Platform>>(context: C, task: &'static Task<C>, interval: Duration) {
     let platform = context.as_ref();
     while platform.stop.run_until_cancelled(tokio::time::sleep(interval)).await.is_some() {
         let started = Instant::now();
-        match run(&context, task, interval).await {
-            Ok(None) => {}
-            Ok(Some(done)) => {
+        match (task.run)(&context).await {
+            Ok(done) => {
                 tracing::debug!(task = task.name, done, "task has run");
                 platform.metrics.tasks.note(task.name, Some(platform.now()), started.elapsed());
             }
@@ -111,16 +106,6 @@ async fn repeat<C: AsRef<Platform> + Sync>(context: C, task: &'static Task<C>, i
     {
         tracing::debug!(task = task.name, %error, "lease not released: it ends by itself");
     }
-}
-
-/// None: another process runs it.
-async fn run<C: AsRef<Platform>>(context: &C, task: &Task<C>, interval: Duration) -> Result<Option<u64>> {
-    let platform = context.as_ref();
-    let length = (interval * INTERVALS).min(LONGEST_LEASE);
-    if task.by == By::OneProcess && !lease(platform, task.name, length).await? {
-        return Ok(None);
-    }
-    (task.run)(context).await.map(Some)
 }
 
 /// Takes or renews the lease of a task; false when another process holds it.

@@ -68,7 +68,7 @@ impl ApplicationFilter {
         ]
     }
 
-    /// Appends ` AND …` for what is compared with a column of the application `a` or its system `s`.
+    /// Appends ` AND …` for each filter on a column of the application `a` or of its system `s`.
     pub(super) fn push_columns(&self, q: &mut Q) {
         if let Some(text) = &self.search {
             push_contains(q, &["a.search_key", "s.name_key"], text);

@@ -91,7 +91,7 @@ impl SystemFilter {
         ]
     }
 
-    /// Appends ` AND …` for what is compared with a column of the system `s`.
+    /// Appends ` AND …` for each filter on a column of the system `s`.
     pub(super) fn push_columns(&self, q: &mut Q, scope: &Scope) {
         if let Some(name) = &self.name {
             push_contains(q, &["s.name_key"], name);
