@@ -3,9 +3,10 @@
 use crate::{
     StoreError, Tx,
     sql::{Arg, Column, Q, padded, push_rows},
-    systems::status::{self, Late},
+    systems::status,
 };
 use bailiwick_domain::{SystemId, Ts};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 const NOTE_INVENTORY: &str = "UPDATE system_activity SET latest_inventory_id = v.latest_id, last_inventory = \
@@ -18,34 +19,43 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = crate::sql::statements![NOTE_INVE
 /// Stores heartbeats, each system at most once; times never move back. A system that was not active is active then.
 /// Systems that do not exist are left out.
 ///
+/// Each row is written once: PostgreSQL checks the foreign key of a row that its transaction writes again, and would wait
+/// for whoever changes the system, who waits for the row.
+///
 /// # Errors
 /// The database's.
 pub async fn beat(tx: &mut Tx, beats: &[(SystemId, Ts)]) -> Result<(), StoreError> {
     if beats.is_empty() {
         return Ok(());
     }
+    let later = " AND a.status = 1 AND (a.last_heartbeat IS NULL OR a.last_heartbeat < v.at)";
+    let written = write(tx, "last_heartbeat = v.at", beats, later).await?;
+    if written == beats.len() as u64 {
+        return Ok(());
+    }
+    // The others were not active, have a later heartbeat, or do not exist.
+    let times: BTreeMap<Uuid, Ts> = beats.iter().map(|(id, at)| (id.0, *at)).collect();
+    let ids: Vec<Uuid> = times.keys().copied().collect();
+    let mut rows = status::lock(&mut *tx, &ids, false).await?;
+    rows.retain(|row| row.last_heartbeat.is_none_or(|last| last < times[&row.id]));
+    let beats: Vec<(SystemId, Ts)> = rows.iter().map(|row| (SystemId(row.id), times[&row.id])).collect();
+    if !beats.is_empty() {
+        write(tx, "last_heartbeat = v.at, status = 1", &beats, "").await?;
+    }
+    rows.retain(|row| row.status != status::ACTIVE);
+    status::count_as(tx, &rows, status::ACTIVE).await
+}
+
+/// Sets columns of these systems from `v.at`, where `condition` holds. Returns how many it has written.
+async fn write(tx: &mut Tx, set: &str, beats: &[(SystemId, Ts)], condition: &str) -> Result<u64, StoreError> {
     let is_postgres = tx.is_postgres();
     // Few different texts, so that they stay prepared; a repeated row changes nothing on SQLite.
     let beats: Vec<(SystemId, Ts)> = if is_postgres { beats.to_vec() } else { padded(beats).collect() };
     let (ids, times): (Vec<Uuid>, Vec<Option<Ts>>) = beats.iter().map(|(id, at)| (id.0, Some(*at))).unzip();
-    let rows = vec![("system_id", Column::Ids(ids.clone())), ("at", Column::Times(times))];
-    let mut q = Q::new("[[WITH beat AS (||]]UPDATE system_activity AS a SET last_heartbeat = v.at FROM ");
-    push_rows(&mut q, is_postgres, rows);
-    q.push(
-        " WHERE a.system_id = v.system_id AND (a.last_heartbeat IS NULL OR a.last_heartbeat < v.at)\
-         [[ RETURNING a.system_id, a.organization_id, a.status) SELECT system_id, organization_id, status FROM beat \
-         WHERE status <> 1 ORDER BY system_id||]]",
-    );
-    let late: Vec<Late> = if is_postgres {
-        q.all(&mut *tx).await?
-    } else {
-        q.run(&mut *tx).await?;
-        let mut q =
-            Q::new("SELECT system_id, organization_id, status FROM system_activity WHERE status <> 1 AND ");
-        q.one_of(&mut *tx, "system_id", &ids);
-        q.all(&mut *tx).await?
-    };
-    status::set(tx, &late, status::ACTIVE).await
+    let mut q = Q::new(&format!("UPDATE system_activity AS a SET {set} FROM "));
+    push_rows(&mut q, is_postgres, vec![("system_id", Column::Ids(ids)), ("at", Column::Times(times))]);
+    q.push(" WHERE a.system_id = v.system_id").push(condition);
+    q.run(tx).await
 }
 
 /// Notes for each system, at most once, when its newest document came and which record is its latest.

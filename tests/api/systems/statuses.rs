@@ -15,6 +15,7 @@ use bailiwick_store::{
 };
 use bailiwick_testkit::{Engine, seed::Seeded};
 use futures_util::future::join_all;
+use tokio::time::timeout;
 
 /// Counters as they are, and as the rows would have them.
 const COUNTERS: &str = "SELECT CAST(COUNT(*) AS BIGINT) FROM organization_counts n WHERE \
@@ -237,6 +238,28 @@ api_test!(a_check_sets_what_time_has_changed, |t| async move {
         assert_eq!(status::due(&t.app.db, cutoff, 10).await.unwrap(), []);
         compare(&t, &scopes, "another timeout").await;
     }
+});
+
+// A heartbeat that waited for a change of its system would hold what the change waits for.
+api_test!(a_heartbeat_does_not_wait_for_a_change_of_its_system, |t| async move {
+    let tree = t.tree().await;
+    let scopes = scopes(&tree);
+    let system = t.system(tree.customer).await;
+    beat(&t, &system).await;
+    t.advance(Duration::from_secs(1201));
+    compare_checked(&t, &scopes, "silence").await;
+    if t.engine == Engine::Postgres {
+        let mut tx = t.app.db.begin().await.unwrap();
+        systems::lock(&mut tx, system.id).await.unwrap().expect("the system");
+        let beat = t.post("/systems/heartbeat").basic(&system.key, &system.secret).send();
+        timeout(Duration::from_secs(20), beat).await.expect("an answer").expect(200);
+        drop(tx);
+    } else {
+        // One transaction writes at a time.
+        beat(&t, &system).await;
+    }
+    compare(&t, &scopes, "a heartbeat").await;
+    assert_eq!(totals(&t.app.db, &Scope::Everything).await.unwrap().active, 1);
 });
 
 api_test!(numbers_stay_true_among_writers_of_all_kinds, |t| async move {

@@ -147,39 +147,60 @@ async fn count(tx: &mut Tx, mut changes: BTreeMap<OrgId, Change>) -> Result<(), 
     Ok(())
 }
 
-/// A locked system with another status than it should have: id, organization, status.
-pub(crate) type Late = (Uuid, Uuid, i64);
+/// The locked activity of a system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Locked {
+    pub(crate) id: Uuid,
+    organization: Uuid,
+    pub(crate) status: i64,
+    pub(crate) last_heartbeat: Option<Ts>,
+}
 
-/// Sets the status of these systems, and counts them.
-pub(crate) async fn set(tx: &mut Tx, late: &[Late], status: i64) -> Result<(), StoreError> {
+/// Locks the activity of these systems; with `skip`, leaves out those that another transaction has locked.
+pub(crate) async fn lock(tx: &mut Tx, ids: &[Uuid], skip: bool) -> Result<Vec<Locked>, StoreError> {
+    let mut q =
+        Q::new("SELECT system_id, organization_id, status, last_heartbeat FROM system_activity WHERE ");
+    q.one_of(&mut *tx, "system_id", ids).push(" ORDER BY system_id [[FOR NO KEY UPDATE||]]");
+    if skip {
+        q.push("[[ SKIP LOCKED||]]");
+    }
+    let rows: Vec<(Uuid, Uuid, i64, Option<TsCodec>)> = q.all(tx).await?;
+    let locked = |(id, organization, status, last_heartbeat): (_, _, _, Option<TsCodec>)| Locked {
+        id,
+        organization,
+        status,
+        last_heartbeat: last_heartbeat.map(Ts::from),
+    };
+    Ok(rows.into_iter().map(locked).collect())
+}
+
+/// Counts these systems under this status, which the caller has written, instead of their former one.
+pub(crate) async fn count_as(tx: &mut Tx, rows: &[Locked], status: i64) -> Result<(), StoreError> {
     let mut changes = BTreeMap::new();
-    write(tx, late, status, &mut changes).await?;
+    add_changes(tx, rows, status, &mut changes).await?;
     count(tx, changes).await
 }
 
-/// Sets the status of these systems, and adds the difference to `changes`. The caller counts once, at the end of its
-/// transaction, so that it locks all counters in one order.
-async fn write(
+/// Adds to `changes` what [`count_as`] counts. The caller counts once, at the end of its transaction, so that it locks all
+/// counters in one order.
+async fn add_changes(
     tx: &mut Tx,
-    late: &[Late],
+    rows: &[Locked],
     status: i64,
     changes: &mut BTreeMap<OrgId, Change>,
 ) -> Result<(), StoreError> {
-    for late in late.chunks(ROWS) {
-        let ids: Vec<Uuid> = late.iter().map(|(id, ..)| *id).collect();
-        let mut q = Q::new("UPDATE system_activity SET status = ? WHERE ");
-        q.arg(status).one_of(&mut *tx, "system_id", &ids);
-        q.run(&mut *tx).await?;
+    for rows in rows.chunks(ROWS) {
+        let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
         // Marks win over the status. Nobody sets one meanwhile, because these rows are locked.
         let mut q = Q::new("SELECT id FROM systems WHERE deleted_at IS NULL AND suspended_at IS NULL AND ");
         q.one_of(&mut *tx, "id", &ids);
         let unmarked: Vec<(Uuid,)> = q.all(&mut *tx).await?;
         let unmarked: BTreeSet<Uuid> = unmarked.into_iter().map(|(id,)| id).collect();
-        for (_, organization, before) in late.iter().filter(|(id, ..)| unmarked.contains(id)) {
+        for row in rows.iter().filter(|row| unmarked.contains(&row.id)) {
             // Even where the numbers stay the same, because they now count other systems.
             tx.statuses_changed();
-            let change = changes.entry(OrgId(*organization)).or_default();
-            change.add(Change::of(*before), -1);
+            let change = changes.entry(OrgId(row.organization)).or_default();
+            change.add(Change::of(row.status), -1);
             change.add(Change::of(status), 1);
         }
     }
@@ -203,20 +224,22 @@ pub async fn due(db: &Db, cutoff: Ts, limit: u64) -> Result<Vec<SystemId>, Store
 pub async fn update_some(db: &Db, ids: &[SystemId], cutoff: Ts) -> Result<usize, StoreError> {
     let mut tx = db.begin_relaxed().await?;
     let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
-    let mut q =
-        Q::new("SELECT system_id, organization_id, status, last_heartbeat FROM system_activity WHERE ");
-    q.one_of(&mut tx, "system_id", &ids).push(" ORDER BY system_id [[FOR NO KEY UPDATE SKIP LOCKED||]]");
-    let rows: Vec<(Uuid, Uuid, i64, Option<TsCodec>)> = q.all(&mut tx).await?;
-    let mut late: BTreeMap<i64, Vec<Late>> = BTreeMap::new();
-    for (id, organization, status, last_heartbeat) in rows {
-        let due = stored(Liveness::of(last_heartbeat.map(|at| at.0), cutoff));
-        if due != status {
-            late.entry(due).or_default().push((id, organization, status));
+    let mut late: BTreeMap<i64, Vec<Locked>> = BTreeMap::new();
+    for row in lock(&mut tx, &ids, true).await? {
+        let due = stored(Liveness::of(row.last_heartbeat, cutoff));
+        if due != row.status {
+            late.entry(due).or_default().push(row);
         }
     }
     let mut changes = BTreeMap::new();
     for (due, late) in &late {
-        write(&mut tx, late, *due, &mut changes).await?;
+        for late in late.chunks(ROWS) {
+            let ids: Vec<Uuid> = late.iter().map(|row| row.id).collect();
+            let mut q = Q::new("UPDATE system_activity SET status = ? WHERE ");
+            q.arg(*due).one_of(&mut tx, "system_id", &ids);
+            q.run(&mut tx).await?;
+        }
+        add_changes(&mut tx, late, *due, &mut changes).await?;
     }
     count(&mut tx, changes).await?;
     tx.commit().await?;
