@@ -197,7 +197,7 @@ fn others(work: &Work, page: &mut Page) {
     for (state, count) in [("working", working), ("failing", failing), ("off", off)] {
         family.value(&[("state", state)], count);
     }
-    let help = "Users and organizations of which the Logto tenant could not be told when it was last tried.";
+    let help = "Users and organizations whose last transfer to the Logto tenant failed.";
     let mut family = page.family("bailiwick_logto_failures", Kind::Gauge, help);
     for (outcome, count) in [("retried", work.logto.retried), ("refused", work.logto.refused)] {
         family.value(&[("outcome", outcome)], count);
@@ -261,9 +261,9 @@ fn waiting(app: &App, work: &Work, page: &mut Page) {
         ("event_deliveries", work.deliveries),
         ("logto", work.logto.waiting),
     ];
-    let help = "What waits in a queue: accepted inventories, pushes held for tenants a remote router does not run yet, \
-        configurations to be given to it, groups of alerts to be told of, events without a number, deliveries of events, what \
-        a Logto tenant is to be told.";
+    let help = "Entries of a queue: accepted inventories, pushes held for tenants a remote router does not run yet, \
+        configurations to be given to it, groups of alerts to be sent, events without a number, deliveries of events, \
+        changes for a Logto tenant.";
     let mut family = page.family("bailiwick_queue_waiting", Kind::Gauge, help);
     for (queue, waiting) in queues {
         family.value(&[("queue", queue)], waiting.count);

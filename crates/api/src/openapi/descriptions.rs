@@ -105,7 +105,7 @@ pub(super) fn about_tag(tag: &str) -> &'static str {
             "What Alertmanager tools and appliances ask: alerts and silences of the own system, or of an organization."
         }
         "alerts" => {
-            "Alerts of all systems within reach, their history and figures, silences, and who is told of alerts."
+            "Alerts of all systems within reach, their history and figures, silences, and recipients."
         }
         "appliances" => "What appliances call: registration, heartbeat, inventory, backups, rebranding.",
         "applications" => "Applications found on systems, and the organizations that they belong to.",

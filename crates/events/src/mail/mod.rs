@@ -189,7 +189,7 @@ pub async fn second_factors_changed(
     change: FactorChange,
 ) -> Result<()> {
     if !is_on(service) {
-        tracing::info!(user_id = %user, "mail is not configured: nobody is told of the changed second factors");
+        tracing::info!(user_id = %user, "mail is not configured: no notice of changed second factors is sent");
         return Ok(());
     }
     enqueue(service, tx, &Task::SecondFactors { user, change }).await
@@ -217,7 +217,7 @@ pub async fn address_changed(
         return Ok(());
     }
     if !is_on(service) {
-        tracing::info!(user_id = %user, "mail is not configured: nobody is told of the changed e-mail address");
+        tracing::info!(user_id = %user, "mail is not configured: no notice of the changed e-mail address is sent");
         return Ok(());
     }
     let tell =

@@ -156,7 +156,7 @@ async fn handle(service: &Identity, logto: &LogtoSync, due: &Due) -> Result<bool
         None => {
             let why = jobs::reason(&problem);
             tracing::warn!(kind = due.kind.word(), object = %due.object, attempt = due.attempts, error = why,
-                "the identity provider is told later");
+                "a change waits for the identity provider");
             let at = jobs::RETRY.next_try(now, due.attempts).max(not_before);
             outbox::postpone(&mut tx, issuer, due, Some(at), &why).await?;
         }

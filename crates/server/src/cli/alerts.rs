@@ -17,7 +17,7 @@ pub async fn run(app: &App, command: AlertsCommand) -> Result<(), String> {
 async fn prune(app: &App, AlertPruneArgs { idle_days, apply }: AlertPruneArgs) -> Result<(), String> {
     let idle = Duration::from_secs(u64::from(idle_days) * 24 * 3600);
     let found = config::prune(app, idle, apply).await.map_err(|e| e.to_string())?;
-    let found = found.ok_or("the configuration names no remote router with tenants (alerting.url)")?;
+    let found = found.ok_or("the configuration names no remote router with tenants (alerting.remote.url)")?;
     let mut out = String::new();
     for (id, name) in &found.idle {
         let _ = writeln!(out, "{id}  {name}");

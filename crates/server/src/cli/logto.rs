@@ -14,7 +14,7 @@ pub async fn run(app: &App, command: LogtoCommand) -> Result<(), String> {
     let done = if dry_run { "" } else { " and told" };
     let waiting = match figures.waiting {
         0 => String::new(),
-        n => format!(", {n} change(s) still to be told or refused"),
+        n => format!(", {n} change(s) still to be sent, or refused"),
     };
     print(&format!(
         "{} looked at, {} otherwise at Logto{done}{waiting}\n",

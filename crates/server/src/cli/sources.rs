@@ -23,7 +23,7 @@ pub struct Sources {
     /// Directory of the service's files (data_dir)
     #[arg(long, global = true, value_name = "DIR")]
     pub data_dir: Option<String>,
-    /// sqlite:<path> or postgres://… (database.url)
+    /// sqlite:PATH or postgres://… (database.url)
     #[arg(long, global = true, value_name = "URL")]
     pub database_url: Option<String>,
     /// Log level: error, warn, info, debug, or a filter (log.level)

@@ -55,7 +55,7 @@ const KEYS: [(&str, &str, &str, &str); 13] = [
         for a public third-party client.",
     ),
     ("scope", "text", "`openid profile email`", "What that request asks for, words separated by spaces."),
-    ("info_url", "URI", "–", "Where more is told about a third-party application."),
+    ("info_url", "URI", "–", "The page about a third-party application."),
     ("logo_url", "URI", "–", "Its logo on a light ground."),
     ("dark_logo_url", "URI", "–", "Its logo on a dark ground."),
     (
