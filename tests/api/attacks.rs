@@ -1,4 +1,4 @@
-//! Attacks that were tried on a running service and are kept (docs/security.md, "What was attacked").
+//! Attacks that were tried on a running service and are kept (docs/internals/testing.md, Attacks).
 
 mod browser;
 mod credentials;

@@ -1,5 +1,4 @@
-//! What existing clients send and need (spec: clients): checklist rows are `clients_NN_…`, acceptance scenarios
-//! `scenario_NN_…`, rules `rule_06_NN_…`, each wherever it stands. Here are the clients themselves: an appliance's
+//! What existing clients send and need (spec: clients). Here are the clients themselves: an appliance's
 //! curl, the browser's calls, tools that speak to an Alertmanager, over a real port and with exactly what they send.
 
 mod account;
