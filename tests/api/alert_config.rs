@@ -5,7 +5,7 @@ mod routing;
 
 use bailiwick_alerting::{
     config::{Layer, Posted, Publishing, Smtp, Timing, Upload, merge},
-    receivers::Kind,
+    receivers::RecipientKind,
     texts::{Language, Pages, Surroundings, Zone},
     webhook_target::AllowedHosts,
 };
@@ -44,7 +44,7 @@ fn publishing() -> Publishing {
             requires_tls: true,
         }),
         // The Alertmanager of the tests is older than 0.28.
-        omitted: vec![Kind::Teams],
+        omitted: vec![RecipientKind::Teams],
         history: Some(bailiwick_alerting::config::History {
             url: "https://portal.example.org/api/alert_history".to_owned(),
             secret: "12:30:00 thirty-two characters of a secret".to_owned(),

@@ -182,7 +182,7 @@ async fn run_systems(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(String, 
     ];
     mark(db, "what is not looked at").await;
     let totals = systems::stats::totals(db, scope).await.unwrap();
-    let known = systems::Known { totals: Some(totals), ..systems::Known::default() };
+    let known = systems::KnownCounts { totals: Some(totals), ..systems::KnownCounts::default() };
     for (word, bounds) in words {
         let order = systems::SystemOrder::WORDS.parse(word).unwrap();
         for direction in [SortDirection::Asc, SortDirection::Desc] {

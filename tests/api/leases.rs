@@ -4,7 +4,7 @@ use crate::clock_skew::two_documents;
 use bailiwick_app::App;
 use bailiwick_domain::{Error, Result};
 use bailiwick_fleet::inventory;
-use bailiwick_platform::tasks::{self, By, Figures, Task};
+use bailiwick_platform::tasks::{self, Processes, Task, TaskStats};
 use bailiwick_store::{leases, sql::Q};
 use bailiwick_testkit::{api_test, eventually};
 use std::time::Duration;
@@ -55,13 +55,13 @@ api_test!(a_lease_of_a_clock_that_was_set_back_keeps_no_inventory_waiting, |t| a
 
 /// A task that works under a lease, one that fails, one whose lease another process holds, and one without a use here.
 const TASKS: &[Task<App>] = &[
-    task("works", By::OneProcess, |app| Box::pin(async { leased(app, "works").await })),
-    task("fails", By::EachProcess, |_| Box::pin(async { Err(Error::internal("a planted fault")) })),
-    task("elsewhere", By::OneProcess, |app| Box::pin(async { leased(app, "elsewhere").await })),
-    Task { interval: |_| None, ..task("unused", By::EachProcess, |_| Box::pin(async { Ok(1) })) },
+    task("works", Processes::One, |app| Box::pin(async { leased(app, "works").await })),
+    task("fails", Processes::Each, |_| Box::pin(async { Err(Error::internal("a planted fault")) })),
+    task("elsewhere", Processes::One, |app| Box::pin(async { leased(app, "elsewhere").await })),
+    Task { interval: |_| None, ..task("unused", Processes::Each, |_| Box::pin(async { Ok(1) })) },
 ];
 
-const fn task(name: &'static str, by: By, run: tasks::Run<App>) -> Task<App> {
+const fn task(name: &'static str, by: Processes, run: tasks::TaskFn<App>) -> Task<App> {
     Task { name, by, interval: |_| Some(Duration::from_millis(1)), run }
 }
 
@@ -78,7 +78,7 @@ api_test!(a_task_runs_its_runs_are_counted_and_its_lease_is_given_back, |t| asyn
     eventually("runs", async || ["works", "fails", "elsewhere"].into_iter().all(ran)).await;
     assert_eq!((figures("works").failed, figures("works").last_success), (0, Some(now)));
     assert_eq!((figures("fails").succeeded, figures("fails").last_success), (0, None));
-    assert_eq!(figures("unused"), Figures::default());
+    assert_eq!(figures("unused"), TaskStats::default());
     let page = bailiwick_app::metrics::page(app, &[]).await;
     assert!(page.contains("bailiwick_task_runs_total{task=\"fails\",outcome=\"failed\"}"), "{page}");
     let held = async |name: &str| {

@@ -70,7 +70,7 @@ impl ActiveSilence {
 
     /// Keeps those of the label sets, given by their index, that it silences. A silence with an expression that cannot be
     /// compiled, which only another program can have written, silences none.
-    fn keep(&self, left: &mut Vec<usize>, sets: &[&Labels], expressions: &Expressions) {
+    fn retain_matching(&self, left: &mut Vec<usize>, sets: &[&Labels], expressions: &Expressions) {
         for matcher in &self.matchers {
             if left.is_empty() {
                 return;
@@ -111,7 +111,7 @@ pub fn silenced_by(
     let mut found = vec![Vec::new(); sets.len()];
     for silence in ordered {
         let mut left = (0..sets.len()).collect();
-        silence.keep(&mut left, sets, expressions);
+        silence.retain_matching(&mut left, sets, expressions);
         for index in left {
             if let Some(ids) = found.get_mut(index) {
                 ids.push(silence.id.to_string());
@@ -130,7 +130,7 @@ pub fn is_silenced(sets: &[&Labels], silences: &[ActiveSilence], expressions: &E
     ordered.sort_by_key(|silence| silence.has_expression());
     for silence in ordered {
         let mut left = others.clone();
-        silence.keep(&mut left, sets, expressions);
+        silence.retain_matching(&mut left, sets, expressions);
         for index in left {
             if let Some(one) = is_silenced.get_mut(index) {
                 *one = true;

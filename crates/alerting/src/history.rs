@@ -51,18 +51,18 @@ pub struct Occurrence {
 
 /// An event of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct AlertEvent {
     /// When.
     pub at: Ts,
     /// The kind of event.
-    pub what: What,
+    pub what: AlertEventKind,
     /// Its annotations.
     pub annotations: Labels,
 }
 
 /// The kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum AlertEventKind {
     /// It fires.
     Firing {
         /// Start, if the sender gave one.
@@ -88,13 +88,13 @@ pub enum What {
     },
 }
 
-impl Heard {
+impl AlertEvent {
     /// The range of starts (the second excluded) of occurrences, besides the open one, that this event may concern.
     pub fn start_range(&self) -> Option<(Ts, Ts)> {
         match self.what {
-            What::Firing { start, .. } => Some(start.unwrap_or(self.at)).map(|s| (s, Ts(s.0 + 1))),
-            What::Resolved { start, .. } => start.map(|s| (s, Ts(s.0 + 1))),
-            What::Delivered { start, end, .. } => {
+            AlertEventKind::Firing { start, .. } => Some(start.unwrap_or(self.at)).map(|s| (s, Ts(s.0 + 1))),
+            AlertEventKind::Resolved { start, .. } => start.map(|s| (s, Ts(s.0 + 1))),
+            AlertEventKind::Delivered { start, end, .. } => {
                 let start = start.or(end).unwrap_or(self.at);
                 Some((Ts(start.millis() * 1000), Ts(start.millis() * 1000 + 1000)))
             }
@@ -102,12 +102,14 @@ impl Heard {
     }
 }
 
-impl What {
-    /// The latest start of the occurrences that this event may concern besides those of [`Heard::start_range`].
+impl AlertEventKind {
+    /// The latest start of the occurrences that this event may concern besides those of [`AlertEvent::start_range`].
     pub const fn began_by(&self) -> Option<Ts> {
         match self {
-            What::Resolved { start: Some(_), end } => Some(*end),
-            What::Delivered { start, end: Some(end), .. } if says_no_start(*start, *end) => Some(*end),
+            AlertEventKind::Resolved { start: Some(_), end } => Some(*end),
+            AlertEventKind::Delivered { start, end: Some(end), .. } if says_no_start(*start, *end) => {
+                Some(*end)
+            }
             _ => None,
         }
     }
@@ -158,17 +160,17 @@ impl Occurrences {
     }
 
     /// Applies an event.
-    pub fn apply(&mut self, heard: Heard) {
+    pub fn apply(&mut self, heard: AlertEvent) {
         let started = heard.start_range().and_then(|range| self.started(range));
-        let Heard { at, what, annotations } = heard;
-        if let (What::Firing { start: Some(start), .. }, Some(open)) = (&what, self.open()) {
+        let AlertEvent { at, what, annotations } = heard;
+        if let (AlertEventKind::Firing { start: Some(start), .. }, Some(open)) = (&what, self.open()) {
             let open = &mut self.0[open].row;
             if open.has_expired_before(*start) {
                 open.ends(open.expires_at, at);
             }
         }
         match (what, self.open()) {
-            (What::Firing { start, until }, Some(open)) => {
+            (AlertEventKind::Firing { start, until }, Some(open)) => {
                 let open = &mut self.0[open];
                 if let Some(earlier) = start.filter(|s| *s < open.row.starts_at && started.is_none()) {
                     open.row.starts_at = earlier;
@@ -176,22 +178,22 @@ impl Occurrences {
                 open.row.expires_at = Some(until);
                 open.annotations = Some(annotations);
             }
-            (What::Firing { start, until }, None) => match started {
+            (AlertEventKind::Firing { start, until }, None) => match started {
                 Some(same) => self.0[same].goes_on(at, until, annotations),
                 None => {
                     let start = start.unwrap_or(at);
                     self.add(Status::Firing, (start, None), Some(until), at, annotations);
                 }
             },
-            (What::Resolved { end, .. }, Some(open)) => self.0[open].row.ends(Some(end), at),
-            (What::Resolved { start: Some(start), end }, None) => {
+            (AlertEventKind::Resolved { end, .. }, Some(open)) => self.0[open].row.ends(Some(end), at),
+            (AlertEventKind::Resolved { start: Some(start), end }, None) => {
                 match started.or_else(|| self.during((start, end))) {
                     Some(same) => self.0[same].row.ends_later(Some(end)),
                     None => self.add(Status::Resolved, (start, Some(end)), None, at, annotations),
                 }
             }
-            (What::Resolved { start: None, .. }, None) => {}
-            (What::Delivered { start, end, receiver }, open) => {
+            (AlertEventKind::Resolved { start: None, .. }, None) => {}
+            (AlertEventKind::Delivered { start, end, receiver }, open) => {
                 let told_until = end.unwrap_or(at);
                 // A row that began after the reported end is another occurrence.
                 let open = open.filter(|open| self.0[*open].row.starts_at <= told_until);

@@ -22,7 +22,7 @@ use bailiwick_domain::{OrgId, Ts, ports::random};
 use bailiwick_platform::group_commit::GroupCommit;
 use bailiwick_store::{
     Db, StoreError, Tx,
-    history::{Held, hold},
+    history::{Held, lock_for_writing},
     router::{self as rows, AlertCounts, AlertRow, SilenceRow},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -165,7 +165,7 @@ async fn store(db: &Db, rules: Rules, group: &[Push]) -> Result<Vec<Outcome>, St
         group.iter().flat_map(|p| p.alerts.iter().map(|a| (p.tenant, a.fingerprint()))).collect();
     let keys: Vec<(OrgId, String)> = keys.into_iter().map(|(t, f)| (t, f.to_string())).collect();
     let mut tx = db.begin().await?;
-    let held = hold(&mut tx, tenants).await?;
+    let held = lock_for_writing(&mut tx, tenants).await?;
     let mut state = State {
         tx,
         held,
@@ -400,7 +400,7 @@ pub(super) async fn set_silence(
     posted: PostedSilence,
 ) -> Result<Uuid, Fault> {
     let mut tx = service.db.begin().await?;
-    hold(&mut tx, [who.tenant]).await?;
+    lock_for_writing(&mut tx, [who.tenant]).await?;
     let id = set_silence_in(&mut tx, service, who, now, posted).await?;
     tx.commit().await?;
     Ok(id)
@@ -446,7 +446,7 @@ pub(super) async fn set_silence_in(
 /// Expires the system's own silence.
 pub(super) async fn expire_silence(service: &Alerts, who: &Sender<'_>, id: Uuid) -> Result<bool, Fault> {
     let mut tx = service.db.begin().await?;
-    hold(&mut tx, [who.tenant]).await?;
+    lock_for_writing(&mut tx, [who.tenant]).await?;
     let is_known = expire_silence_in(&mut tx, service, who, id).await?;
     tx.commit().await?;
     Ok(is_known)

@@ -48,7 +48,7 @@ pub async fn check(service: &Alerts) -> Result<Checked> {
     check_alerts(service).await
 }
 
-async fn take(service: &Alerts, task: &str) -> Result<bool> {
+async fn hold_lease(service: &Alerts, task: &str) -> Result<bool> {
     lease(service, task, service.settings.systems.check_interval * INTERVALS).await
 }
 
@@ -57,7 +57,7 @@ async fn take(service: &Alerts, task: &str) -> Result<bool> {
 /// # Errors
 /// The database's.
 pub async fn update_statuses(service: &Alerts) -> Result<bool> {
-    let is_leader = take(service, STATUSES).await?;
+    let is_leader = hold_lease(service, STATUSES).await?;
     if is_leader {
         systems::stats::update_statuses(service).await?;
     }
@@ -70,7 +70,7 @@ pub async fn update_statuses(service: &Alerts) -> Result<bool> {
 /// The database's.
 pub async fn check_alerts(service: &Alerts) -> Result<Checked> {
     let mut checked = Checked::default();
-    let renew = async || take(service, ALERTS).await;
+    let renew = async || hold_lease(service, ALERTS).await;
     let mut after = (SystemId(Uuid::nil()), OrgId(Uuid::nil()));
     loop {
         // A long check renews its lease, and stops when it has lost it.
@@ -117,16 +117,16 @@ async fn fire(service: &Alerts, silent: Vec<Silent>) -> Result<u64> {
             .into_iter()
             .map(|(raised, at, alert)| ((raised.clone(), at), (raised.system_key, alert)))
             .unzip();
-        let Some(taken) = taken(service, tenant, rows, alerts).await else { continue };
+        let Some(taken) = post(service, tenant, rows, alerts).await else { continue };
         let mut tx = service.db.begin_relaxed().await?;
-        let first = silent_systems::first(&mut tx, &taken).await?;
+        let first = silent_systems::not_posted_before(&mut tx, &taken).await?;
         EventDraft::write_all(
             first.iter().map(|raised| event_for(Happening::LinkFailed, raised)),
             &mut tx,
             now,
         )
         .await?;
-        silent_systems::keep(&mut tx, &taken, now).await?;
+        silent_systems::record_posted(&mut tx, &taken, now).await?;
         tx.commit().await?;
         posted += taken.len() as u64;
     }
@@ -141,7 +141,7 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
     }
     let mut count = 0;
     for (tenant, rows) in tenants {
-        let is_gone = organizations::place(&service.db, tenant).await?.is_none();
+        let is_gone = organizations::node(&service.db, tenant).await?.is_none();
         // The embedded router keeps no rows of a tenant that is gone.
         let resolved = if is_gone && service.alerting().is_embedded() {
             rows
@@ -150,11 +150,11 @@ async fn resolve(service: &Alerts, over: Vec<OpenLinkAlert>) -> Result<u64> {
                 .iter()
                 .map(|row| Ok((row.system_key.clone(), over_now(service, row)?)))
                 .collect::<Result<Vec<Posted>>>()?;
-            let Some(taken) = taken(service, tenant, rows, alerts).await else { continue };
+            let Some(taken) = post(service, tenant, rows, alerts).await else { continue };
             taken
         };
         let mut tx = service.db.begin_relaxed().await?;
-        let heard = silent_systems::heard(&mut tx, &resolved).await?;
+        let heard = silent_systems::active_among(&mut tx, &resolved).await?;
         let restored = resolved.iter().filter(|raised| heard.contains(&raised.system_id));
         let restored = restored.map(|raised| event_for(Happening::LinkRestored, raised));
         EventDraft::write_all(restored, &mut tx, service.now()).await?;
@@ -171,7 +171,7 @@ fn event_for(what: Happening, raised: &OpenLinkAlert) -> EventDraft {
 
 /// Posts alerts of a tenant; returns the rows of those it accepted. None when it accepted none: the next check retries,
 /// and other tenants are not affected.
-async fn taken<R>(service: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -> Option<Vec<R>> {
+async fn post<R>(service: &Alerts, tenant: OrgId, rows: Vec<R>, alerts: Vec<Posted>) -> Option<Vec<R>> {
     match raise(service, tenant, alerts).await {
         Ok(left) => {
             let kept = rows.into_iter().enumerate().filter(|(i, _)| !left.contains(i));

@@ -33,7 +33,7 @@ pub fn start_workers(service: &Alerts) {
 /// # Errors
 /// The database's.
 pub async fn note_alive(service: &Alerts) -> Result<(), StoreError> {
-    outage_detector::keep(service).await
+    outage_detector::sign_if_due(service).await
 }
 
 /// Delivers due queued pushes; returns how many were tried.
@@ -49,7 +49,7 @@ pub async fn deliver_queued(service: &Alerts) -> Result<usize, StoreError> {
 /// # Errors
 /// The database's.
 pub async fn purge_ended(service: &Alerts) -> Result<u64, StoreError> {
-    outage_detector::keep(service).await?;
+    outage_detector::sign_if_due(service).await?;
     let now = service.now();
     // An alert that ended in an outage may be refreshed right after it, and its recipients are still to be notified.
     let up_since =

@@ -2,7 +2,7 @@
 //! alert could be refreshed, whether the processes, their machine or the database had stopped (spec:
 //! alert-router#life).
 //!
-//! Code that treats alerts as over because of the time calls [`keep`] first. So a process that comes back knows of the
+//! Code that treats alerts as over because of the time calls [`sign_if_due`] first. So a process that comes back knows of the
 //! outage before it answers or writes anything, and a process that cannot give a sign waits.
 
 use crate::Alerts;
@@ -22,10 +22,10 @@ pub const INTERVAL: Duration = Duration::from_secs(15);
 
 /// The last outage, as far as this process knows.
 #[derive(Debug, Default)]
-pub(super) struct KnownOutage(RwLock<Known>);
+pub(super) struct KnownOutage(RwLock<OutageState>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct OutageState {
     outage: Option<Outage>,
     /// When this process gave its last sign of life.
     signed_at: Option<Ts>,
@@ -42,17 +42,17 @@ impl KnownOutage {
         self.get().map(|outage| outage.ended_at().to_ts())
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> OutageState {
         *self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, known: Known) {
+    fn set(&self, known: OutageState) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = known;
     }
 }
 
 /// Gives a sign of life unless the last one is recent, and learns of an outage that has just ended.
-pub(super) async fn keep(service: &Alerts) -> Result<(), StoreError> {
+pub(super) async fn sign_if_due(service: &Alerts) -> Result<(), StoreError> {
     let signed_at = service.alerting().outage.known().signed_at;
     let now = service.now();
     // If the clock was set back, the last sign does not count.
@@ -69,6 +69,6 @@ async fn sign(service: &Alerts) -> Result<(), StoreError> {
     if let Some(new) = outage.filter(|new| alerting.outage.get() != Some(*new)) {
         tracing::warn!(outage = %new, "alerts could not be received for a while; those that ended meanwhile get five more minutes");
     }
-    alerting.outage.set(Known { outage, signed_at: Some(at) });
+    alerting.outage.set(OutageState { outage, signed_at: Some(at) });
     Ok(())
 }

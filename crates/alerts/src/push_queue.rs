@@ -38,10 +38,10 @@ const SIDE_BY_SIDE: usize = 8;
 
 /// The tenants with queued alerts, as far as this process knows, so that a push of any other tenant needs no query.
 #[derive(Debug, Default)]
-pub(super) struct QueuedTenants(RwLock<Known>);
+pub(super) struct QueuedTenants(RwLock<PushQueueState>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct PushQueueState {
     /// How often the queue was read.
     reads: u64,
     /// Each with the number of the last read before it was added.
@@ -51,11 +51,11 @@ struct Known {
 }
 
 impl QueuedTenants {
-    fn known(&self) -> RwLockReadGuard<'_, Known> {
+    fn known(&self) -> RwLockReadGuard<'_, PushQueueState> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self) -> RwLockWriteGuard<'_, Known> {
+    fn change(&self) -> RwLockWriteGuard<'_, PushQueueState> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,7 +83,7 @@ impl QueuedTenants {
         for tenant in tenants {
             known.tenants.entry(*tenant).or_insert(0);
         }
-        let Known { tenants, fewer, .. } = &mut *known;
+        let PushQueueState { tenants, fewer, .. } = &mut *known;
         fewer.retain(|tenant, _| tenants.contains_key(tenant));
     }
 
@@ -112,7 +112,7 @@ pub(super) struct Dropped {
 }
 
 /// Splits a push into the alerts that must queue behind a waiting one and those that can be sent.
-pub(super) async fn behind(
+pub(super) async fn split_waiting(
     service: &Alerts,
     tenant: OrgId,
     alerts: Vec<PostedAlert>,
@@ -136,7 +136,7 @@ pub(super) struct QueueOutcome {
 
 /// Queues a push until the tenant runs. `share` is the system whose share of the queue it counts towards; none for
 /// service alerts. Alerts that replace a queued one and resolved alerts are always queued.
-pub(super) async fn keep(
+pub(super) async fn enqueue(
     service: &Alerts,
     tenant: OrgId,
     now: Nanos,

@@ -69,9 +69,14 @@ pub(super) async fn hand_over(
 ) -> Result<Taken, Fault> {
     make(service, to.tenant).await?;
     let mut taken = Taken::default();
-    let (behind, direct) = push_queue::behind(service, to.tenant, alerts).await?;
+    let (behind, direct) = push_queue::split_waiting(service, to.tenant, alerts).await?;
     if !behind.is_empty() {
-        taken.add(service, to, now, push_queue::keep(service, to.tenant, now, behind, to.system_key).await?);
+        taken.add(
+            service,
+            to,
+            now,
+            push_queue::enqueue(service, to.tenant, now, behind, to.system_key).await?,
+        );
     }
     if direct.is_empty() {
         return Ok(taken);
@@ -85,7 +90,7 @@ pub(super) async fn hand_over(
         Ok(()) => QueueOutcome { alerts: direct, is_cut: false },
         Err(Fault::UnknownTenant) => {
             lost(service, to.tenant).await;
-            push_queue::keep(service, to.tenant, now, direct, to.system_key).await?
+            push_queue::enqueue(service, to.tenant, now, direct, to.system_key).await?
         }
         Err(fault) => return Err(fault),
     };

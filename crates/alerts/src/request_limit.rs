@@ -3,7 +3,7 @@
 
 use super::Fault;
 use bailiwick_domain::{Clock, SystemId, metrics::Counter};
-use bailiwick_platform::limits::{InFlight, KeyedLimit, Place};
+use bailiwick_platform::limits::{InFlight, InFlightPermit, KeyedLimit};
 use std::sync::Arc;
 
 /// Limits of every system.
@@ -40,7 +40,7 @@ impl RequestLimit {
     ///
     /// # Errors
     /// [`Fault::RateLimited`], or [`Fault::NotReady`] when too many are in progress.
-    pub fn admit(&self, system: SystemId, ends_silence: bool) -> Result<Place<SystemId>, Fault> {
+    pub fn admit(&self, system: SystemId, ends_silence: bool) -> Result<InFlightPermit<SystemId>, Fault> {
         let rate = if ends_silence { &self.silence_ends } else { &self.rate };
         rate.check(&system).map_err(|_| Fault::RateLimited)?;
         self.in_flight.take(system, self.most).ok_or_else(|| {

@@ -77,11 +77,11 @@ pub fn no_route() -> Response {
 
 /// The answer after a panic, which the outermost layer contains.
 pub fn panicked() -> Response {
-    passing(render(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", &Value::Null))
+    with_retry_after(render(StatusCode::INTERNAL_SERVER_ERROR, "internal server error", &Value::Null))
 }
 
 /// An answer that a retry can turn into another.
-pub fn passing(mut response: Response) -> Response {
+pub fn with_retry_after(mut response: Response) -> Response {
     let after = HeaderValue::from(whole_seconds(RETRY_AFTER));
     response.headers_mut().insert(header::RETRY_AFTER, after);
     response

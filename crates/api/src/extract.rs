@@ -74,13 +74,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Family {
 
 /// The rows that an import route imports: the family of the route, or users.
 #[derive(Clone, Copy, Debug)]
-pub struct Imported(pub imports::Kind);
+pub struct Imported(pub imports::ImportKind);
 
 impl<S: Send + Sync> FromRequestParts<S> for Imported {
     type Rejection = Failure;
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Imported, Failure> {
         let route = parts.extensions.get::<Arc<Route>>().ok_or_else(|| missing("the route"))?;
-        Ok(Imported(route.family.map_or(imports::Kind::Users, imports::Kind::Organizations)))
+        Ok(Imported(route.family.map_or(imports::ImportKind::Users, imports::ImportKind::Organizations)))
     }
 }
 

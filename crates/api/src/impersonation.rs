@@ -119,9 +119,9 @@ async fn look_at(
         return Ok((None, None, body));
     }
     let content_type = content_type(&parts.headers);
-    let told = content_length(&parts.headers);
+    let length = content_length(&parts.headers);
     if route.is_upload() {
-        if let Some(size) = told {
+        if let Some(size) = length {
             return Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, body));
         }
         let seen = Arc::new(AtomicU64::new(0));
@@ -143,7 +143,7 @@ async fn look_at(
         }
         Err(e) => {
             // At most this much of any body is read; the full size is only known if the client has announced it.
-            let size = told.unwrap_or(limit as u64);
+            let size = length.unwrap_or(limit as u64);
             parts.extensions.insert(Unread(e.into()));
             Ok((Some(of_body(Sent::Bytes(size), content_type.as_deref(), false)), None, Body::empty()))
         }

@@ -10,7 +10,7 @@ use bailiwick_platform::{
     clock_skew, jobs,
     limits::shared,
     processes,
-    tasks::{self, By, Run, Task},
+    tasks::{self, Processes, Task, TaskFn},
 };
 use bailiwick_store::clock_skew::LongestDelays;
 use std::time::Duration;
@@ -35,67 +35,67 @@ const HOUR: Duration = Duration::from_secs(3600);
 pub const TASKS: &[Task<App>] = &[
     Task {
         name: liveness_monitor::STATUSES,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |app| Some(app.settings.systems.check_interval),
         run: |app| Box::pin(async { liveness_monitor::update_statuses(app).await.map(u64::from) }),
     },
     Task {
         name: liveness_monitor::ALERTS,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |app| Some(app.settings.systems.check_interval),
         run: |app| Box::pin(async { Ok(liveness_monitor::check_alerts(app).await?.posted) }),
     },
     Task {
         name: clock_skew::NAME,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |_| Some(clock_skew::INTERVAL),
         run: |app| Box::pin(clock_skew::set_back(app, LONGEST_WAITS)),
     },
     Task {
         name: alerting::HISTORY_EXPIRY,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |_| Some(MINUTE),
         run: |app| Box::pin(async { Ok(alerting::sweep_history(app).await?.unwrap_or(0)) }),
     },
     Task {
         name: "signs of life",
-        by: By::EachProcess,
+        by: Processes::Each,
         interval: |app| app.alerting().is_embedded().then_some(alerting::SIGN_INTERVAL),
         run: |app| Box::pin(async { Ok(alerting::note_alive(app).await.map(|()| 1)?) }),
     },
     Task {
         name: "ended alerts",
-        by: By::EachProcess,
+        by: Processes::Each,
         interval: |app| app.alerting().is_embedded().then_some(MINUTE),
         run: |app| Box::pin(async { Ok(alerting::purge_ended(app).await?) }),
     },
     Task {
         name: "held pushes",
-        by: By::EachProcess,
+        by: Processes::Each,
         interval: |app| (!app.alerting().is_embedded()).then_some(SECOND),
         run: |app| Box::pin(async { Ok(alerting::deliver_queued(app).await? as u64) }),
     },
     Task {
         name: manage::TOTALS,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |app| (!app.alerting().is_embedded()).then_some(MINUTE),
         run: |app| Box::pin(async { Ok(manage::refresh_totals(app).await?.unwrap_or(0)) }),
     },
     Task {
         name: config::READ_BACK,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |app| app.settings.alerting.router.is_provisioned().then_some(MINUTE),
         run: |app| Box::pin(async { Ok(config::read_back(app).await?.unwrap_or(0)) }),
     },
     Task {
         name: events::PURGE,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |_| Some(events::PURGE_INTERVAL),
         run: |app| Box::pin(events::purge(app)),
     },
     Task {
         name: retention::NAME,
-        by: By::OneProcess,
+        by: Processes::One,
         interval: |_| Some(retention::LOOK),
         run: |app| {
             Box::pin(async { Ok(retention::run_if_due(app).await?.map_or(0, |figures| figures.records)) })
@@ -112,8 +112,8 @@ pub const TASKS: &[Task<App>] = &[
 ];
 
 /// Removes expired rows.
-const fn hourly(name: &'static str, run: Run<App>) -> Task<App> {
-    Task { name, by: By::EachProcess, interval: |_| Some(HOUR), run }
+const fn hourly(name: &'static str, run: TaskFn<App>) -> Task<App> {
+    Task { name, by: Processes::Each, interval: |_| Some(HOUR), run }
 }
 
 impl App {

@@ -10,13 +10,13 @@ use bailiwick_domain::{
 use bailiwick_identity::{
     auth,
     logto_sync::{self, passwords as there},
-    passwords::{self, Origin, PasswordHome},
+    passwords::{self, Origin, PasswordLocation},
 };
 use bailiwick_platform::Secret;
 use bailiwick_policy::{Action, Caller, Catalogue, UserHome, decide};
 use bailiwick_store::{
     Tx,
-    audit::{self, Entry},
+    audit::{self, AuditRecord},
     demo, identities, organizations,
     users::{self, Inserted, NewUser},
 };
@@ -182,7 +182,7 @@ async fn insert_owner_user(
         NewPassword::Here(hash) => (hash, None),
         NewPassword::There(password) => (None, Some(password)),
     };
-    let place = organizations::place(&mut *tx, owner).await?;
+    let place = organizations::node(&mut *tx, owner).await?;
     let home = UserHome { given: owner.to_string(), place };
     let granted = decide(&Caller::Worker, Action::Create, &home).granted()?;
     let mut new = NewUser {
@@ -245,7 +245,7 @@ async fn record(
     id: uuid::Uuid,
     after: serde_json::Value,
 ) -> Result<()> {
-    let entry = Entry {
+    let entry = AuditRecord {
         at: app.now(),
         actor_user_id: None,
         acting_for_user_id: None,
@@ -281,8 +281,8 @@ pub async fn set_password(app: &App, user: UserId, password: &str) -> Result<()>
     fields.check_secret("password", validate::password(password));
     fields.finish()?;
     let place = match &app.logto {
-        Some(logto) => PasswordHome::There(there::account(app, logto, user).await?),
-        None => PasswordHome::Here(String::new()),
+        Some(logto) => PasswordLocation::AtTenant(there::account(app, logto, user).await?),
+        None => PasswordLocation::Local(String::new()),
     };
     let prepared = passwords::prepare(app, password, &place).await?;
     let now = app.now();
@@ -290,7 +290,7 @@ pub async fn set_password(app: &App, user: UserId, password: &str) -> Result<()>
     if !passwords::set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, None).await? {
         return Err(Error::NotFound(ObjectKind::User));
     }
-    audit::record(&mut tx, Entry::of_operator(now, AuditAction::UserPassword, user)).await?;
+    audit::record(&mut tx, AuditRecord::of_operator(now, AuditAction::UserPassword, user)).await?;
     tx.commit().await?;
     prepared.into_result()
 }

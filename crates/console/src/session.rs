@@ -21,7 +21,7 @@ use bailiwick_identity::{
     console::{self, BrowserSession},
     impersonation::{self, Call, OpenEntry, Sent, of_body, shown_address},
 };
-use bailiwick_platform::{RequestContext, replica, shared_read::with_shared_reads_once};
+use bailiwick_platform::{RequestContext, replica, shared_read::sharing_reads};
 use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::{Cookie, cookie, read, set_cookie};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
@@ -228,9 +228,7 @@ async fn serve(app: &App, session: &Session, request: Request, next: Next) -> Re
         false => page_before(request.headers()),
     };
     let made = next.run(request);
-    let made = async {
-        if only_reads { replica::read(app, with_shared_reads_once(made)).await } else { made.await }
-    };
+    let made = async { if only_reads { replica::read(app, sharing_reads(made)).await } else { made.await } };
     let Ok(mut response) = tokio::time::timeout(time, made).await else {
         let log = format!("no page within {} s", time.as_secs());
         let error = Error::Unavailable { message: "service temporarily unavailable".into(), log };

@@ -54,7 +54,7 @@ pub struct Named {
 
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct AuditChange {
     /// Names the row and tells nothing of other rows. It stays the same while the secret of the service does.
     pub id: Uuid,
     /// When.
@@ -80,9 +80,9 @@ pub struct Entry {
 
 /// A page, the newest row first.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct AuditChanges {
     /// The rows.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<AuditChange>,
     /// `cursor` of the next page; none at the end.
     pub next: Option<String>,
 }
@@ -91,17 +91,17 @@ pub struct Found {
 ///
 /// # Errors
 /// 403 without `read:users`.
-pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<Found> {
+pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<AuditChanges> {
     let scope = list_scope(caller, Resource::Users)?;
     let (Some(mut filter), Some(mut after)) =
         (filter(&query), cursor(&service.keys, query.cursor.as_deref()))
     else {
-        return Ok(Found::default());
+        return Ok(AuditChanges::default());
     };
     if let Some(actor) = filter.actor {
         match listing::people(&service.db, &[UserId(actor)]).await?.get(&UserId(actor)) {
             // Rows do not show this person, so a search must not find them either.
-            Some(person) if !scope.contains(&person.path) => return Ok(Found::default()),
+            Some(person) if !scope.contains(&person.path) => return Ok(AuditChanges::default()),
             Some(_) => {}
             None => filter.in_person = scope != Scope::Everything,
         }
@@ -115,7 +115,7 @@ pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<
         let people = listing::people(&service.db, &named(&rows)).await?;
         for row in rows {
             if entries.len() == size {
-                return Ok(Found { entries, next: sealed(service, after)? });
+                return Ok(AuditChanges { entries, next: sealed(service, after)? });
             }
             after = Some((row.at, row.id));
             if may_see(service, caller, &row, &people) {
@@ -123,10 +123,10 @@ pub async fn list(service: &Directory, caller: &Caller, query: Query) -> Result<
             }
         }
         if is_last {
-            return Ok(Found { entries, next: None });
+            return Ok(AuditChanges { entries, next: None });
         }
     }
-    Ok(Found { entries, next: sealed(service, after)? })
+    Ok(AuditChanges { entries, next: sealed(service, after)? })
 }
 
 /// The row of the action that gave an object its state at this time (`verb`: `suspend` or `delete`), as the caller reads it
@@ -140,7 +140,7 @@ pub async fn of_mark(
     object: Uuid,
     verb: &str,
     at: Ts,
-) -> Result<Option<Entry>> {
+) -> Result<Option<AuditChange>> {
     if list_scope(caller, Resource::Users).is_err() {
         return Ok(None);
     }
@@ -210,7 +210,7 @@ fn may_see(service: &Directory, caller: &Caller, row: &Listed, people: &HashMap<
     rank_gap(caller, &effective).is_none()
 }
 
-fn entry(service: &Directory, scope: &Scope, row: Listed, people: &HashMap<UserId, Person>) -> Entry {
+fn entry(service: &Directory, scope: &Scope, row: Listed, people: &HashMap<UserId, Person>) -> AuditChange {
     let named = |id: UserId| {
         let person = people.get(&id);
         Named { id, name: person.map(|p| p.name.clone()), email: person.map(|p| p.email.clone()) }
@@ -220,7 +220,7 @@ fn entry(service: &Directory, scope: &Scope, row: Listed, people: &HashMap<UserI
         Some(person) => scope.contains(&person.path),
         None => row.acting_for.is_none() || *scope == Scope::Everything,
     };
-    Entry {
+    AuditChange {
         id: public_id(&service.keys, row.id),
         at: row.at,
         actor: row.actor.filter(|id| is_near(*id)).map(named),

@@ -12,7 +12,7 @@ pub struct InFlight<K: Eq + Hash>(Arc<Mutex<HashMap<K, usize>>>);
 
 /// A place of a key, until dropped.
 #[derive(Debug)]
-pub struct Place<K: Eq + Hash> {
+pub struct InFlightPermit<K: Eq + Hash> {
     all: InFlight<K>,
     key: K,
 }
@@ -31,7 +31,7 @@ impl<K: Eq + Hash> Clone for InFlight<K> {
 
 impl<K: Eq + Hash> InFlight<K> {
     /// A place; `None` when the key has `most` already.
-    pub fn take(&self, key: K, most: usize) -> Option<Place<K>>
+    pub fn take(&self, key: K, most: usize) -> Option<InFlightPermit<K>>
     where
         K: Clone,
     {
@@ -41,7 +41,7 @@ impl<K: Eq + Hash> InFlight<K> {
         }
         *taken.entry(key.clone()).or_default() += 1;
         drop(taken);
-        Some(Place { all: self.clone(), key })
+        Some(InFlightPermit { all: self.clone(), key })
     }
 
     /// Whether nothing is in progress.
@@ -54,7 +54,7 @@ impl<K: Eq + Hash> InFlight<K> {
     }
 }
 
-impl<K: Eq + Hash> Drop for Place<K> {
+impl<K: Eq + Hash> Drop for InFlightPermit<K> {
     fn drop(&mut self) {
         let mut taken = self.all.lock();
         if let Some(own) = taken.get_mut(&self.key) {

@@ -44,7 +44,7 @@ pub use keywords::Keywords;
 pub use language::Language;
 pub use object_kind::ObjectKind;
 pub use org::{OrgType, Organization};
-pub use page::{Page, PageRequest, SortDirection, Walked};
+pub use page::{CursorPage, Page, PageRequest, SortDirection};
 pub use pages::Pages;
 pub use parameters::{Parameter, Set};
 pub use ports::{Clock, Entropy};

@@ -128,7 +128,7 @@ impl Times {
 
 /// The kind of a family's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Only grows; its name ends in `_total`.
     Counter,
     /// Can go up and down.
@@ -149,18 +149,18 @@ impl Page {
     pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
     /// Begins a family; its series follow.
-    pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) -> Family<'_> {
+    pub fn family(&mut self, name: &'static str, kind: MetricKind, help: &str) -> Family<'_> {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         };
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
         Family { page: self, name }
     }
 
     /// A family of one series without labels.
-    pub fn single(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
+    pub fn single(&mut self, name: &'static str, kind: MetricKind, help: &str, value: impl Display) {
         self.family(name, kind, help).value(&[], value);
     }
 
@@ -247,9 +247,9 @@ mod tests {
         let mut twice = histogram.read();
         twice.add(&histogram.read());
         let mut page = Page::default();
-        let mut family = page.family("a_seconds", Kind::Histogram, "Times.");
+        let mut family = page.family("a_seconds", MetricKind::Histogram, "Times.");
         family.times(&[("of", "x\"\\\n")], &twice);
-        page.single("b", Kind::Gauge, "One.", -3);
+        page.single("b", MetricKind::Gauge, "One.", -3);
         let expected = "# HELP a_seconds Times.\n# TYPE a_seconds histogram\n\
             a_seconds_bucket{of=\"x\\\"\\\\\\n\",le=\"0.001\"} 2\n\
             a_seconds_bucket{of=\"x\\\"\\\\\\n\",le=\"0.005\"} 4\n\

@@ -84,7 +84,7 @@ impl<T> Page<T> {
 
 /// A page of a walk by cursors (spec: conventions#cursors).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Walked<T> {
+pub struct CursorPage<T> {
     /// The rows. The number of the page counts the steps of the walk; the total is that of its beginning.
     pub page: Page<T>,
     /// `cursor` of the next page; none at the end.

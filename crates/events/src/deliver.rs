@@ -67,7 +67,7 @@ pub struct Deliveries {
     taking: tokio::sync::Mutex<()>,
     slots: Arc<Slots>,
     /// Numbers of tries by outcome.
-    pub figures: Figures,
+    pub figures: DeliveryCounters,
     /// Something may be due.
     pub(super) hint: Notify,
 }
@@ -79,7 +79,7 @@ impl Default for Deliveries {
             destinations: DestinationLimits::default(),
             taking: tokio::sync::Mutex::default(),
             slots: Arc::default(),
-            figures: Figures::default(),
+            figures: DeliveryCounters::default(),
             hint: Notify::new(),
         }
     }
@@ -87,7 +87,7 @@ impl Default for Deliveries {
 
 /// Tries by outcome since the process began.
 #[derive(Debug, Default)]
-pub struct Figures([Counter; OUTCOMES.len()]);
+pub struct DeliveryCounters([Counter; OUTCOMES.len()]);
 
 /// States of a delivery after a try, and their names on the metrics page.
 const OUTCOMES: [(&str, &str); 4] =
@@ -98,7 +98,7 @@ pub fn states() -> impl Iterator<Item = &'static str> {
     OUTCOMES.iter().map(|(state, _)| *state)
 }
 
-impl Figures {
+impl DeliveryCounters {
     fn note(&self, state: &str) {
         let mut all = OUTCOMES.iter().zip(&self.0);
         if let Some((_, counter)) = all.find(|((known, _), _)| *known == state) {
@@ -279,7 +279,7 @@ const UNREADABLE: &str = "the secret cannot be read";
 /// The failure of a try when the address or secret of a subscription was sealed with another key.
 pub(super) fn unreadable(id: Uuid, error: &Error) -> Failure {
     tracing::error!(subscription = %id, error = %error, "{UNREADABLE}");
-    Failure::lasting(UNREADABLE, "sealed with another key")
+    Failure::permanent(UNREADABLE, "sealed with another key")
 }
 
 /// Where the deliveries of a subscription go.
@@ -293,7 +293,7 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn of(service: &Events, s: &Subscription) -> Result<Target> {
         let url = signatures::open(&service.keys, s.id, &s.url)?;
-        let address = service.webhooks.place(&url).unwrap_or_default();
+        let address = service.webhooks.host_and_port(&url).unwrap_or_default();
         let id: Arc<str> = s.id.to_string().into();
         let tenant = s.path.id;
         let destination = Destination {
@@ -333,7 +333,7 @@ impl Target {
     }
 
     async fn post(&self, service: &Events, message: Message) -> std::result::Result<PostAnswer, Failure> {
-        let body = serde_json::to_vec(&message).map_err(|e| Failure::lasting("cannot be written", e))?;
+        let body = serde_json::to_vec(&message).map_err(|e| Failure::permanent("cannot be written", e))?;
         let _connection = service.connections.acquire(self.organization).await;
         // The time of the try: recipients refuse old signatures.
         let headers = headers(message.id, service.now(), &body, &self.secrets);
@@ -389,7 +389,7 @@ async fn settle(service: &Events, id: Uuid, holder: Uuid, tried: Vec<Tried>) -> 
     } else if is_hopeless {
         disable(&mut tx, &mut s, now, "nothing could be delivered for too long").await?;
     }
-    subscriptions::keep(&mut tx, &s).await?;
+    subscriptions::save(&mut tx, &s).await?;
     tx.commit().await?;
     for outcome in &outcomes {
         service.deliveries.figures.note(outcome.state);
@@ -428,7 +428,7 @@ async fn disable(tx: &mut Tx, s: &mut Subscription, now: Ts, reason: &str) -> Re
     s.is_enabled = false;
     s.disabled_at = Some(now);
     s.disabled_reason = Some(reason.to_owned());
-    let entry = audit::Entry {
+    let entry = audit::AuditRecord {
         at: now,
         actor_user_id: None,
         acting_for_user_id: None,
@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn ten_tries_in_about_three_days_and_pauses_that_grow_and_end() {
         let due = |attempts| Due { seq: 1, attempts, event: None };
-        let answer = || Some(Err(Failure::passing("no connection", "x")));
+        let answer = || Some(Err(Failure::temporary("no connection", "x")));
         let first = outcome(&(due(0), answer()), Ts(0));
         assert_eq!((first.state, first.attempts, first.next_at), ("pending", 1, Ts::from_secs(5)));
         assert_eq!(outcome(&(due(8), answer()), Ts(0)).state, "pending");

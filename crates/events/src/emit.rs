@@ -32,9 +32,9 @@ impl EventDraft {
 
     /// Of an organization that was removed or has moved out of reach, for the one that was above it.
     pub fn organization_gone(what: Happening, gone: &Organization, above: OrgId) -> EventDraft {
-        let mut told = EventDraft::organization(what, gone.org_type, gone.id, &gone.details.name);
-        told.0.organization = Some(above);
-        told.without_subject()
+        let mut draft = EventDraft::organization(what, gone.org_type, gone.id, &gone.details.name);
+        draft.0.organization = Some(above);
+        draft.without_subject()
     }
 
     /// Of a system.
@@ -173,7 +173,7 @@ impl EventDraft {
         tx: &mut Tx,
         at: Ts,
     ) -> Result<(), StoreError> {
-        let all: Vec<NewEvent> = all.map(|told| NewEvent { at, ..told.0 }).collect();
+        let all: Vec<NewEvent> = all.map(|draft| NewEvent { at, ..draft.0 }).collect();
         events::write(tx, &all).await
     }
 }

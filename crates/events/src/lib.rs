@@ -162,7 +162,7 @@ async fn narrow(
     filter: &mut Filter,
 ) -> Result<()> {
     let Some(&[id]) = filter.organizations.as_deref() else { return Ok(()) };
-    let place = organizations::place(&service.db, OrgId(id)).await?;
+    let place = organizations::node(&service.db, OrgId(id)).await?;
     let Some(place) = place.filter(|place| visibility.scope.contains(&place.path)) else { return Ok(()) };
     let is_own = caller.org().is_some_and(|own| own.id == place.path.id);
     if !is_own {
@@ -185,7 +185,7 @@ async fn total(service: &Events, visibility: &Visibility, filter: &Filter) -> Re
     // Who sees an event depends on the present place of its organization, system or user.
     let epochs = answer_cache::epochs(service, DependsOn::Systems).await?;
     let removed = events::removed_up_to(&service.db, &visibility.scope).await?;
-    let other = answer_cache::variant(&(visibility, filter, removed));
+    let other = answer_cache::key_text(&(visibility, filter, removed));
     let key = Key { epochs, operation: "events/total", scope: visibility.scope, other };
     let counted = service.answers.get(&key).await.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let (before, counted_to): (u64, i64) = counted.unwrap_or((0, 0));

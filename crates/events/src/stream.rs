@@ -59,7 +59,7 @@ impl Streams {
     }
 
     /// A place among this process's streams; freed on drop.
-    fn place(&self, user: Uuid, organization: Uuid) -> Result<Place> {
+    fn place(&self, user: Uuid, organization: Uuid) -> Result<StreamSlot> {
         let whose = [(user, OF_USER), (organization, OF_ORGANIZATION), (Uuid::nil(), IN_ALL)];
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if whose.iter().any(|(id, most)| open.get(id).is_some_and(|n| n >= most)) {
@@ -68,17 +68,17 @@ impl Streams {
         for (id, _) in whose {
             *open.entry(id).or_default() += 1;
         }
-        Ok(Place { whose: whose.map(|(id, _)| id), open: self.open.clone() })
+        Ok(StreamSlot { whose: whose.map(|(id, _)| id), open: self.open.clone() })
     }
 }
 
 #[derive(Debug)]
-struct Place {
+struct StreamSlot {
     whose: [Uuid; 3],
     open: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         for id in self.whose {
@@ -131,7 +131,7 @@ pub struct Stream {
     checked: Option<Instant>,
     sent: Instant,
     is_over: bool,
-    _place: Place,
+    _place: StreamSlot,
 }
 
 /// Opens a stream after `last`, the last number that the reader has; none = from now on.

@@ -199,7 +199,7 @@ pub async fn create(
     let named = body.organization_id.as_deref().filter(|id| !id.is_empty());
     let organization = named.map_or(own, |id| id.parse().ok());
     let place = match organization {
-        Some(id) => organizations::place(&service.db, id).await?,
+        Some(id) => organizations::node(&service.db, id).await?,
         None => None,
     };
     let home = in_hierarchy(caller, place.as_ref())?;
@@ -383,7 +383,7 @@ pub async fn reseal_all(service: &Events) -> Result<u64> {
                 lost += 1;
                 continue;
             }
-            subscriptions::keep(&mut tx, &s).await?;
+            subscriptions::save(&mut tx, &s).await?;
             tx.commit().await?;
         }
     }

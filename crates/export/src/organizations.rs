@@ -41,7 +41,7 @@ pub struct Row {
 /// A part of the CSV file; the first has the header. The last column has values only if organizations are synced to an identity provider.
 ///
 /// # Errors
-/// As [`csv`].
+/// As [`csv()`].
 pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
     csv(COLUMNS, rows, has_header)
 }

@@ -47,7 +47,7 @@ impl Row {
 /// A part of the CSV file; the first has the header.
 ///
 /// # Errors
-/// As [`csv`].
+/// As [`csv()`].
 pub fn table(rows: impl IntoIterator<Item = Row>, has_header: bool) -> Result<Vec<u8>, Fault> {
     csv(COLUMNS, rows, has_header)
 }

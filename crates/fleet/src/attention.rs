@@ -5,7 +5,7 @@ use crate::{
     systems::{self, StatusFilter, SystemFilter, SystemOrder, SystemQuery},
 };
 use bailiwick_domain::{Page, PageRequest, Result, SortDirection, System, SystemStatus};
-use bailiwick_platform::answer_cache::variant;
+use bailiwick_platform::answer_cache::key_text;
 use bailiwick_policy::{Caller, Resource, list_scope};
 use bailiwick_store::inventory::alerts;
 
@@ -41,5 +41,5 @@ pub async fn attention(service: &Fleet, caller: &Caller, rows: u64) -> Result<At
         let (silent, changes) = tokio::join!(silent, changes);
         Ok(Attention { silent: silent?, changes: changes? })
     };
-    service.attention.get(variant(&(scope, rows)), read).await
+    service.attention.get(key_text(&(scope, rows)), read).await
 }

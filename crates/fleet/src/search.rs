@@ -9,14 +9,14 @@ use crate::{
 use bailiwick_directory::{organizations, users};
 use bailiwick_domain::{Keywords, Page, PageRequest, Result, SortDirection, System};
 use bailiwick_policy::{Action, Caller, Resource, gate};
-use bailiwick_store::organizations::directory::Entry;
+use bailiwick_store::organizations::directory::ListedOrganization;
 
 /// Most rows of a kind.
 pub const MOST: u64 = 10;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SearchKind {
     /// Organizations, by name and description.
     Organizations,
     /// Users, by name and address.
@@ -27,20 +27,20 @@ pub enum Kind {
     Applications,
 }
 
-impl Kind {
+impl SearchKind {
     /// All of them, in the order of the answer, by the words of `kinds`.
-    pub const WORDS: Keywords<Kind> = Keywords::of(&[
-        ("organizations", Kind::Organizations),
-        ("users", Kind::Users),
-        ("systems", Kind::Systems),
-        ("applications", Kind::Applications),
+    pub const WORDS: Keywords<SearchKind> = Keywords::of(&[
+        ("organizations", SearchKind::Organizations),
+        ("users", SearchKind::Users),
+        ("systems", SearchKind::Systems),
+        ("applications", SearchKind::Applications),
     ]);
 }
 
 /// What was found; none = the kind was not asked for, or the caller may not read it.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
-    pub organizations: Option<Page<Entry>>,
+pub struct SearchResults {
+    pub organizations: Option<Page<ListedOrganization>>,
     pub users: Option<Page<users::FoundUser>>,
     pub systems: Option<Page<System>>,
     pub applications: Option<Page<ApplicationRecord>>,
@@ -54,23 +54,23 @@ pub async fn search(
     service: &Fleet,
     caller: &Caller,
     text: &str,
-    kinds: Option<&[Kind]>,
+    kinds: Option<&[SearchKind]>,
     most: u64,
-) -> Result<Found> {
+) -> Result<SearchResults> {
     let text = text.trim();
     if text.is_empty() {
-        return Ok(Found::default());
+        return Ok(SearchResults::default());
     }
     let page = PageRequest { page: 1, page_size: most.clamp(1, MOST) };
-    let is_asked = |kind: Kind| kinds.is_none_or(|kinds| kinds.contains(&kind));
-    let mut found = Found::default();
-    if is_asked(Kind::Organizations) {
+    let is_asked = |kind: SearchKind| kinds.is_none_or(|kinds| kinds.contains(&kind));
+    let mut found = SearchResults::default();
+    if is_asked(SearchKind::Organizations) {
         found.organizations = organizations::search(service, caller, text, page).await?;
     }
-    if is_asked(Kind::Users) && gate(caller, Action::Read, Resource::Users).is_ok() {
+    if is_asked(SearchKind::Users) && gate(caller, Action::Read, Resource::Users).is_ok() {
         found.users = Some(users::search(service, caller, text, page).await?);
     }
-    if is_asked(Kind::Systems) && gate(caller, Action::Read, Resource::Systems).is_ok() {
+    if is_asked(SearchKind::Systems) && gate(caller, Action::Read, Resource::Systems).is_ok() {
         let query = SystemQuery {
             filter: SystemFilter { search: Some(text.to_owned()), ..SystemFilter::default() },
             order: Some((SystemOrder::Name, SortDirection::Asc)),
@@ -78,7 +78,7 @@ pub async fn search(
         };
         found.systems = Some(systems::list(service, caller, query).await?);
     }
-    if is_asked(Kind::Applications) && gate(caller, Action::Read, Resource::Applications).is_ok() {
+    if is_asked(SearchKind::Applications) && gate(caller, Action::Read, Resource::Applications).is_ok() {
         let query = ApplicationQuery {
             filter: ApplicationFilter { search: Some(text.to_owned()), ..ApplicationFilter::default() },
             order: Some((ApplicationOrder::DisplayName, SortDirection::Asc)),

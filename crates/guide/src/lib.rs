@@ -1,7 +1,7 @@
 //! The documents of the repository and the reference of the interface as pages with a navigation and a search. It knows
 //! texts alone: no request, no storage.
 //!
-//! [`documents`] has what the repository has, [`markdown`] renders it, [`shelves`] sorts it, [`reference`] makes pages
+//! [`documents`] has what the repository has, [`markdown`] renders it, [`shelves`] sorts it, [`mod@reference`] makes pages
 //! of the OpenAPI document, [`search`] finds sections and operations, and [`page`] puts it all into templates. A page of
 //! the guide is a file in `docs/`, named in `docs/README.md`; nothing else is to be done for it.
 

@@ -16,7 +16,7 @@ const AROUND: usize = 110;
 
 /// What can be found.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Entry {
+pub(crate) struct SearchEntry {
     /// Where it is.
     pub(crate) href: String,
     /// The page, or the operation.
@@ -31,13 +31,13 @@ pub(crate) struct Entry {
 /// Entries by their words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    entries: Vec<Entry>,
+    entries: Vec<SearchEntry>,
     words: BTreeMap<String, HashMap<usize, u32>>,
 }
 
 /// A result.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct Hit {
     href: String,
     title: String,
     heading: String,
@@ -53,7 +53,7 @@ struct Piece {
 
 impl Index {
     /// Of these entries; earlier ones come first among equals.
-    pub(crate) fn new(entries: Vec<Entry>) -> Index {
+    pub(crate) fn new(entries: Vec<SearchEntry>) -> Index {
         let mut index = Index::default();
         for (place, entry) in entries.iter().enumerate() {
             let heading_weight = if entry.heading.is_empty() { 0 } else { 20 };
@@ -111,9 +111,9 @@ impl Index {
     }
 
     /// The entry of a place as a result.
-    pub(crate) fn show(&self, place: usize, query: &Query) -> Option<Found> {
+    pub(crate) fn show(&self, place: usize, query: &Query) -> Option<Hit> {
         let entry = self.entries.get(place)?;
-        Some(Found {
+        Some(Hit {
             href: entry.href.clone(),
             title: entry.title.clone(),
             heading: entry.heading.clone(),
@@ -182,8 +182,13 @@ fn snippet(text: &str, query: &Query) -> Vec<Piece> {
 mod tests {
     use super::*;
 
-    fn entry(title: &str, heading: &str, text: &str) -> Entry {
-        Entry { title: title.into(), heading: heading.into(), text: text.into(), ..Entry::default() }
+    fn entry(title: &str, heading: &str, text: &str) -> SearchEntry {
+        SearchEntry {
+            title: title.into(),
+            heading: heading.into(),
+            text: text.into(),
+            ..SearchEntry::default()
+        }
     }
 
     fn found(query: &str) -> Vec<usize> {

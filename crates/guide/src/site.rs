@@ -5,7 +5,7 @@ use crate::{
     links::{address, href},
     markdown::{self, Article},
     page::Framed,
-    search::{Entry, Index},
+    search::{Index, SearchEntry},
     shelves::{Shelf, shelves},
 };
 use serde_json::{Value, json};
@@ -13,14 +13,14 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 /// A document.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct SitePage {
     name: &'static str,
     /// Its place in the order of the navigation; none if it is not named there.
     number: Option<usize>,
     framed: OnceLock<Framed>,
 }
 
-impl Place {
+impl SitePage {
     /// The page, rendered at its first use.
     pub(crate) fn framed(&self, render: impl FnOnce() -> Framed) -> &Framed {
         self.framed.get_or_init(render)
@@ -33,7 +33,7 @@ pub(crate) struct Site {
     articles: BTreeMap<&'static str, Article>,
     shelves: Vec<Shelf>,
     order: Vec<&'static str>,
-    places: Vec<Place>,
+    places: Vec<SitePage>,
     index: OnceLock<Index>,
 }
 
@@ -43,7 +43,7 @@ impl Site {
             documents::all().map(|(name, text)| (name, markdown::render(name, text))).collect();
         let shelves = shelves(&articles);
         let order: Vec<&'static str> = shelves.iter().flat_map(|shelf| shelf.pages.iter().copied()).collect();
-        let place = |name: &&'static str| Place {
+        let place = |name: &&'static str| SitePage {
             name,
             number: order.iter().position(|other| other == name),
             framed: OnceLock::new(),
@@ -53,7 +53,7 @@ impl Site {
     }
 
     /// The document at this address.
-    pub(crate) fn find(&self, wanted: &str) -> Option<&Place> {
+    pub(crate) fn find(&self, wanted: &str) -> Option<&SitePage> {
         self.places.iter().find(|place| address(place.name) == wanted)
     }
 
@@ -77,7 +77,7 @@ impl Site {
     }
 
     /// What a page is rendered from.
-    pub(crate) fn context(&self, place: &Place) -> Value {
+    pub(crate) fn context(&self, place: &SitePage) -> Value {
         let Some(article) = self.articles.get(place.name) else { return json!({}) };
         let neighbour = |number: Option<usize>| {
             let name = self.order.get(number?)?;
@@ -107,11 +107,11 @@ impl Site {
     }
 }
 
-fn entries<'a>(name: &'a str, article: &'a Article) -> impl Iterator<Item = Entry> + 'a {
+fn entries<'a>(name: &'a str, article: &'a Article) -> impl Iterator<Item = SearchEntry> + 'a {
     article.sections.iter().enumerate().map(move |(number, section)| {
         let page = href(address(name));
         let is_first = number == 0;
-        Entry {
+        SearchEntry {
             href: if is_first { page } else { format!("{page}#{}", section.anchor) },
             title: article.title.clone(),
             heading: if is_first { String::new() } else { section.heading.clone() },

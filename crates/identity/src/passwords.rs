@@ -94,16 +94,16 @@ pub async fn hash(service: &Identity, password: &str) -> Result<String> {
 pub async fn verify(service: &Identity, password: &str, hash: Option<&str>) -> Result<bool> {
     let wanted = hash.unwrap_or(&service.passwords.nobody);
     let normal = normal_password(password);
-    let mut is_right = is_behind(&normal, wanted, service.passwords.turn().await?).await?;
+    let mut is_right = hash_matches(&normal, wanted, service.passwords.turn().await?).await?;
     if !is_right && normal != password {
         // Hashes of the time before passwords had a normal form.
-        is_right = is_behind(password, wanted, service.passwords.turn().await?).await?;
+        is_right = hash_matches(password, wanted, service.passwords.turn().await?).await?;
     }
     Ok(is_right && hash.is_some())
 }
 
 /// Whether the text matches the hash. The permit `turn` is released when the check ends, even if the caller has left.
-pub(crate) async fn is_behind(text: &str, hash: &str, turn: OwnedSemaphorePermit) -> Result<bool> {
+pub(crate) async fn hash_matches(text: &str, hash: &str, turn: OwnedSemaphorePermit) -> Result<bool> {
     let (password, hash) = (text.to_owned(), hash.to_owned());
     tokio::task::spawn_blocking(move || {
         // With the cost that the hash names.
@@ -156,13 +156,13 @@ async fn limited(
         failures.refuse(&attempt);
         Error::TooMany { retry_after }
     })?;
-    if counted.is_hopeless && !attempt.is_hopeless() {
-        failures.give_up(&mut attempt);
+    if counted.is_rejected && !attempt.is_rejected() {
+        failures.reject_account(&mut attempt);
     }
-    let checked = checked.map(|is_right| is_right && !attempt.is_hopeless());
+    let checked = checked.map(|is_right| is_right && !attempt.is_rejected());
     // An overload is not a wrong password.
     if !matches!(checked, Ok(false)) {
-        failures.forgive(&attempt);
+        failures.forget(&attempt);
         counted.take_back(service.as_ref());
     }
     checked
@@ -201,17 +201,17 @@ pub async fn set_password(
 
 /// Where a user's password is.
 #[derive(Clone, Debug)]
-pub enum PasswordHome {
+pub enum PasswordLocation {
     /// Here, as this hash.
-    Here(String),
+    Local(String),
     /// At the tenant, of this account.
-    There(String),
+    AtTenant(String),
 }
 
 /// Where the user's password is kept. None where the user has none; at a tenant, until the user has an account.
-pub async fn home(service: &Identity, user: UserId) -> Result<Option<PasswordHome>> {
+pub async fn location(service: &Identity, user: UserId) -> Result<Option<PasswordLocation>> {
     if let Some(logto) = &service.logto {
-        return Ok(there::find(service, logto, user).await?.map(PasswordHome::There));
+        return Ok(there::find(service, logto, user).await?.map(PasswordLocation::AtTenant));
     }
     if !service.settings.identity.is_embedded() {
         // With sign-in at another provider, an earlier password of this service proves nothing.
@@ -220,36 +220,36 @@ pub async fn home(service: &Identity, user: UserId) -> Result<Option<PasswordHom
     Ok(identities::password(&service.db, user)
         .await?
         .and_then(|password| password.hash)
-        .map(PasswordHome::Here))
+        .map(PasswordLocation::Local))
 }
 
 /// The check behind step-up and own change, wherever the password is kept.
 ///
 /// # Errors
 /// 429 as [`matches_user`], 502 and 504 for the provider.
-pub async fn is_right(
+pub async fn verify_at(
     service: &Identity,
     user: UserId,
     client_ip: IpAddr,
     password: &str,
-    place: &PasswordHome,
+    place: &PasswordLocation,
 ) -> Result<bool> {
     let guessed = GuessTarget::User(user);
     match (place, &service.logto) {
-        (PasswordHome::There(theirs), Some(logto)) => {
+        (PasswordLocation::AtTenant(theirs), Some(logto)) => {
             limited(service, guessed, client_ip, there::is_password(logto, theirs, password)).await
         }
-        (PasswordHome::Here(hash), _) => {
+        (PasswordLocation::Local(hash), _) => {
             matches_user(service, guessed, client_ip, password, Some(hash)).await
         }
-        (PasswordHome::There(_), None) => Ok(false),
+        (PasswordLocation::AtTenant(_), None) => Ok(false),
     }
 }
 
 /// Whether the password checked outside a transaction is still current. Changes at a tenant are not reported, so the
 /// answer there is always yes.
-pub async fn is_still(tx: &mut Tx, user: UserId, place: &PasswordHome) -> Result<bool> {
-    let PasswordHome::Here(hash) = place else { return Ok(true) };
+pub async fn is_unchanged(tx: &mut Tx, user: UserId, place: &PasswordLocation) -> Result<bool> {
+    let PasswordLocation::Local(hash) = place else { return Ok(true) };
     Ok(identities::password(tx, user).await?.and_then(|p| p.hash).as_ref() == Some(hash))
 }
 
@@ -277,9 +277,9 @@ impl Prepared {
 ///
 /// # Errors
 /// 400 with the reason of the provider's refusal, 502 and 504 for the provider where the password is not set.
-pub async fn prepare(service: &Identity, password: &str, place: &PasswordHome) -> Result<Prepared> {
+pub async fn prepare(service: &Identity, password: &str, place: &PasswordLocation) -> Result<Prepared> {
     match (place, &service.logto) {
-        (PasswordHome::There(theirs), Some(logto)) => {
+        (PasswordLocation::AtTenant(theirs), Some(logto)) => {
             Ok(Prepared { hash: None, unknown: there::set(logto, theirs, password).await? })
         }
         _ => Ok(Prepared { hash: Some(hash(service, password).await?), unknown: None }),
@@ -331,12 +331,12 @@ pub async fn change_own(
     check_fresh_sign_in(service, caller)?;
     check_mode(service)?;
     let user = identity.user_id;
-    let place = home(service, user).await?;
+    let place = location(service, user).await?;
     let place = place.ok_or_else(|| Error::bad_request("password change not available for this user"))?;
     let body = body()?;
     check_own(&body)?;
     let wrong = || Error::field("current_password", "incorrect_password");
-    if !is_right(service, user, request.client_ip, &body.current, &place).await? {
+    if !verify_at(service, user, request.client_ip, &body.current, &place).await? {
         return Err(wrong());
     }
     let (kept, organization) = (chain_of(caller), identity.organization.id);
@@ -348,7 +348,7 @@ pub async fn change_own(
         let mut tx = service.db.begin().await?;
         identities::get_for_login(&mut tx, user).await?;
         // The password checked before must still be current: it may have been changed while the new one was hashed.
-        if !is_still(&mut tx, user, &place).await? {
+        if !is_unchanged(&mut tx, user, &place).await? {
             return Err(wrong());
         }
         set_password(&mut tx, now, user, prepared.hash.as_deref(), Origin::Chosen, kept).await?;

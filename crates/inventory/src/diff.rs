@@ -23,7 +23,7 @@ pub const MAX_CHANGES: usize = 1000;
 /// The kind of a change, in the order of spec: inventory-changes#limits-and-order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ChangeKind {
     /// Only the previous document has it.
     Delete,
     /// It has another value.
@@ -86,7 +86,7 @@ macro_rules! words {
         }
     };
 }
-words!(Kind: Delete "delete", Update "update", Create "create");
+words!(ChangeKind: Delete "delete", Update "update", Create "create");
 words!(Severity: Critical "critical", High "high", Medium "medium", Low "low");
 words!(Category: Modules "modules", Backup "backup", Hardware "hardware", Security "security", Network "network",
     Os "os", Cluster "cluster", Nodes "nodes", Features "features", System "system");
@@ -95,7 +95,7 @@ words!(Category: Modules "modules", Backup "backup", Hardware "hardware", Securi
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The kind of change.
-    pub kind: Kind,
+    pub kind: ChangeKind,
     /// Where it belongs.
     pub category: Category,
     /// How much it matters.
@@ -121,29 +121,29 @@ pub struct Diff {
 }
 
 /// A change that may be kept; ordered as they are listed.
-struct Found<'j, 'a> {
+struct PossibleChange<'j, 'a> {
     /// The last field distinguishes two elements that have the same label and show the same values.
-    order: (Severity, String, String, Kind, usize),
+    order: (Severity, String, String, ChangeKind, usize),
     category: Category,
     previous: Option<&'j Json<'a>>,
     current: Option<&'j Json<'a>>,
 }
 
-impl PartialEq for Found<'_, '_> {
+impl PartialEq for PossibleChange<'_, '_> {
     fn eq(&self, other: &Self) -> bool {
         self.order == other.order
     }
 }
 
-impl Eq for Found<'_, '_> {}
+impl Eq for PossibleChange<'_, '_> {}
 
-impl PartialOrd for Found<'_, '_> {
+impl PartialOrd for PossibleChange<'_, '_> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Found<'_, '_> {
+impl Ord for PossibleChange<'_, '_> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.order.cmp(&other.order)
     }
@@ -153,7 +153,7 @@ impl Rules {
     /// The significant changes from one document to another.
     pub fn diff(&self, previous: &Document<'_>, current: &Document<'_>) -> Diff {
         // Only as many changes are held as are kept, however many there are.
-        let mut kept: BinaryHeap<Found<'_, '_>> = BinaryHeap::new();
+        let mut kept: BinaryHeap<PossibleChange<'_, '_>> = BinaryHeap::new();
         let mut count = 0;
         let mut path = String::new();
         compare::walk(&Frame::root(previous.root(), current.root()), &mut |frame, kind| {
@@ -164,24 +164,25 @@ impl Rules {
             };
             count += 1;
             let is_full = kept.len() == MAX_CHANGES;
-            let is_worse =
-                |last: &Found<'_, '_>| (severity, path.as_str()) > (last.order.0, last.order.1.as_str());
+            let is_worse = |last: &PossibleChange<'_, '_>| {
+                (severity, path.as_str()) > (last.order.0, last.order.1.as_str())
+            };
             if is_full && kept.peek().is_some_and(is_worse) {
                 return;
             }
             let order = (severity, path.clone(), frame.field_path(), kind, count);
-            kept.push(Found { order, category, previous: frame.previous, current: frame.current });
+            kept.push(PossibleChange { order, category, previous: frame.previous, current: frame.current });
             if is_full {
                 kept.pop();
             }
         });
         let dropped = count - kept.len();
-        let changes = kept.into_sorted_vec().into_iter().map(Found::into_change).collect();
+        let changes = kept.into_sorted_vec().into_iter().map(PossibleChange::into_change).collect();
         Diff { changes, dropped }
     }
 }
 
-impl Found<'_, '_> {
+impl PossibleChange<'_, '_> {
     fn into_change(self) -> Change {
         let text = |value: Option<&Json<'_>>| {
             value.map(|value| {

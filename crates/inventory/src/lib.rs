@@ -16,6 +16,6 @@ mod facts;
 
 pub use applications::{Application, administered_at};
 pub use canonical::{Canonical, accept, canonical};
-pub use diff::{Category, Change, Diff, Kind, MAX_CHANGES, Rules, RulesError, Severity};
+pub use diff::{Category, Change, ChangeKind, Diff, MAX_CHANGES, Rules, RulesError, Severity};
 pub use document::{Document, Family, ListLimits, MAX_DEPTH, Rejected, at, member};
 pub use facts::Facts;

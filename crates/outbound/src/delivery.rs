@@ -15,12 +15,12 @@ pub struct Failure {
 
 impl Failure {
     /// One that may pass.
-    pub fn passing(reason: impl Into<String>, detail: impl fmt::Display) -> Failure {
+    pub fn temporary(reason: impl Into<String>, detail: impl fmt::Display) -> Failure {
         Failure { may_pass: true, reason: reason.into(), detail: short(&detail) }
     }
 
     /// One that is final.
-    pub fn lasting(reason: impl Into<String>, detail: impl fmt::Display) -> Failure {
+    pub fn permanent(reason: impl Into<String>, detail: impl fmt::Display) -> Failure {
         Failure { may_pass: false, reason: reason.into(), detail: short(&detail) }
     }
 }

@@ -84,7 +84,11 @@ impl Poster {
         }
         let reason = format!("answered with status {}", status.as_u16());
         let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-        Err(if may_pass { Failure::passing(reason, "refused") } else { Failure::lasting(reason, "refused") })
+        Err(if may_pass {
+            Failure::temporary(reason, "refused")
+        } else {
+            Failure::permanent(reason, "refused")
+        })
     }
 
     /// The same with headers of the caller's; any status is a result.
@@ -109,7 +113,7 @@ impl Poster {
         let sent = self.exchange(tenant, target, allowed, headers, body).instrument(span.clone());
         let answered = match timeout(TRY, sent).await {
             Ok(answered) => answered,
-            Err(_) => Err(Failure::passing("no answer in time", "timed out")),
+            Err(_) => Err(Failure::temporary("no answer in time", "timed out")),
         };
         match &answered {
             Ok(answered) => span.record("http.response.status_code", answered.status),
@@ -126,18 +130,18 @@ impl Poster {
         headers: &[(&'static str, String)],
         body: Bytes,
     ) -> Result<PostAnswer, Failure> {
-        let request =
-            request(target, headers, body).map_err(|e| Failure::lasting("the address cannot be used", e))?;
+        let request = request(target, headers, body)
+            .map_err(|e| Failure::permanent("the address cannot be used", e))?;
         let addresses = self.judged(tenant, target, allowed).await?;
         let stream = connect(&addresses, target.port).await?;
-        let broken = |e: &dyn std::error::Error| Failure::passing("the connection broke", with_causes(e));
+        let broken = |e: &dyn std::error::Error| Failure::temporary("the connection broke", with_causes(e));
         if target.url.scheme() == "http" {
             return speak(stream, request).await.map_err(|e| broken(&e));
         }
-        let no_tls = |e: &dyn std::fmt::Display| Failure::passing("no TLS connection", e);
+        let no_tls = |e: &dyn std::fmt::Display| Failure::temporary("no TLS connection", e);
         let tls = self.tls.as_ref().map_err(|e| no_tls(e))?;
         let name = ServerName::try_from(target.host.clone())
-            .map_err(|e| Failure::lasting("the address cannot be used", e))?;
+            .map_err(|e| Failure::permanent("the address cannot be used", e))?;
         let stream = tls.connect(name, stream).await.map_err(|e| no_tls(&e))?;
         speak(stream, request).await.map_err(|e| broken(&e))
     }
@@ -168,15 +172,15 @@ impl Poster {
             Some(address) => vec![address],
             None => {
                 let found = self.names.find(tenant, &target.host).await;
-                found.map_err(|e| Failure::passing("the name cannot be resolved", e))?
+                found.map_err(|e| Failure::temporary("the name cannot be resolved", e))?
             }
         };
         if found.is_empty() {
-            return Err(Failure::passing("the name cannot be resolved", "no address"));
+            return Err(Failure::temporary("the name cannot be resolved", "no address"));
         }
         // One internal address makes the whole answer suspect: it is an attack.
         if !target.is_allowed_by_name && !found.iter().all(|address| allowed.permits(*address)) {
-            return Err(Failure::lasting("the address is not public", "refused by the address policy"));
+            return Err(Failure::permanent("the address is not public", "refused by the address policy"));
         }
         Ok(found)
     }
@@ -227,7 +231,7 @@ fn request(
 async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Failure> {
     // An equal share of the time for each address.
     let each = TRY / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
-    let mut last = Failure::passing("no connection", "timed out");
+    let mut last = Failure::temporary("no connection", "timed out");
     for address in addresses {
         match timeout(each, TcpStream::connect(SocketAddr::new(*address, port))).await {
             Ok(Ok(stream)) => {
@@ -235,7 +239,7 @@ async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, Failure> 
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
-            Ok(Err(e)) => last = Failure::passing("no connection", e),
+            Ok(Err(e)) => last = Failure::temporary("no connection", e),
             Err(_) => {}
         }
     }

@@ -44,7 +44,7 @@ impl Pagerduty {
         // Of the operator's choice, not of a tenant's.
         let own = AllowedHosts::new(host, Vec::new());
         let target = Target::parse(url, &own)
-            .map_err(|code| Failure::lasting("the service cannot be addressed", code))?;
+            .map_err(|code| Failure::permanent("the service cannot be addressed", code))?;
         let mut event = event.clone();
         event["routing_key"] = json!(routing_key);
         event["dedup_key"] = json!(incident);

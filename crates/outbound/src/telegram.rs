@@ -41,7 +41,7 @@ impl Telegram {
         // Of the operator's choice, not of a tenant's.
         let own = AllowedHosts::new(host, Vec::new());
         let target = Target::parse(&format!("{}/bot{bot_token}/sendMessage", self.api), &own)
-            .map_err(|code| Failure::lasting("the bot cannot be addressed", code))?;
+            .map_err(|code| Failure::permanent("the bot cannot be addressed", code))?;
         let mut body = format!("{{\"chat_id\":{chat_id},\"parse_mode\":\"HTML\",\"text\":");
         write_str(&mut body, html);
         body.push('}');

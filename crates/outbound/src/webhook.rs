@@ -38,7 +38,7 @@ impl Webhooks {
     }
 
     /// The host and port of an address, to distinguish slow hosts; none for an invalid address.
-    pub fn place(&self, url: &str) -> Option<String> {
+    pub fn host_and_port(&self, url: &str) -> Option<String> {
         let target = Target::parse(url, &self.allowed).ok()?;
         Some(format!("{}:{}", target.host, target.port))
     }
@@ -69,7 +69,7 @@ impl Webhooks {
         body: Bytes,
     ) -> Result<PostAnswer, Failure> {
         let target = Target::parse(url, &self.allowed)
-            .map_err(|code| Failure::lasting("the address is not allowed", code))?;
+            .map_err(|code| Failure::permanent("the address is not allowed", code))?;
         self.poster.deliver(tenant, &target, &self.allowed, headers, body).await
     }
 
@@ -80,7 +80,7 @@ impl Webhooks {
     pub async fn send(&self, tenant: OrgId, url: &str, body: Bytes) -> Result<(), Failure> {
         // The rule's code, not the address, which may be a secret.
         let target = Target::parse(url, &self.allowed)
-            .map_err(|code| Failure::lasting("the address is not allowed", code))?;
+            .map_err(|code| Failure::permanent("the address is not allowed", code))?;
         self.poster.post(tenant, &target, &self.allowed, body).await
     }
 }

@@ -84,7 +84,7 @@ pub struct Key {
 }
 
 /// A text that tells one request of an operation from another; it is part of the key.
-pub fn variant(of: &dyn fmt::Debug) -> String {
+pub fn key_text(of: &dyn fmt::Debug) -> String {
     struct Shown<'a>(&'a dyn fmt::Debug);
     impl fmt::Display for Shown<'_> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -55,10 +55,10 @@ pub async fn record_of_all(
     audit::record_of_all(tx, entry(now, caller, ctx, event), objects).await
 }
 
-fn entry<'a>(now: Ts, caller: &Caller, ctx: &'a RequestContext, event: Event<'a>) -> audit::Entry<'a> {
+fn entry<'a>(now: Ts, caller: &Caller, ctx: &'a RequestContext, event: Event<'a>) -> audit::AuditRecord<'a> {
     // While impersonating, the person is the impersonator and the rights are those of the caller's user.
     let impersonator = caller.acting_for();
-    audit::Entry {
+    audit::AuditRecord {
         actor_user_id: impersonator.or(caller.user_id()),
         acting_for_user_id: impersonator.and(caller.user_id()),
         actor_organization_id: caller.org().map(|o| o.id),
@@ -67,8 +67,8 @@ fn entry<'a>(now: Ts, caller: &Caller, ctx: &'a RequestContext, event: Event<'a>
 }
 
 /// The row of an action that nobody is named for.
-fn unattended<'a>(now: Ts, ctx: &'a RequestContext, event: Event<'a>) -> audit::Entry<'a> {
-    audit::Entry {
+fn unattended<'a>(now: Ts, ctx: &'a RequestContext, event: Event<'a>) -> audit::AuditRecord<'a> {
+    audit::AuditRecord {
         at: now,
         actor_user_id: None,
         acting_for_user_id: None,
@@ -109,7 +109,7 @@ pub async fn record_own_with(
     action: AuditAction,
     after: Option<Value>,
 ) -> Result<()> {
-    let entry = audit::Entry {
+    let entry = audit::AuditRecord {
         at: now,
         actor_user_id: Some(user),
         acting_for_user_id: None,
@@ -136,7 +136,7 @@ pub async fn record_impersonation(
     (session, organization): (&Session, Option<OrgId>),
     action: AuditAction,
 ) -> Result<(), StoreError> {
-    let entry = audit::Entry {
+    let entry = audit::AuditRecord {
         at: now,
         actor_user_id: Some(session.impersonator.id),
         acting_for_user_id: Some(session.impersonated.id),

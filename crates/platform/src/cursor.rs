@@ -5,8 +5,8 @@
 //! a cursor opens for that list only.
 
 use crate::Platform;
-use bailiwick_domain::{Error, Page, PageRequest, Result, Walked};
-use bailiwick_store::walk::{Position, Step, Walked as Found};
+use bailiwick_domain::{CursorPage, Error, Page, PageRequest, Result};
+use bailiwick_store::walk::{Position, Step, WalkStep as Found};
 use serde_json::json;
 
 /// A walk at one of its pages.
@@ -51,12 +51,17 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// The cursor could not be sealed.
-    pub fn page<T>(self, Found { rows, next }: Found<T>, total: u64, page_size: u64) -> Result<Walked<T>> {
+    pub fn page<T>(
+        self,
+        Found { rows, next }: Found<T>,
+        total: u64,
+        page_size: u64,
+    ) -> Result<CursorPage<T>> {
         let request = PageRequest { page: self.number, page_size };
         let next_cursor = next.map(|next| {
             let plain = json!([self.number.saturating_add(1), total, next.to_json()]).to_string();
             self.service.keys.seal_for_address(&self.purpose, plain.as_bytes(), &*self.service.entropy)
         });
-        Ok(Walked { page: Page { rows, total, request }, next_cursor: next_cursor.transpose()? })
+        Ok(CursorPage { page: Page { rows, total, request }, next_cursor: next_cursor.transpose()? })
     }
 }

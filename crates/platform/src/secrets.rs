@@ -10,7 +10,7 @@ use bailiwick_domain::{Result, Ts};
 use bailiwick_store::{
     Db, StoreError, organizations,
     processes::Process,
-    secrets::{self, Known},
+    secrets::{self, UsedSecret},
 };
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ pub async fn admit(
     let known = secrets::all(&mut tx).await?;
     if known.is_empty() {
         if purpose == Purpose::Service || organizations::owner(&mut tx).await?.is_none() {
-            secrets::keep(&mut tx, &given.present, now).await?;
+            secrets::remember(&mut tx, &given.present, now).await?;
             tx.commit().await?;
         }
         return Ok(Ok(()));
@@ -105,7 +105,7 @@ pub async fn admit(
             if let Some(unaware) = others.iter().find(|other| !knows(other, &given.present)) {
                 return Ok(Err(SecretRefused::Unaware(unaware.host.clone())));
             }
-            secrets::keep(&mut tx, &given.present, now).await?;
+            secrets::remember(&mut tx, &given.present, now).await?;
             tx.commit().await?;
             Ok(Ok(()))
         }
@@ -117,7 +117,7 @@ fn knows(process: &Process, fingerprint: &[u8]) -> bool {
 }
 
 /// Whether the secret must be added to those in use.
-fn judged(known: &[Known], given: &SecretFingerprints, tokens_from: Ts) -> Result<bool, SecretRefused> {
+fn judged(known: &[UsedSecret], given: &SecretFingerprints, tokens_from: Ts) -> Result<bool, SecretRefused> {
     let in_use = || known.iter().filter(|secret| secret.resealed_at.is_none());
     let own = known.iter().find(|secret| secret.fingerprint == given.present);
     let is_in_use = own.is_some_and(|secret| secret.resealed_at.is_none());
@@ -143,7 +143,7 @@ fn judged(known: &[Known], given: &SecretFingerprints, tokens_from: Ts) -> Resul
             }
         }
         _ if succeeds => SecretRefused::Unfinished,
-        Some(Known { resealed_at: Some(at), .. }) => SecretRefused::Replaced(*at),
+        Some(UsedSecret { resealed_at: Some(at), .. }) => SecretRefused::Replaced(*at),
         _ => SecretRefused::Other,
     })
 }
@@ -165,7 +165,7 @@ pub async fn process_with_other_secret(platform: &Platform) -> Result<Option<Str
 /// The database's.
 pub async fn resealed(platform: &Platform) -> Result<()> {
     let mut tx = secrets::begin(&platform.db).await?;
-    secrets::keep(&mut tx, &platform.fingerprints.present, platform.now()).await?;
+    secrets::remember(&mut tx, &platform.fingerprints.present, platform.now()).await?;
     secrets::resealed(&mut tx, &platform.fingerprints.present, platform.now()).await?;
     Ok(tx.commit().await?)
 }
@@ -181,7 +181,7 @@ pub async fn adopt(db: &Db, now: Ts, given: &SecretFingerprints) -> Result<Resul
         return Ok(Err(other.host.clone()));
     }
     secrets::forget(&mut tx).await?;
-    secrets::keep(&mut tx, &given.present, now).await?;
+    secrets::remember(&mut tx, &given.present, now).await?;
     tx.commit().await?;
     Ok(Ok(()))
 }
@@ -194,8 +194,8 @@ mod tests {
     const LIFE: i64 = 1000;
 
     /// A secret, the time since when it is in use, and the time since when everything is sealed with another one.
-    fn known(rows: &[(u8, i64, Option<i64>)]) -> Vec<Known> {
-        let row = |(name, since, until): &(u8, i64, Option<i64>)| Known {
+    fn known(rows: &[(u8, i64, Option<i64>)]) -> Vec<UsedSecret> {
+        let row = |(name, since, until): &(u8, i64, Option<i64>)| UsedSecret {
             fingerprint: vec![*name],
             created_at: Ts::from_secs(*since),
             resealed_at: until.map(Ts::from_secs),

@@ -1,6 +1,6 @@
 //! A read that requests share: a request takes the result of any read that begins after it has asked. So the result is as
 //! fresh as one of its own, and however many requests ask at the same time, at most two reads answer them. An answer made of
-//! many figures asks once for all of them: see [`with_shared_reads_once`].
+//! many figures asks once for all of them: see [`sharing_reads`].
 
 use crate::limits::unavailable;
 use bailiwick_domain::Result;
@@ -28,13 +28,13 @@ const KEPT_FOR: Duration = Duration::from_secs(10);
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 tokio::task_local! {
-    /// How many shared reads had begun before the present answer; see [`with_shared_reads_once`].
+    /// How many shared reads had begun before the present answer; see [`sharing_reads`].
     static BEFORE_ANSWER: u64;
 }
 
 /// Makes an answer with many figures, such as a page: a read that begins after the answer is begun serves all of them. They
 /// include every change that was committed before. Not for a request that makes a change between two figures.
-pub async fn with_shared_reads_once<T>(make: impl Future<Output = T>) -> T {
+pub async fn sharing_reads<T>(make: impl Future<Output = T>) -> T {
     BEFORE_ANSWER.scope(BEGUN.load(Ordering::SeqCst), make).await
 }
 
@@ -73,7 +73,7 @@ impl<T> fmt::Debug for SharedRead<T> {
 }
 
 impl<T: Clone> SharedRead<T> {
-    /// The result of `read`, or of a read that begins after this call; within [`with_shared_reads_once`], after the answer
+    /// The result of `read`, or of a read that begins after this call; within [`sharing_reads`], after the answer
     /// is begun.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ mod tests {
         };
         let shared = || reads.shared.get(async { Ok(reads.begun.fetch_add(1, Ordering::SeqCst) + 1) });
         assert_eq!(read().await, 1);
-        with_shared_reads_once(async {
+        sharing_reads(async {
             assert_eq!(shared().await.unwrap(), 2, "the first one is older than the answer");
             assert_eq!(shared().await.unwrap(), 2);
             let now = || BEGUN.load(Ordering::SeqCst);
@@ -252,7 +252,7 @@ mod tests {
         let (outer, inner) = (SharedReads::default(), SharedRead::default());
         let begun = AtomicU64::new(0);
         let read = || inner.get(async { Ok(begun.fetch_add(1, Ordering::SeqCst) + 1) });
-        with_shared_reads_once(async {
+        sharing_reads(async {
             assert_eq!(read().await.unwrap(), 1);
             assert_eq!(
                 outer.get("a".to_owned(), read()).await.unwrap(),

@@ -16,33 +16,33 @@ pub struct Task<C: 'static> {
     /// Its name in the log and in the metrics, and that of its lease.
     pub name: &'static str,
     /// The processes that run it.
-    pub by: By,
+    pub by: Processes,
     /// The time between two runs; none where the settings have no use for it.
     pub interval: fn(&C) -> Option<Duration>,
     /// One run. It returns how much it did; nothing where another process holds the lease.
-    pub run: Run<C>,
+    pub run: TaskFn<C>,
 }
 
 /// What a task does in one run.
-pub type Run<C> = for<'c> fn(&'c C) -> BoxFuture<'c, Result<u64>>;
+pub type TaskFn<C> = for<'c> fn(&'c C) -> BoxFuture<'c, Result<u64>>;
 
 /// The processes that run a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum Processes {
     /// One at a time. A run takes the [`lease`] when it has found something to do, renews it between its steps, and ends when it has
     /// lost it.
-    OneProcess,
+    One,
     /// Each for itself.
-    EachProcess,
+    Each,
 }
 
 /// The runs of the tasks in this process, for the metrics.
 #[derive(Debug, Default)]
-pub struct Runs(Mutex<BTreeMap<&'static str, Figures>>);
+pub struct Runs(Mutex<BTreeMap<&'static str, TaskStats>>);
 
 /// The runs of one task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct TaskStats {
     /// Runs that succeeded.
     pub succeeded: u64,
     /// Runs that failed.
@@ -55,7 +55,7 @@ pub struct Figures {
 
 impl Runs {
     /// The figures by name of the task.
-    pub fn read(&self) -> BTreeMap<&'static str, Figures> {
+    pub fn read(&self) -> BTreeMap<&'static str, TaskStats> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -101,7 +101,7 @@ async fn repeat<C: AsRef<Platform>>(context: C, task: &'static Task<C>, interval
             }
         }
     }
-    if task.by == By::OneProcess
+    if task.by == Processes::One
         && let Err(error) = leases::release(&platform.db, task.name, platform.instance()).await
     {
         tracing::debug!(task = task.name, %error, "lease not released: it ends by itself");

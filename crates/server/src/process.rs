@@ -1,7 +1,7 @@
 //! Metrics of this process from the operating system, under the names of Prometheus' own libraries. Without `/proc`
 //! there are none.
 
-use bailiwick_domain::metrics::{Kind, Page};
+use bailiwick_domain::metrics::{MetricKind, Page};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 
@@ -29,7 +29,7 @@ pub fn host() -> String {
 pub fn page() -> String {
     let mut page = Page::default();
     if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {
-        page.single("process_cpu_seconds_total", Kind::Counter, "Processor time used.", seconds);
+        page.single("process_cpu_seconds_total", MetricKind::Counter, "Processor time used.", seconds);
     }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     for (field, name, help, unit) in [
@@ -38,15 +38,15 @@ pub fn page() -> String {
         ("Threads:", "process_threads", "Threads.", 1),
     ] {
         if let Some(number) = number(&status, field) {
-            page.single(name, Kind::Gauge, help, number.saturating_mul(unit));
+            page.single(name, MetricKind::Gauge, help, number.saturating_mul(unit));
         }
     }
     if let Ok(files) = fs::read_dir("/proc/self/fd") {
-        page.single("process_open_fds", Kind::Gauge, "Open file descriptors.", files.count());
+        page.single("process_open_fds", MetricKind::Gauge, "Open file descriptors.", files.count());
     }
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     if let Some(most) = number(&limits, "Max open files") {
-        page.single("process_max_fds", Kind::Gauge, "File descriptors that may be open.", most);
+        page.single("process_max_fds", MetricKind::Gauge, "File descriptors that may be open.", most);
     }
     page.finish()
 }

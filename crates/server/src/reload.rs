@@ -4,7 +4,7 @@ use crate::listen::Tls;
 use bailiwick_app::{App, static_files::StaticFiles};
 use bailiwick_domain::{
     Ts,
-    metrics::{Kind, Page},
+    metrics::{MetricKind, Page},
 };
 use std::{io, sync::Arc, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -63,7 +63,7 @@ pub fn page(tls: Option<&Tls>) -> String {
     let mut page = Page::default();
     let mut family = page.family(
         "bailiwick_tls_certificate_expires_timestamp_seconds",
-        Kind::Gauge,
+        MetricKind::Gauge,
         "When the certificate of http.tls_certificate ends, Unix time.",
     );
     if let Some(at) = tls.and_then(Tls::expires_at) {

@@ -1,5 +1,5 @@
 //! Applications: rows with their system and assignment, and writes by id. [`intake`] stores the applications that
-//! documents list, [`counts`] keeps their counters, [`list`] has the list, [`stats`] the filter choices and series.
+//! documents list, [`counts`] keeps their counters, [`mod@list`] has the list, [`stats`] the filter choices and series.
 //!
 //! Every change of an application, or of the state of its system, locks the system's row ([`hold_system`]) before its
 //! first read until its commit, and goes through [`counts::tally`] and [`counts::settle`].

@@ -20,7 +20,7 @@ const INSERT: &str = "INSERT INTO audit_log \
 
 /// One row. Secrets never go into `before` or `after`.
 #[derive(Clone, Debug)]
-pub struct Entry<'a> {
+pub struct AuditRecord<'a> {
     /// When.
     pub at: Ts,
     /// The person who acted; while impersonating, the impersonator. None: a job or the command line.
@@ -42,10 +42,10 @@ pub struct Entry<'a> {
     pub request_id: Option<&'a str>,
 }
 
-impl Entry<'static> {
+impl AuditRecord<'static> {
     /// What an operator has done to a user by the command line.
-    pub fn of_operator(at: Ts, action: AuditAction, user: UserId) -> Entry<'static> {
-        Entry {
+    pub fn of_operator(at: Ts, action: AuditAction, user: UserId) -> AuditRecord<'static> {
+        AuditRecord {
             at,
             actor_user_id: None,
             acting_for_user_id: None,
@@ -61,7 +61,7 @@ impl Entry<'static> {
 }
 
 /// Appends a row.
-pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
+pub async fn record(tx: &mut Tx, entry: AuditRecord<'_>) -> Result<(), StoreError> {
     Q::new(INSERT)
         .bind(entry.at)
         .bind(entry.actor_user_id)
@@ -81,7 +81,7 @@ pub async fn record(tx: &mut Tx, entry: Entry<'_>) -> Result<(), StoreError> {
 }
 
 /// Appends the same row for each of these objects.
-pub async fn record_of_all(tx: &mut Tx, entry: Entry<'_>, objects: &[Uuid]) -> Result<(), StoreError> {
+pub async fn record_of_all(tx: &mut Tx, entry: AuditRecord<'_>, objects: &[Uuid]) -> Result<(), StoreError> {
     for chunk in objects.chunks(ROWS) {
         let mut q = Q::new(
             "INSERT INTO audit_log (at, actor_user_id, acting_for_user_id, actor_organization_id, p2, p3, action, \

@@ -193,7 +193,7 @@ pub async fn bury(
 }
 
 /// Enqueues the deletion of one object for later, for an upload that may never end. A second call for the same object
-/// replaces the first; [`expiry`] cancels it.
+/// replaces the first; [`cancel_removal`] cancels it.
 pub async fn bury_later(tx: &mut Tx, id: JobId, key: &str, next_at: Ts, at: Ts) -> Result<(), StoreError> {
     let payload = json!({"keys": [key]});
     jobs::enqueue(tx, NewJob { id, kind: DELETION, key: Some(key.to_owned()), payload, next_at, at }).await
@@ -201,6 +201,6 @@ pub async fn bury_later(tx: &mut Tx, id: JobId, key: &str, next_at: Ts, at: Ts) 
 
 /// Cancels the deletion of an object, in the transaction that begins to refer to it. False when another process may
 /// already be deleting it: then no row may refer to it any more.
-pub async fn keep(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
+pub async fn cancel_removal(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
     jobs::take_back(tx, DELETION, key).await
 }

@@ -3,7 +3,7 @@
 use crate::{
     connection_waits::ConnectionWaits,
     engine::{self, Engine, Options},
-    epoch::{AffectedSystems, Epoch, Known, Move, PROPAGATION_DELAY},
+    epoch::{AffectedSystems, CachedEpoch, Epoch, Move, PROPAGATION_DELAY},
     error::StoreError,
     list_epochs::{ListEpochs, MOVE_ACTIVE_ALERTS, MOVE_LISTS},
     shared_limits,
@@ -125,9 +125,9 @@ impl Db {
     }
 
     /// The epoch as far as it is known without asking the database; see [`crate::epoch`].
-    pub fn known_auth_epoch(&self) -> Known {
+    pub fn known_auth_epoch(&self) -> CachedEpoch {
         match &self.engine {
-            Engine::Lite { .. } => Known::Fresh(self.epoch.number()),
+            Engine::Lite { .. } => CachedEpoch::Fresh(self.epoch.number()),
             Engine::Pg(_) => self.epoch.known(Instant::now()),
         }
     }
@@ -274,7 +274,7 @@ impl Tx {
     /// Refuses what would follow a failed statement. SQLite may have rolled the transaction back, and would run every further
     /// statement by itself; PostgreSQL would answer a COMMIT as if it were one, and roll back.
     pub(crate) const fn check(&mut self) -> Result<(), StoreError> {
-        match self.moved().failed {
+        match self.state_mut().failed {
             None => Ok(()),
             Some(passes) => Err(StoreError::Ended { passes }),
         }
@@ -283,7 +283,7 @@ impl Tx {
     /// Notes whether a statement has failed.
     pub(crate) fn note<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error) = &done {
-            let state = self.moved();
+            let state = self.state_mut();
             state.failed = Some(error.is_transient());
             state.waits.faults.note(error);
         }
@@ -294,7 +294,7 @@ impl Tx {
     pub async fn commit(mut self) -> Result<(), StoreError> {
         replica::leave();
         self.check()?;
-        let lists = self.moved().lists;
+        let lists = self.state_mut().lists;
         if (ListEpochs { active_alerts: 0, ..lists }) != ListEpochs::default() {
             if self.is_postgres() {
                 // Otherwise a number lost in a crash would be used for another state.
@@ -313,11 +313,11 @@ impl Tx {
         if lists.active_alerts > 0 {
             Q::new(MOVE_ACTIVE_ALERTS).run(&mut self).await?;
         }
-        if self.moved().alert_config {
+        if self.state_mut().alert_config {
             Q::new(MOVE_ALERT_CONFIG).run(&mut self).await?;
         }
-        self.moved().span.record("db.operation.name", "COMMIT");
-        let waits = self.moved().waits.clone();
+        self.state_mut().span.record("db.operation.name", "COMMIT");
+        let waits = self.state_mut().waits.clone();
         self.end().await.inspect_err(|e| waits.faults.note(e))
     }
 
@@ -325,7 +325,7 @@ impl Tx {
         match self {
             Tx::Pg(tx, epoch, moved) => {
                 tx.commit().await?;
-                moved.auth.iter().for_each(|own| epoch.moved(own, false));
+                moved.auth.iter().for_each(|own| epoch.note_move(own, false));
                 if moved.revokes {
                     tokio::time::sleep(PROPAGATION_DELAY).await;
                 }
@@ -336,7 +336,7 @@ impl Tx {
                 #[expect(clippy::disallowed_methods, reason = "as short as the commit, and waited for")]
                 let both = tokio::spawn(async move {
                     tx.commit().await?;
-                    auth.iter().for_each(|own| epoch.moved(own, true));
+                    auth.iter().for_each(|own| epoch.note_move(own, true));
                     Ok(())
                 });
                 both.await.map_err(|_| StoreError::Misuse("the process ends"))?
@@ -354,12 +354,12 @@ impl Tx {
     /// every process knows ([`crate::epoch`]). Writers of the one row wait for each other, so the order of epochs is
     /// the order of commits.
     pub async fn bump_auth_epoch(&mut self, concerns: AffectedSystems) -> Result<(), StoreError> {
-        self.moved().revokes = true;
+        self.state_mut().revokes = true;
         self.note_auth_epoch(concerns).await
     }
 
     /// The same for a change that takes no rights away: other processes learn of it within
-    /// [`COUNTS`](crate::epoch::COUNTS), and the commit does not wait for them.
+    /// [`PROPAGATION_DELAY`], and the commit does not wait for them.
     pub async fn note_auth_epoch(&mut self, concerns: AffectedSystems) -> Result<(), StoreError> {
         if self.is_postgres() {
             // Also where the commit could be lost: another process may have read the number by then.
@@ -383,16 +383,16 @@ impl Tx {
                 Q::new(FORGET_AUTH).bind(n).run(&mut *self).await?;
             }
         }
-        self.moved().auth.push(Move { before, n, concerns });
+        self.state_mut().auth.push(Move { before, n, concerns });
         Ok(())
     }
 
     /// To be called by every function that changes the receivers of an organization's alerts.
     pub(crate) const fn alert_config_changed(&mut self) {
-        self.moved().alert_config = true;
+        self.state_mut().alert_config = true;
     }
 
-    pub(crate) const fn moved(&mut self) -> &mut TxState {
+    pub(crate) const fn state_mut(&mut self) -> &mut TxState {
         match self {
             Tx::Pg(_, _, moved) | Tx::Lite(_, _, moved) => moved,
         }

@@ -74,7 +74,7 @@ pub struct PlacedSystem {
 
 /// Type of a column and the form of its NULL inside an array.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ColumnType {
     Id,
     Text,
     /// NULL instead of the empty text.
@@ -88,7 +88,7 @@ enum Kind {
 #[derive(Clone)]
 struct Column<T> {
     name: &'static str,
-    kind: Kind,
+    kind: ColumnType,
     value: fn(&T) -> Result<Arg, StoreError>,
 }
 
@@ -96,7 +96,7 @@ type Columns<T> = &'static [Column<T>];
 
 macro_rules! columns {
     ($t:ty; $($kind:ident $name:literal = |$row:ident| $value:expr;)+) => {
-        &[$(Column::<$t> { name: $name, kind: Kind::$kind, value: |$row| Ok(Arg::from($value)) }),+]
+        &[$(Column::<$t> { name: $name, kind: ColumnType::$kind, value: |$row| Ok(Arg::from($value)) }),+]
     };
 }
 
@@ -305,19 +305,19 @@ async fn insert_columns<T>(
     rows: &[T],
 ) -> Result<(), StoreError> {
     let read = |(i, column): (usize, &Column<T>)| match column.kind {
-        Kind::Id => format!("NULLIF(c{i}, '{}')", Uuid::nil()),
-        Kind::Text => format!("c{i}"),
-        Kind::TextOrNull => format!("NULLIF(c{i}, '')"),
-        Kind::Bool => format!("c{i} = 1"),
-        Kind::Int => format!("c{i}"),
-        Kind::Time => format!("NULLIF(c{i}, 'epoch')"),
-        Kind::Json => format!("CAST(NULLIF(c{i}, '') AS jsonb)"),
+        ColumnType::Id => format!("NULLIF(c{i}, '{}')", Uuid::nil()),
+        ColumnType::Text => format!("c{i}"),
+        ColumnType::TextOrNull => format!("NULLIF(c{i}, '')"),
+        ColumnType::Bool => format!("c{i} = 1"),
+        ColumnType::Int => format!("c{i}"),
+        ColumnType::Time => format!("NULLIF(c{i}, 'epoch')"),
+        ColumnType::Json => format!("CAST(NULLIF(c{i}, '') AS jsonb)"),
     };
     let array = |column: &Column<T>| match column.kind {
-        Kind::Id => "CAST(? AS uuid[])",
-        Kind::Text | Kind::TextOrNull | Kind::Json => "CAST(? AS text[])",
-        Kind::Bool | Kind::Int => "CAST(? AS bigint[])",
-        Kind::Time => "CAST(? AS timestamptz[])",
+        ColumnType::Id => "CAST(? AS uuid[])",
+        ColumnType::Text | ColumnType::TextOrNull | ColumnType::Json => "CAST(? AS text[])",
+        ColumnType::Bool | ColumnType::Int => "CAST(? AS bigint[])",
+        ColumnType::Time => "CAST(? AS timestamptz[])",
     };
     let mut q = Q::new(&format!(
         "INSERT INTO {table} ({}) SELECT {} FROM unnest({}) AS u ({})",
@@ -334,10 +334,12 @@ async fn insert_columns<T>(
 
 fn gather<T>(column: &Column<T>, rows: &[T]) -> Result<Arg, StoreError> {
     let mut all = match column.kind {
-        Kind::Id => Arg::Ids(Vec::with_capacity(rows.len())),
-        Kind::Text | Kind::TextOrNull | Kind::Json => Arg::Texts(Vec::with_capacity(rows.len())),
-        Kind::Bool | Kind::Int => Arg::Ints(Vec::with_capacity(rows.len())),
-        Kind::Time => Arg::Times(Vec::with_capacity(rows.len())),
+        ColumnType::Id => Arg::Ids(Vec::with_capacity(rows.len())),
+        ColumnType::Text | ColumnType::TextOrNull | ColumnType::Json => {
+            Arg::Texts(Vec::with_capacity(rows.len()))
+        }
+        ColumnType::Bool | ColumnType::Int => Arg::Ints(Vec::with_capacity(rows.len())),
+        ColumnType::Time => Arg::Times(Vec::with_capacity(rows.len())),
     };
     for row in rows {
         match (&mut all, (column.value)(row)?) {

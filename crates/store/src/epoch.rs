@@ -40,7 +40,7 @@ const SYSTEMS: usize = 50_000;
 
 /// The epoch as known without a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum CachedEpoch {
     /// The epoch.
     Fresh(i64),
     /// The epoch, about to expire: the caller that gets this starts a read, without waiting for it. Other callers get
@@ -138,7 +138,7 @@ impl Epoch {
 
     /// This process has committed a move. It counts at once. If other processes have moved the epoch meanwhile, the next
     /// read counts their moves; a process that is `alone` needs none.
-    pub(crate) fn moved(&self, own: &Move, alone: bool) {
+    pub(crate) fn note_move(&self, own: &Move, alone: bool) {
         let mut moves = self.moves.write().unwrap_or_else(PoisonError::into_inner);
         moves.note(own.n, &own.concerns, &self.refused);
         // What concerns all includes everything that others may have done before.
@@ -180,17 +180,17 @@ impl Epoch {
     }
 
     /// At this moment.
-    pub(crate) fn known(&self, now: Instant) -> Known {
+    pub(crate) fn known(&self, now: Instant) -> CachedEpoch {
         let read_at = self.read_at.load(Ordering::SeqCst);
         if read_at == 0 {
-            return Known::Unknown;
+            return CachedEpoch::Unknown;
         }
         let (n, now) = (self.number(), self.since_base(now));
         match Duration::from_nanos(now.saturating_sub(read_at)) {
-            age if age < REFRESH_AFTER => Known::Fresh(n),
-            age if age < EPOCH_TTL && self.is_first_to_ask(now) => Known::Ageing(n),
-            age if age < EPOCH_TTL => Known::Fresh(n),
-            _ => Known::Unknown,
+            age if age < REFRESH_AFTER => CachedEpoch::Fresh(n),
+            age if age < EPOCH_TTL && self.is_first_to_ask(now) => CachedEpoch::Ageing(n),
+            age if age < EPOCH_TTL => CachedEpoch::Fresh(n),
+            _ => CachedEpoch::Unknown,
         }
     }
 
@@ -225,14 +225,14 @@ mod tests {
         assert!(EPOCH_TTL < PROPAGATION_DELAY);
         let epoch = Epoch::new();
         let began = Instant::now();
-        assert_eq!(epoch.known(began), Known::Unknown);
+        assert_eq!(epoch.known(began), CachedEpoch::Unknown);
         epoch.read(began, 0, 7, &[]);
-        assert_eq!(epoch.known(began), Known::Fresh(7));
-        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Ageing(7));
+        assert_eq!(epoch.known(began), CachedEpoch::Fresh(7));
+        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Ageing(7));
         // One caller starts a read, and another one if that read failed.
-        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Fresh(7));
-        assert_eq!(epoch.known(began + 2 * REFRESH_AFTER), Known::Ageing(7));
-        assert_eq!(epoch.known(began + EPOCH_TTL), Known::Unknown);
+        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Fresh(7));
+        assert_eq!(epoch.known(began + 2 * REFRESH_AFTER), CachedEpoch::Ageing(7));
+        assert_eq!(epoch.known(began + EPOCH_TTL), CachedEpoch::Unknown);
     }
 
     #[test]
@@ -241,12 +241,12 @@ mod tests {
         let began = Instant::now();
         epoch.read(began + REFRESH_AFTER, 0, 8, &[]);
         epoch.read(began, 0, 7, &[]);
-        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Fresh(8));
-        epoch.moved(&Move { before: 8, n: 9, concerns: AffectedSystems::All }, false);
-        assert_eq!(epoch.known(began + REFRESH_AFTER), Known::Fresh(9));
+        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Fresh(8));
+        epoch.note_move(&Move { before: 8, n: 9, concerns: AffectedSystems::All }, false);
+        assert_eq!(epoch.known(began + REFRESH_AFTER), CachedEpoch::Fresh(9));
         assert!(!epoch.holds(A, 8) && epoch.holds(A, 9));
         // A move by this process says nothing about later moves by others.
-        assert_eq!(epoch.known(began + REFRESH_AFTER + EPOCH_TTL), Known::Unknown);
+        assert_eq!(epoch.known(began + REFRESH_AFTER + EPOCH_TTL), CachedEpoch::Unknown);
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn a_process_that_is_alone_follows_its_own_moves_from_any_number() {
         let epoch = Epoch::new();
-        epoch.moved(&of(5, 6, A), true);
+        epoch.note_move(&of(5, 6, A), true);
         assert_eq!(epoch.number(), 6);
         assert!(!epoch.holds(A, 0) && epoch.holds(A, 6) && epoch.holds(B, 0));
     }
@@ -303,11 +303,11 @@ mod tests {
         let epoch = Epoch::new();
         let began = Instant::now();
         epoch.read(began, 0, 7, &[]);
-        epoch.moved(&of(7, 8, A), false);
+        epoch.note_move(&of(7, 8, A), false);
         assert_eq!(epoch.number(), 8);
         assert!(!epoch.holds(A, 7) && epoch.holds(B, 7));
         // Another process has moved it to 9 before.
-        epoch.moved(&of(9, 10, A), false);
+        epoch.note_move(&of(9, 10, A), false);
         assert_eq!(epoch.number(), 8, "9 is not known yet");
         assert!(!epoch.holds(A, 8));
         epoch.read(began, 8, 10, &[of(8, 9, B), of(9, 10, A)]);
@@ -332,12 +332,12 @@ mod tests {
         let epoch = Epoch::new();
         epoch.read(Instant::now(), 0, 1, &[]);
         for n in 1..=SYSTEMS as i64 {
-            epoch.moved(&of(n, n + 1, SystemId(Uuid::from_u128(n.unsigned_abs().into()))), false);
+            epoch.note_move(&of(n, n + 1, SystemId(Uuid::from_u128(n.unsigned_abs().into()))), false);
         }
         let other = SystemId(Uuid::from_u128(u128::MAX));
         assert!(epoch.holds(other, 1));
         let n = SYSTEMS as i64 + 1;
-        epoch.moved(&of(n, n + 1, other), false);
+        epoch.note_move(&of(n, n + 1, other), false);
         assert!(!epoch.holds(A, n) && epoch.holds(A, n + 1));
         assert!(epoch.moves.read().unwrap().systems.is_empty());
     }

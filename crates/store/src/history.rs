@@ -1,7 +1,7 @@
 //! Alert history (spec: alert-management#history): the reads before rows are written, and the writes together with
 //! their counters.
 //!
-//! A transaction that writes rows of an organization [`hold`]s the organization first. So writers of the same rows
+//! A transaction that writes rows of an organization [`lock_for_writing`]s the organization first. So writers of the same rows
 //! follow one another, and `alert_history_days` and `alert_totals.history` always equal a count of the resolved rows.
 
 pub mod active;
@@ -73,7 +73,10 @@ impl Held {
 /// Makes other writers of alerts, silences or history of these organizations wait for the end of the transaction, and
 /// keeps the organizations from being destroyed meanwhile. Organizations that no longer exist are left out. To be
 /// called once, before any of these rows is written.
-pub async fn hold(tx: &mut Tx, organizations: impl IntoIterator<Item = OrgId>) -> Result<Held, StoreError> {
+pub async fn lock_for_writing(
+    tx: &mut Tx,
+    organizations: impl IntoIterator<Item = OrgId>,
+) -> Result<Held, StoreError> {
     let ids: BTreeSet<OrgId> = organizations.into_iter().collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
     lock_tenants(tx, &ids).await?;
@@ -289,7 +292,7 @@ pub async fn write(tx: &mut Tx, held: &Held, rows: Vec<Write>, now: Ts) -> Resul
             counts.add(row.key.0, row.created_at, 1);
         }
     }
-    counts.keep(tx).await
+    counts.write(tx).await
 }
 
 async fn update(tx: &mut Tx, rows: &[&Write]) -> Result<(), StoreError> {
@@ -402,7 +405,7 @@ impl Counts {
     }
 
     /// Updates the counters; last in a transaction.
-    pub(crate) async fn keep(mut self, tx: &mut Tx) -> Result<(), StoreError> {
+    pub(crate) async fn write(mut self, tx: &mut Tx) -> Result<(), StoreError> {
         self.0.retain(|_, n| *n != 0);
         let mut totals: BTreeMap<OrgId, i64> = BTreeMap::new();
         for ((organization, _), n) in &self.0 {

@@ -259,7 +259,7 @@ pub async fn relocate(tx: &mut Tx, image: &Image, content: Content) -> Result<bo
 }
 
 /// Enqueues the deletion of objects while they are being written, in case no row comes to refer to them:
-/// [`backups::expiry`] cancels it.
+/// [`backups::cancel_removal`] cancels it.
 pub async fn intend(
     tx: &mut Tx,
     keys: &[String],

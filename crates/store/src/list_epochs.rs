@@ -62,44 +62,44 @@ impl Db {
 impl Tx {
     /// Called by every function that writes data that a list of organizations or users can show.
     pub(crate) const fn people_changed(&mut self) {
-        self.moved().lists.people = 1;
+        self.state_mut().lists.people = 1;
     }
 
     /// Called by every function that changes which systems an organization has, deleted ones included, or their keys, or how
     /// many applications are assigned to it.
     pub(crate) const fn figures_changed(&mut self) {
-        self.moved().lists.figures = 1;
+        self.state_mut().lists.figures = 1;
     }
 
     /// Called by every function that changes when a user last signed in.
     pub(crate) const fn logins_changed(&mut self) {
-        self.moved().lists.logins = 1;
+        self.state_mut().lists.logins = 1;
     }
 
     /// Called by every function that changes the status of systems without moving them.
     pub(crate) const fn statuses_changed(&mut self) {
-        self.moved().lists.statuses = 1;
+        self.state_mut().lists.statuses = 1;
     }
 
     /// Called by every function that changes how many applications of a module an organization has, or how many of them
     /// are assigned.
     pub(crate) const fn applications_changed(&mut self) {
-        self.moved().lists.applications = 1;
+        self.state_mut().lists.applications = 1;
     }
 
     /// Called by every function that changes which applications are listed, or a text of theirs that a search compares.
     pub(crate) const fn application_texts_changed(&mut self) {
-        self.moved().lists.application_texts = 1;
+        self.state_mut().lists.application_texts = 1;
     }
 
     /// Called by every function by which an alert begins, ends or expires earlier, or changes its assignee, or that writes a
     /// resolved alert.
     pub(crate) const fn active_alerts_changed(&mut self) {
-        self.moved().lists.active_alerts = 1;
+        self.state_mut().lists.active_alerts = 1;
     }
 
     /// Called by every function that changes a column of systems that a list can be filtered or ordered by.
     pub(crate) const fn systems_changed(&mut self) {
-        self.moved().lists.systems = 1;
+        self.state_mut().lists.systems = 1;
     }
 }

@@ -171,7 +171,7 @@ pub async fn get(
 }
 
 /// Uses a link up. False when it was used before, or has expired.
-pub async fn take(tx: &mut Tx, link: &Link, now: Ts) -> Result<bool, StoreError> {
+pub async fn use_up(tx: &mut Tx, link: &Link, now: Ts) -> Result<bool, StoreError> {
     let q = Q::new(TAKE).bind(now).bind(link.token_hash.clone()).bind(link.purpose.as_str()).bind(now);
     Ok(q.run(tx).await? > 0)
 }

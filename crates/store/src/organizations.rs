@@ -1,4 +1,4 @@
-//! Organizations: one table for the four types. Lists and counts are in [`list`], [`directory`], [`children`],
+//! Organizations: one table for the four types. Lists and counts are in [`mod@list`], [`directory`], [`children`],
 //! [`counts`] and [`stats`], suspension and deletion in [`lifecycle`] and [`suspended`], the move of a subtree in [`promote`].
 
 pub mod children;
@@ -256,7 +256,7 @@ impl PlaceRow {
 }
 
 /// The data of an organization that decisions need.
-pub async fn place(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgNode>, StoreError> {
+pub async fn node(on: impl Into<On<'_>>, id: OrgId) -> Result<Option<OrgNode>, StoreError> {
     let row: Option<PlaceRow> = Q::new(PLACE).bind(id).optional(on).await?;
     row.map(PlaceRow::into_place).transpose()
 }
@@ -294,13 +294,13 @@ pub struct Held {
 pub async fn hold(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     // A move between the two reads shows in the second one; moves (promotions) are rare, and each is one step.
     for _ in 0..3 {
-        let Some(place) = place(&mut *tx, id).await? else { return Ok(None) };
-        let Path { p2, p3, .. } = place.path;
+        let Some(found) = node(&mut *tx, id).await? else { return Ok(None) };
+        let Path { p2, p3, .. } = found.path;
         let rows: Vec<PathRow> = Q::new(LOCK_PATH).bind(p2).bind(p3).bind(id).all(&mut *tx).await?;
         let Some(row) = rows.into_iter().find(|r| r.id == id.0) else { return Ok(None) };
         if (row.p2, row.p3) == (p2.0, p3.0) {
             return Ok(Some(Held {
-                path: place.path,
+                path: found.path,
                 org_type: parse_type(&row.r#type)?,
                 suspended: mark(row.eff_suspended_at, row.eff_suspended_by),
                 deleted: mark(row.eff_deleted_at, row.eff_deleted_by),

@@ -201,7 +201,7 @@ pub async fn inventory(on: impl Into<On<'_>>, organization: OrgId) -> Result<Inv
 
 /// One asset of an organization.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct AssetRef<'a> {
     pub organization: OrgId,
     /// Of which product.
     pub product: &'a str,
@@ -223,8 +223,8 @@ pub struct File {
 type FileRow = (String, String, Option<String>, Option<i64>);
 
 /// The metadata of an asset, without its bytes.
-pub async fn file(on: impl Into<On<'_>>, place: Place<'_>) -> Result<Option<File>, StoreError> {
-    let Place { organization, product, asset } = place;
+pub async fn file(on: impl Into<On<'_>>, place: AssetRef<'_>) -> Result<Option<File>, StoreError> {
+    let AssetRef { organization, product, asset } = place;
     let q = Q::new(FILE).bind(organization).bind(product).bind(asset.as_str());
     let row: Option<FileRow> = q.optional(on).await?;
     Ok(row.map(|(content_type, sha256, key, size)| File {
@@ -237,10 +237,10 @@ pub async fn file(on: impl Into<On<'_>>, place: Place<'_>) -> Result<Option<File
 /// The bytes of an asset, if its row still has those with this SHA-256.
 pub async fn bytes(
     on: impl Into<On<'_>>,
-    place: Place<'_>,
+    place: AssetRef<'_>,
     sha256: &str,
 ) -> Result<Option<Vec<u8>>, StoreError> {
-    let Place { organization, product, asset } = place;
+    let AssetRef { organization, product, asset } = place;
     let q = Q::new(BYTES).bind(organization).bind(product).bind(asset.as_str()).bind(sha256);
     let row: Option<(Vec<u8>,)> = q.optional(on).await?;
     Ok(row.map(|(bytes,)| bytes))

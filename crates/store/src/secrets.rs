@@ -10,7 +10,7 @@ use sqlx_macros::FromRow;
 
 /// A secret that values were sealed or signed with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct UsedSecret {
     /// Derived from the secret; reveals nothing about it.
     pub fingerprint: Vec<u8>,
     /// When a process first had it.
@@ -43,9 +43,9 @@ pub async fn begin(db: &Db) -> Result<Tx, StoreError> {
 }
 
 /// All, the oldest first.
-pub async fn all(on: impl Into<On<'_>>) -> Result<Vec<Known>, StoreError> {
+pub async fn all(on: impl Into<On<'_>>) -> Result<Vec<UsedSecret>, StoreError> {
     let rows: Vec<Row> = Q::new(ALL).all(on).await?;
-    let known = |row: Row| Known {
+    let known = |row: Row| UsedSecret {
         fingerprint: row.fingerprint,
         created_at: row.created_at.0,
         resealed_at: row.resealed_at.map(|at| at.0),
@@ -54,7 +54,7 @@ pub async fn all(on: impl Into<On<'_>>) -> Result<Vec<Known>, StoreError> {
 }
 
 /// From now on values may be sealed with this secret.
-pub async fn keep(tx: &mut Tx, fingerprint: &[u8], at: Ts) -> Result<(), StoreError> {
+pub async fn remember(tx: &mut Tx, fingerprint: &[u8], at: Ts) -> Result<(), StoreError> {
     Q::new(KEEP).bind(fingerprint).bind(at).run(tx).await.map(|_| ())
 }
 

@@ -117,7 +117,7 @@ pub async fn hold(tx: &mut Tx, keys: &[Uuid], purge_at: Ts) -> Result<Vec<Events
 }
 
 /// Stores the events of keys that the transaction holds.
-pub async fn keep(tx: &mut Tx, all: &[Events]) -> Result<(), StoreError> {
+pub async fn save(tx: &mut Tx, all: &[Events]) -> Result<(), StoreError> {
     for some in all.chunks(KEYS) {
         let columns = vec![
             ("key", Column::Ids(some.iter().map(|events| events.key).collect())),

@@ -171,7 +171,7 @@ pub async fn over(db: &Db, after: (SystemId, OrgId), limit: u64) -> Result<Vec<O
 }
 
 /// Records that these alerts were posted now, each with its start.
-pub async fn keep(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)], now: Ts) -> Result<(), StoreError> {
+pub async fn record_posted(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)], now: Ts) -> Result<(), StoreError> {
     for chunk in raised.chunks(ROWS) {
         let mut q = Q::new(
             "INSERT INTO link_alerts (system_id, organization_id, system_key, started_at, refreshed_at) VALUES ",
@@ -191,7 +191,10 @@ pub async fn keep(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)], now: Ts) -> Resul
 }
 
 /// Which of these have not been posted before.
-pub async fn first(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)]) -> Result<Vec<OpenLinkAlert>, StoreError> {
+pub async fn not_posted_before(
+    tx: &mut Tx,
+    raised: &[(OpenLinkAlert, Ts)],
+) -> Result<Vec<OpenLinkAlert>, StoreError> {
     let mut known: BTreeSet<(SystemId, OrgId)> = BTreeSet::new();
     for chunk in raised.chunks(ROWS) {
         let mut q = Q::new("SELECT l.system_id, l.organization_id FROM link_alerts l WHERE l.system_id IN (");
@@ -204,16 +207,16 @@ pub async fn first(tx: &mut Tx, raised: &[(OpenLinkAlert, Ts)]) -> Result<Vec<Op
 }
 
 /// Which of these systems are active: the alerts of the others have ended for another reason.
-pub async fn heard(tx: &mut Tx, raised: &[OpenLinkAlert]) -> Result<BTreeSet<SystemId>, StoreError> {
-    let mut heard = BTreeSet::new();
+pub async fn active_among(tx: &mut Tx, raised: &[OpenLinkAlert]) -> Result<BTreeSet<SystemId>, StoreError> {
+    let mut active = BTreeSet::new();
     for chunk in raised.chunks(ROWS) {
         let mut q =
             Q::new("SELECT a.system_id FROM system_activity a WHERE a.status = 1 AND a.system_id IN (");
         q.list(chunk.iter().map(|alert| alert.system_id)).push(")");
         let rows: Vec<(Uuid,)> = q.all(&mut *tx).await?;
-        heard.extend(rows.into_iter().map(|(id,)| SystemId(id)));
+        active.extend(rows.into_iter().map(|(id,)| SystemId(id)));
     }
-    Ok(heard)
+    Ok(active)
 }
 
 /// Forgets alerts that are resolved.

@@ -1,4 +1,4 @@
-//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`list`], marks
+//! Users. Their effective state comes from the row and, by join, from the organization. Lists are in [`mod@list`], marks
 //! and removal in [`lifecycle`], numbers in [`stats`].
 
 pub mod export;

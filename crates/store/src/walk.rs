@@ -74,7 +74,7 @@ impl Step {
 
 /// The rows of a step.
 #[derive(Clone, Debug)]
-pub struct Walked<T> {
+pub struct WalkStep<T> {
     /// In order; fewer than asked for if some were removed while they were read.
     pub rows: Vec<T>,
     /// The end of this step, if there are rows behind it.
@@ -83,7 +83,7 @@ pub struct Walked<T> {
 
 /// The kinds of values to sort by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SortType {
     Text,
     Time,
     Number,
@@ -91,9 +91,9 @@ pub(crate) enum Kind {
 
 /// The order of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct By {
+pub(crate) struct SortKey {
     /// None: the ids alone.
-    pub column: Option<(&'static str, Kind)>,
+    pub column: Option<(&'static str, SortType)>,
     /// Decides between equals.
     pub id: &'static str,
 }
@@ -108,11 +108,11 @@ pub(crate) fn push_page_end(q: &mut Q, limit: u64, offset: u64) {
 
 /// Up to this many matches of a filter are found and sorted. Looked for in the order of all rows, a page of them would read a good
 /// part of the table.
-pub(crate) const FEW: u64 = 1_000;
+pub(crate) const MAX_SORTED: u64 = 1_000;
 
-/// Ends the rows of a [`PAGE`], which begin with `SELECT * FROM (SELECT` and the columns of [`By::push_columns`], and sorts them.
+/// Ends the rows of a [`PAGE`], which begin with `SELECT * FROM (SELECT` and the columns of [`SortKey::push_columns`], and sorts them.
 /// The fence and the sign keep both engines from looking for the page in the order of an index.
-pub(crate) fn push_found_order(q: &mut Q, by: By, direction: SortDirection) {
+pub(crate) fn push_found_order(q: &mut Q, by: SortKey, direction: SortDirection) {
     let word = direction.as_str();
     q.push("[[ OFFSET 0||]]) found ORDER BY ");
     if by.column.is_some() {
@@ -130,7 +130,7 @@ fn bound(limit: u64, offset: u64) -> i64 {
     walked.unwrap_or(i64::MAX)
 }
 
-impl By {
+impl SortKey {
     /// Appends the columns that [`walk`] reads.
     pub(crate) fn push_columns(self, q: &mut Q) {
         q.push(self.id).push(" AS page_id");
@@ -178,13 +178,13 @@ impl Position {
 
 /// The ids of a step's rows, and the end of the step if there are rows behind it. `runs` are in the order of the walk; `ids`
 /// makes the statement that finds at most so many rows of a run, behind the position if there is one, with the columns of
-/// [`By::push_columns`].
+/// [`SortKey::push_columns`].
 ///
 /// # Errors
 /// The database's.
 pub(crate) async fn walk<R>(
     db: &Db,
-    runs: impl IntoIterator<Item = (R, By)>,
+    runs: impl IntoIterator<Item = (R, SortKey)>,
     step: &Step,
     ids: impl Fn(&R, Option<&Position>, u64) -> Q,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
@@ -203,22 +203,22 @@ pub(crate) async fn walk<R>(
     Ok((found.into_iter().take(limit).map(|position| position.id).collect(), next))
 }
 
-async fn read(db: &Db, q: Q, by: By, run: u64, found: &mut Vec<Position>) -> Result<(), StoreError> {
+async fn read(db: &Db, q: Q, by: SortKey, run: u64, found: &mut Vec<Position>) -> Result<(), StoreError> {
     let mut take = |id, value| found.push(Position { run, value, id });
     match by.column {
         None => {
             let rows: Vec<(Uuid,)> = q.all(db).await?;
             rows.into_iter().for_each(|(id,)| take(id, Sorted::ById));
         }
-        Some((_, Kind::Text)) => {
+        Some((_, SortType::Text)) => {
             let rows: Vec<(Uuid, String)> = q.all(db).await?;
             rows.into_iter().for_each(|(id, text)| take(id, Sorted::Text(text)));
         }
-        Some((_, Kind::Time)) => {
+        Some((_, SortType::Time)) => {
             let rows: Vec<(Uuid, TsCodec)> = q.all(db).await?;
             rows.into_iter().for_each(|(id, at)| take(id, Sorted::Time(at.0)));
         }
-        Some((_, Kind::Number)) => {
+        Some((_, SortType::Number)) => {
             let rows: Vec<(Uuid, i64)> = q.all(db).await?;
             rows.into_iter().for_each(|(id, n)| take(id, Sorted::Number(n)));
         }
@@ -228,7 +228,7 @@ async fn read(db: &Db, q: Q, by: By, run: u64, found: &mut Vec<Position>) -> Res
 
 /// The part of an order: those of a column that may have no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Run {
+pub(crate) enum NullPart {
     /// All rows; each has a value.
     All,
     /// Those with a value.
@@ -239,17 +239,17 @@ pub(crate) enum Run {
 
 /// The runs of an order by a column that may have no value, or that always has one.
 pub(crate) fn runs(
-    (column, kind): (&'static str, Kind),
+    (column, kind): (&'static str, SortType),
     is_nullable: bool,
     direction: SortDirection,
     id: &'static str,
-) -> Vec<(Run, By)> {
-    let by = By { column: Some((column, kind)), id };
-    let without = (Run::Without, By { column: None, id });
+) -> Vec<(NullPart, SortKey)> {
+    let by = SortKey { column: Some((column, kind)), id };
+    let without = (NullPart::Without, SortKey { column: None, id });
     match (is_nullable, direction) {
-        (false, _) => vec![(Run::All, by)],
-        (true, SortDirection::Asc) => vec![(Run::With, by), without],
-        (true, SortDirection::Desc) => vec![without, (Run::With, by)],
+        (false, _) => vec![(NullPart::All, by)],
+        (true, SortDirection::Asc) => vec![(NullPart::With, by), without],
+        (true, SortDirection::Desc) => vec![without, (NullPart::With, by)],
     }
 }
 
@@ -298,16 +298,16 @@ mod tests {
 
     #[test]
     fn what_is_behind_is_one_range() {
-        let text = |by: By, value, direction| {
+        let text = |by: SortKey, value, direction| {
             let mut q = Q::new("");
             by.push_behind(&mut q, &Position { run: 0, value, id: Uuid::nil() }, direction);
             q.text_for(false)
         };
-        let by = By { column: Some(("s.name_key", Kind::Text)), id: "s.id" };
+        let by = SortKey { column: Some(("s.name_key", SortType::Text)), id: "s.id" };
         let value = Sorted::Text(String::new());
         assert_eq!(text(by, value.clone(), SortDirection::Asc), " AND (s.name_key, s.id) > (?, ?)");
         assert_eq!(text(by, value, SortDirection::Desc), " AND (s.name_key, s.id) < (?, ?)");
-        let by_id = By { column: None, id: "s.id" };
+        let by_id = SortKey { column: None, id: "s.id" };
         assert_eq!(text(by_id, Sorted::ById, SortDirection::Desc), " AND s.id < ?");
     }
 }

@@ -63,7 +63,7 @@ fn organization(id: OrgId, org_type: OrgType, name: &str, vat: &str) -> NewOrgan
 
 /// The proof that the service itself may create below this organization.
 async fn below(tx: &mut Tx, parent: OrgId) -> Granted<OrgId> {
-    let place = organizations::place(&mut *tx, parent).await.unwrap();
+    let place = organizations::node(&mut *tx, parent).await.unwrap();
     decide(&Caller::Worker, Action::Create, &UserHome { given: parent.to_string(), place }).granted().unwrap()
 }
 
@@ -141,7 +141,7 @@ async fn places_follow_the_tree() {
         (C_OF_D, D, D),
         (R_OF_OWNER, OWNER, R_OF_OWNER),
     ] {
-        let place = organizations::place(&db, id).await.unwrap().unwrap();
+        let place = organizations::node(&db, id).await.unwrap().unwrap();
         assert_eq!(place.path, Path { id, p2, p3 });
     }
     assert_eq!(organizations::owner(&db).await.unwrap(), Some(OWNER));
@@ -184,7 +184,7 @@ async fn a_new_organization_inherits_marks_and_none_grows_below_a_deleted_one() 
     let read = organizations::get(&db, new).await.unwrap().unwrap();
     assert_eq!(read.suspended, Mark { at: Some(Ts(70)), by: Some(D) });
     assert!(!read.deleted.is_set());
-    assert!(organizations::place(&db, new).await.unwrap().unwrap().standing.suspended_above);
+    assert!(organizations::node(&db, new).await.unwrap().unwrap().standing.suspended_above);
 }
 
 #[tokio::test]
@@ -349,7 +349,7 @@ async fn a_put_replaces_and_the_audit_remembers() {
     let (_dir, db) = open().await;
     tree(&db).await;
     let mut tx = db.begin().await.unwrap();
-    let place: OrgNode = organizations::place(&mut tx, C).await.unwrap().unwrap();
+    let place: OrgNode = organizations::node(&mut tx, C).await.unwrap().unwrap();
     let target = OrgTarget { family: OrgType::Customer, place };
     let granted = decide(&Caller::Worker, Action::Update, &target).granted().unwrap();
     let before = organizations::lock(&mut tx, C).await.unwrap().unwrap();
@@ -365,7 +365,7 @@ async fn a_put_replaces_and_the_audit_remembers() {
         by: Some(D),
     };
     organizations::update(&mut tx, &granted, &change).await.unwrap();
-    let entry = audit::Entry {
+    let entry = audit::AuditRecord {
         at: Ts(900),
         actor_user_id: None,
         acting_for_user_id: None,

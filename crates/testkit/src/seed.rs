@@ -159,7 +159,7 @@ impl Test {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let email = format!("user{number}@example.org");
         let manager = self.manager(org).await;
-        let place = organizations::place(&self.app.db, org).await.expect("a read");
+        let place = organizations::node(&self.app.db, org).await.expect("a read");
         let home = UserHome { given: org.to_string(), place };
         let granted = decide(&manager, Action::Create, &home).granted().expect("a home");
         let new = users::NewUser {
@@ -224,7 +224,7 @@ impl Test {
         let layer = serde_json::from_value(layer).expect("a layer");
         let by = config::Saving { user: None, name: "Seed".to_owned(), at: self.app.now() };
         let mut tx = self.app.db.begin().await.expect("a transaction");
-        let place = organizations::place(&mut tx, org).await.expect("a read");
+        let place = organizations::node(&mut tx, org).await.expect("a read");
         let target = alert_configuration(&Caller::Worker, Permission::ManageAlerts, place.as_ref());
         let target = target.expect("the organization");
         config::store(&self.app, &mut tx, &target, &layer, &by).await.expect("a write");

@@ -2,7 +2,7 @@
 
 use crate::{Upload, UploadFault};
 use axum::response::{IntoResponse, Response};
-use bailiwick_directory::imports::{Kind, MAX_FILE_BYTES};
+use bailiwick_directory::imports::{ImportKind, MAX_FILE_BYTES};
 use bailiwick_domain::{Error, Result};
 use bytes::Bytes;
 use http::header;
@@ -13,7 +13,7 @@ use std::time::Duration;
 const BODY_TIME: Duration = Duration::from_secs(180);
 
 /// The empty file of an import.
-pub fn template(kind: Kind) -> Response {
+pub fn template(kind: ImportKind) -> Response {
     let disposition = format!("attachment; filename=\"{}_import_template.csv\"", kind.word());
     let headers = [(header::CONTENT_TYPE, "text/csv".to_owned()), (header::CONTENT_DISPOSITION, disposition)];
     (headers, kind.template()).into_response()

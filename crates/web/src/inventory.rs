@@ -1,7 +1,7 @@
 //! The query of the differences of a system (spec: inventory#reads).
 
 use crate::Params;
-use bailiwick_fleet::inventory::{self, DiffFilter, Kind, Severity, TimeRange};
+use bailiwick_fleet::inventory::{self, ChangeKind, DiffFilter, Severity, TimeRange};
 
 /// The time range that the query names.
 pub fn range(params: &Params) -> TimeRange {
@@ -21,7 +21,7 @@ pub fn filter(params: &Params) -> DiffFilter {
         categories: values(params, "category", |word| {
             inventory::Category::of_word(word).map(|known| known.word().to_owned())
         }),
-        kinds: values(params, "diff_type", |word| Kind::of_word(word).map(|known| known as i64)),
+        kinds: values(params, "diff_type", |word| ChangeKind::of_word(word).map(|known| known as i64)),
         records: values(params, "inventory_id", |number| number.parse().ok()),
         range: range(params),
         search: params.text("search").map(str::to_owned),

@@ -3,7 +3,7 @@
 
 use crate::{Uncompressed, Upload, UploadFault};
 use axum::{body::Body, response::Response};
-use bailiwick_directory::rebranding::{MAX_NAME_BYTES, Part, Shown};
+use bailiwick_directory::rebranding::{MAX_NAME_BYTES, Part, ServedFile};
 use bailiwick_domain::{Error, Result, rebranding::Asset};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::Value;
@@ -41,10 +41,10 @@ pub fn known(headers: &HeaderMap) -> Option<&str> {
 ///
 /// # Errors
 /// A value that no header can hold.
-pub fn file(shown: Shown) -> Result<Response> {
+pub fn file(shown: ServedFile) -> Result<Response> {
     let (status, file, bytes) = match shown {
-        Shown::Content(file, bytes) => (StatusCode::OK, file, Some(bytes)),
-        Shown::Unchanged(file) => (StatusCode::NOT_MODIFIED, file, None),
+        ServedFile::Content(file, bytes) => (StatusCode::OK, file, Some(bytes)),
+        ServedFile::Unchanged(file) => (StatusCode::NOT_MODIFIED, file, None),
     };
     let length = bytes.as_ref().map(|bytes| bytes.len() as u64);
     let mut response = Response::new(bytes.map_or_else(Body::empty, Body::from));

@@ -13,7 +13,7 @@ fn amtool_accepts_every_document() {
             let mut publishing = publishing();
             if bare {
                 (publishing.smtp, publishing.history) = (None, None);
-                publishing.omitted.push(Kind::Email);
+                publishing.omitted.push(RecipientKind::Email);
             }
             let upload = Upload::new(TENANT, effective, &publishing).expect("an upload");
             let (scratch, file) = written(&upload);

@@ -11,8 +11,12 @@ use bailiwick_testkit::api_test;
 fn told(found: &Explanation) -> Vec<String> {
     let each = |c: &config::Channel| {
         let who = |n: &config::Notified| n.recipient.clone().unwrap_or_else(|| "hidden".to_owned());
-        let told =
-            c.told.iter().map(|n| format!("{} < {}", who(n), n.source())).collect::<Vec<_>>().join("; ");
+        let told = c
+            .recipients
+            .iter()
+            .map(|n| format!("{} < {}", who(n), n.source()))
+            .collect::<Vec<_>>()
+            .join("; ");
         format!("{} {}: {told}", c.name, c.why)
     };
     found.channels.iter().map(each).collect()

@@ -21,7 +21,7 @@ on_both!(
         // As a process does that has a notification to send.
         let later = t.app.now().plus(MINUTE * 60);
         let mut tx = t.begin_apart().await;
-        let taken = delivery::take(&mut tx, t.app.fresh(), later, later, &[tenant]).await.unwrap();
+        let taken = delivery::acquire(&mut tx, t.app.fresh(), later, later, &[tenant]).await.unwrap();
         assert_eq!(taken.len(), 1);
         let group = Q::new("INSERT INTO router_groups (organization_id, id, due_at) VALUES (?, 'x', ?)");
         let group = group.bind(tenant).bind(later);

@@ -9,7 +9,7 @@ pub(super) async fn run(db: &Db, who: &str, scope: &Scope, done: &mut Vec<(Strin
     let all = systems::SystemFilter { statuses, ..Default::default() };
     let named = systems::SystemFilter { name: Some("a".into()), ..all.clone() };
     mark(db, "what is not looked at").await;
-    let known = systems::Known::default();
+    let known = systems::KnownCounts::default();
     let deleted = systems::total(db, &Scope::Everything, &all, known).await.unwrap();
     assert!(deleted > 100 && deleted < 20_000, "{deleted} deleted systems");
     // All of a small scope may be read.

@@ -4,7 +4,7 @@ use super::*;
 use bailiwick_policy::{Action, Caller, OrgTarget, decide};
 use bailiwick_store::{
     Tx,
-    organizations::lifecycle::{self, Affected, Kind},
+    organizations::lifecycle::{self, Affected, LifecycleMark},
 };
 
 /// The rows of `organizations` that this connection has written and not yet reported, and how many of them were written
@@ -20,10 +20,10 @@ async fn turn(db: &Db, id: OrgId, at: Option<Ts>) -> Affected {
     let mut tx = db.begin().await.unwrap();
     let before = written(&mut tx).await;
     lifecycle::hold_marks(&mut tx, id).await.unwrap().unwrap();
-    let place = organizations::place(&mut tx, id).await.unwrap().unwrap();
+    let place = organizations::node(&mut tx, id).await.unwrap().unwrap();
     let action = if at.is_some() { Action::Suspend } else { Action::Reactivate };
     let target = decide(&Caller::Worker, action, &OrgTarget { family: FAMILY, place }).granted().unwrap();
-    let affected = lifecycle::set(&mut tx, &target, FAMILY, Kind::Suspended, at).await.unwrap();
+    let affected = lifecycle::set(&mut tx, &target, FAMILY, LifecycleMark::Suspended, at).await.unwrap();
     let after = written(&mut tx).await;
     let (rows, in_place) = (after.0 - before.0, after.1 - before.1);
     tx.commit().await.unwrap();

@@ -1,14 +1,14 @@
 //! How long the service keeps records (spec: inventory#retention).
 
 use super::{changes::firewall, *};
-use bailiwick_app::retention::{self, Figures};
+use bailiwick_app::retention::{self, RetentionReport};
 use bailiwick_domain::Ts;
 use bailiwick_store::time::TsCodec;
 use std::collections::BTreeMap;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-const NOTHING: Figures = Figures {
+const NOTHING: RetentionReport = RetentionReport {
     records: 0,
     alerts_ended: 0,
     alerts_removed: 0,
@@ -56,7 +56,7 @@ async fn read(t: &Test, who: &Persona, id: SystemId, rest: &str) -> Value {
     t.get(&format!("/api/systems/{id}/inventory{rest}")).bearer(&who.token).send().await.expect(200).data()
 }
 
-async fn run(t: &Test) -> Figures {
+async fn run(t: &Test) -> RetentionReport {
     retention::run(&t.app).await.unwrap().expect("nobody else is at it")
 }
 
@@ -83,7 +83,7 @@ api_test!(records_are_thinned_and_what_stays_is_whole, |t| async move {
         *id == all[0].0 || *at >= border || of_days.values().any(|newest| newest == id)
     };
     let kept: Vec<(i64, Ts)> = all.iter().filter(|record| stays(record)).copied().collect();
-    let expected = Figures { records: (all.len() - kept.len()) as u64, ..NOTHING };
+    let expected = RetentionReport { records: (all.len() - kept.len()) as u64, ..NOTHING };
     assert!(expected.records > 15, "{expected:?}");
     assert_eq!(retention::dry_run(&t.app).await.unwrap(), expected);
     assert_eq!(created(&t, s.id).await, all, "only counted");
@@ -169,7 +169,7 @@ api_test!(a_text_that_a_waiting_document_shares_is_not_thinned_out, |t| async mo
     let latest = read(&t, &owner, s.id, "/latest").await;
     assert_eq!(latest["data"], serde_json::from_str::<Value>(&texts[1]).unwrap());
     // Nothing shares it any more.
-    assert_eq!(run(&t).await, Figures { records: 1, ..NOTHING });
+    assert_eq!(run(&t).await, RetentionReport { records: 1, ..NOTHING });
     let latest = read(&t, &owner, s.id, "/latest").await;
     assert_eq!(latest["data"], serde_json::from_str::<Value>(&texts[1]).unwrap());
 });
@@ -182,7 +182,7 @@ api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move 
         process(&t, &back, firewall("8.1.0", servers)).await;
         process(&t, &away, firewall("8.1.0", servers)).await;
     }
-    let of_alerts = |figures| Figures { records: 0, ..figures };
+    let of_alerts = |figures| RetentionReport { records: 0, ..figures };
     let raised = t.app.now();
     let has_alerts = async |s: &Seeded| {
         let owner = t.owner().await;
@@ -200,7 +200,7 @@ api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move 
     assert_eq!(of_alerts(run(&t).await), NOTHING);
     assert_eq!(has_alerts(&away).await, [true, true]);
     t.clock.set(raised.plus(30 * DAY));
-    let expected = Figures { alerts_ended: 1, ..NOTHING };
+    let expected = RetentionReport { alerts_ended: 1, ..NOTHING };
     assert_eq!(of_alerts(retention::dry_run(&t.app).await.unwrap()), expected);
     assert_eq!(has_alerts(&away).await, [false, false], "whether or not somebody has looked");
     t.advance(HOUR);
@@ -215,7 +215,7 @@ api_test!(alerts_end_after_thirty_days_and_go_thirty_days_later, |t| async move 
         t.clock.set(end.plus(30 * DAY));
         assert_eq!(of_alerts(run(&t).await), NOTHING);
         t.advance(Duration::from_micros(1));
-        let expected = Figures { alerts_removed: 1, ..NOTHING };
+        let expected = RetentionReport { alerts_removed: 1, ..NOTHING };
         assert_eq!(of_alerts(retention::dry_run(&t.app).await.unwrap()), expected);
         assert_eq!(of_alerts(run(&t).await), expected);
     }
@@ -229,7 +229,7 @@ api_test!(a_service_that_was_away_for_long_removes_everything_at_once, |t| async
         process(&t, &s, firewall("8.1.0", servers)).await;
     }
     t.advance(61 * DAY);
-    let expected = Figures { alerts_ended: 1, alerts_removed: 1, ..NOTHING };
+    let expected = RetentionReport { alerts_ended: 1, alerts_removed: 1, ..NOTHING };
     assert_eq!(retention::dry_run(&t.app).await.unwrap(), expected);
     assert_eq!(run(&t).await, expected);
 });
@@ -249,7 +249,7 @@ api_test!(documents_put_aside_go_after_thirty_days, |t| async move {
     t.advance(30 * DAY);
     assert_eq!(run(&t).await, NOTHING);
     t.advance(Duration::from_micros(1));
-    let expected = Figures { quarantined: 1, ..NOTHING };
+    let expected = RetentionReport { quarantined: 1, ..NOTHING };
     assert_eq!(retention::dry_run(&t.app).await.unwrap(), expected);
     assert_eq!(count(&t, "inventory_queue").await, 3);
     assert_eq!(run(&t).await, expected);
@@ -298,7 +298,7 @@ api_test!(a_run_that_is_cut_off_is_done_again, |t| async move {
     assert_eq!(retention::run_if_due(&t.app).await.unwrap(), None, "the process is to end");
     assert_eq!(count(&t, "leases WHERE name = 'retention'").await, 0, "nobody waits for it");
     assert_eq!(created(&t, s.id).await.len(), 4);
-    let expected = Figures { records: 2, ..NOTHING };
+    let expected = RetentionReport { records: 2, ..NOTHING };
     assert_eq!(retention::dry_run(&t.app).await.unwrap(), expected);
     if t.engine == Engine::Postgres {
         let next = t.replica().await;

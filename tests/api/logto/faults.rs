@@ -352,7 +352,7 @@ logto_test!(what_another_tenant_was_to_be_told_goes_after_30_days, |t, l| async 
     let id: bailiwick_domain::UserId = new_user(&t, &owner, "anna", tree.customer).await.parse().unwrap();
     let mut tx = t.app.db.begin().await.unwrap();
     kept::keep_password(&mut tx, OTHER, id, "sealed", Some(t.app.now())).await.unwrap();
-    kept::outbox::put(&mut tx, OTHER, kept::outbox::Kind::User, id.0, 1, t.app.now()).await.unwrap();
+    kept::outbox::put(&mut tx, OTHER, kept::outbox::OutboxKind::User, id.0, 1, t.app.now()).await.unwrap();
     tx.commit().await.unwrap();
     let own = l.settings().issuer.url;
     for (days, is_there) in [(29, true), (2, false)] {

@@ -7,7 +7,7 @@ use crate::{
     mail,
     session::exchange,
 };
-use bailiwick_store::logto::outbox::{self, Kind};
+use bailiwick_store::logto::outbox::{self, OutboxKind};
 use bailiwick_testkit::parts::{logto::CLIENT, smtp::SmtpSink};
 
 logto_test!(several_users_of_a_new_organization_get_their_accounts_at_once, |t, l| async move {
@@ -17,7 +17,9 @@ logto_test!(several_users_of_a_new_organization_get_their_accounts_at_once, |t, 
     let everything_about_a_user = 0b1_1111;
     let mut tx = t.app.db.begin().await.unwrap();
     for id in users {
-        outbox::put(&mut tx, &issuer, Kind::User, id.0, everything_about_a_user, t.app.now()).await.unwrap();
+        outbox::put(&mut tx, &issuer, OutboxKind::User, id.0, everything_about_a_user, t.app.now())
+            .await
+            .unwrap();
     }
     tx.commit().await.unwrap();
     tell(&t).await;

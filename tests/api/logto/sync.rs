@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::avatars;
-use bailiwick_identity::logto_sync::{Figures, reconcile};
+use bailiwick_identity::logto_sync::{ReconcileReport, reconcile};
 use bailiwick_testkit::parts::{logto::Fault, recorder::Answer};
 
 /// The reported differences, without ids, sorted.
-async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, Figures) {
+async fn differences(t: &Test, is_dry: bool) -> (Vec<String>, ReconcileReport) {
     let mut told = Vec::new();
     let figures = reconcile(&t.app, is_dry, |difference| {
         told.push(format!("{} {}: {}", difference.kind, difference.name, difference.what.join("; ")));

@@ -130,7 +130,7 @@ pub async fn provider_token(t: &Test, user: UserId, client_id: &str) -> (String,
     let stored = tokens::NewToken {
         hash: bailiwick_platform::keys::token_digest(&token),
         grant: grant.id,
-        kind: tokens::Kind::Access,
+        kind: tokens::ProviderTokenKind::Access,
         scope: "openid".to_owned(),
         sealed: None,
         created_at: now,

@@ -4,7 +4,9 @@ use super::*;
 use bailiwick_demo::{self as demo, Plan};
 use bailiwick_domain::{OrgId, PageRequest, SortDirection, SystemStatus};
 use bailiwick_policy::Scope;
-use bailiwick_store::systems::{Known, Part, StatusFilter, SystemFilter, SystemOrder, list, stats::totals};
+use bailiwick_store::systems::{
+    KnownCounts, Part, StatusFilter, SystemFilter, SystemOrder, list, stats::totals,
+};
 use uuid::Uuid;
 
 const LIVE: &str = "FROM systems s JOIN organizations o ON o.id = s.organization_id \
@@ -17,9 +19,9 @@ async fn all_pages(
     filter: &SystemFilter,
     order: (SystemOrder, SortDirection),
 ) -> (Vec<Uuid>, u64) {
-    let found = pages(t, scope, filter, order, Known::default()).await;
+    let found = pages(t, scope, filter, order, KnownCounts::default()).await;
     let totals = Some(totals(&t.app.db, scope).await.unwrap());
-    let known = Known { totals, listed: Some(found.1) };
+    let known = KnownCounts { totals, listed: Some(found.1) };
     assert!(found == pages(t, scope, filter, order, known).await, "{order:?} {filter:?}");
     found
 }
@@ -29,7 +31,7 @@ async fn pages(
     scope: &Scope,
     filter: &SystemFilter,
     order: (SystemOrder, SortDirection),
-    known: Known,
+    known: KnownCounts,
 ) -> (Vec<Uuid>, u64) {
     let (mut ids, mut page) = (Vec::new(), 1);
     loop {

@@ -7,7 +7,7 @@ use bailiwick_policy::Scope;
 use bailiwick_store::{
     Db,
     systems::{
-        self, Known, Part, StatusFilter, SystemFilter, SystemOrder,
+        self, KnownCounts, Part, StatusFilter, SystemFilter, SystemOrder,
         stats::{totals, totals_at},
         status,
     },
@@ -86,13 +86,13 @@ async fn by_status(
     let mut listed = Vec::new();
     for page in 1..=2 {
         let part = Part { order, page: PageRequest { page, page_size: 5 } };
-        let page = systems::list(db, scope, &filter, part, Known::default()).await.unwrap();
+        let page = systems::list(db, scope, &filter, part, KnownCounts::default()).await.unwrap();
         listed.extend(page.rows.into_iter().map(|record| record.system.id));
     }
     // A filter that every name fits.
     let filter = SystemFilter { name: Some(String::new()), ..filter };
     let all = Step { after: None, rows: 1_000, bytes: None };
-    let walked = systems::walk(db, scope, &filter, order, Known::default(), &all).await.unwrap();
+    let walked = systems::walk(db, scope, &filter, order, KnownCounts::default(), &all).await.unwrap();
     assert!(walked.next.is_none(), "more than {all:?}");
     (listed, walked.rows.into_iter().map(|record| record.system.id).take(10).collect())
 }

@@ -1,7 +1,7 @@
 //! The body of POST …/config in either of its two forms (spec: alert-configuration#layers), before any field is
 //! checked.
 
-use crate::receivers::{Kind, LayerDraft, TelegramDraft, WebhookDraft, objects};
+use crate::receivers::{LayerDraft, RecipientKind, TelegramDraft, WebhookDraft, objects};
 use bailiwick_domain::{Error, Result, json};
 use serde::{
     Deserialize, Deserializer,
@@ -82,7 +82,7 @@ impl<'de> Visitor<'de> for KeysOf<'_> {
             let is_one_of = |keys: &[&str]| keys.contains(&key.as_str());
             self.forms.flat |= is_one_of(&FLAT_KEYS);
             // `enabled` and the lists are keys of the layer form only.
-            self.forms.layer |= key == "enabled" || is_one_of(Kind::LISTS);
+            self.forms.layer |= key == "enabled" || is_one_of(RecipientKind::LISTS);
             if key == "systems" && !self.is_below {
                 map.next_value_seed(KeysOf { forms: &mut *self.forms, is_below: true })?;
             } else {

@@ -8,8 +8,8 @@ use super::{
 use crate::{
     Severity,
     receivers::{
-        Channels, Check, EmailRecipient, Format, Kind, Listed, Recipient, TelegramDraft, TelegramRecipient,
-        Toggles, WebhookDraft, WebhookRecipient, email_address, for_each_kind,
+        Channels, Check, EmailRecipient, Format, Listed, Recipient, RecipientKind, TelegramDraft,
+        TelegramRecipient, Toggles, WebhookDraft, WebhookRecipient, email_address, for_each_kind,
     },
     texts::{self, Language},
 };
@@ -134,7 +134,7 @@ impl Check<'_> {
 }
 
 /// The kinds that the flat form has.
-const KINDS: [Kind; 3] = [Kind::Email, Kind::Webhook, Kind::Telegram];
+const KINDS: [RecipientKind; 3] = [RecipientKind::Email, RecipientKind::Webhook, RecipientKind::Telegram];
 
 /// Puts back the stored settings of the kinds that the flat form does not have, so that an older client does not remove what
 /// it cannot show.
@@ -142,15 +142,15 @@ const KINDS: [Kind; 3] = [Kind::Email, Kind::Webhook, Kind::Telegram];
 /// Returns the systems whose override is there for that reason only.
 pub(super) fn keep_other_kinds(layer: &mut Layer, stored: Option<&Layer>) -> Vec<String> {
     let (mut added, Some(stored)) = (Vec::new(), stored) else { return Vec::new() };
-    keep(&mut layer.channels, &stored.channels);
+    copy_other_kinds(&mut layer.channels, &stored.channels);
     for one in &stored.systems {
         let known = layer.systems.iter_mut().find(|other| other.system_key == one.system_key);
         if let Some(known) = known {
-            keep(&mut known.channels, &one.channels);
+            copy_other_kinds(&mut known.channels, &one.channels);
             continue;
         }
         let mut channels = Channels::default();
-        keep(&mut channels, &one.channels);
+        copy_other_kinds(&mut channels, &one.channels);
         if channels != Channels::default() {
             added.push(one.system_key.clone());
             layer.systems.push(SystemOverride { system_key: one.system_key.clone(), channels });
@@ -159,7 +159,7 @@ pub(super) fn keep_other_kinds(layer: &mut Layer, stored: Option<&Layer>) -> Vec
     added
 }
 
-fn keep(to: &mut Channels, from: &Channels) {
+fn copy_other_kinds(to: &mut Channels, from: &Channels) {
     for_each_kind!(R => if !KINDS.contains(&R::KIND) {
         *R::toggle_mut(&mut to.enabled) = R::toggle(from);
         R::list_mut(to).clone_from(R::list(from));

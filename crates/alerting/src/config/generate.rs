@@ -10,7 +10,9 @@ use super::{
 };
 use crate::{
     Labels, Severity,
-    receivers::{Authorization, HttpConfig, Kind, Listed as _, ReceiverConfig, Recipient as _, Recipients},
+    receivers::{
+        Authorization, HttpConfig, Listed as _, ReceiverConfig, Recipient as _, RecipientKind, Recipients,
+    },
     receivers::{WebhookConfig, for_each_kind},
     redacted::REDACTED,
     texts::Surroundings,
@@ -36,7 +38,7 @@ pub struct Publishing {
     pub smtp: Option<Smtp>,
     /// Recipients of these kinds are left out: a router refuses the whole document when it has a kind that the router does
     /// not know, or mail without a mail server.
-    pub omitted: Vec<Kind>,
+    pub omitted: Vec<RecipientKind>,
     /// The webhook that receives resolved alerts for the alert history.
     pub history: Option<History>,
     /// The settings that messages show besides the alert.

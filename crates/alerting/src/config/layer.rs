@@ -3,7 +3,7 @@
 
 use crate::{
     Severity,
-    receivers::{Channels, Kind, Listed, Recipients, for_each_kind},
+    receivers::{Channels, Listed, RecipientKind, Recipients, for_each_kind},
 };
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ impl Layer {
     }
 
     /// Whether any list names a recipient of this kind.
-    pub fn has(&self, kind: Kind) -> bool {
+    pub fn has(&self, kind: RecipientKind) -> bool {
         self.all_channels().any(|channels| channels.has(kind))
     }
 }

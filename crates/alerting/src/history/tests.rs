@@ -5,28 +5,28 @@ fn texts(summary: &str) -> Labels {
     [("summary", summary)].into_iter().collect()
 }
 
-fn heard(at: i64, what: What) -> Heard {
-    Heard { at: Ts(at), what, annotations: texts(&at.to_string()) }
+fn heard(at: i64, what: AlertEventKind) -> AlertEvent {
+    AlertEvent { at: Ts(at), what, annotations: texts(&at.to_string()) }
 }
 
-fn firing(at: i64, start: Option<i64>, until: i64) -> Heard {
-    heard(at, What::Firing { start: start.map(Ts), until: Ts(until) })
+fn firing(at: i64, start: Option<i64>, until: i64) -> AlertEvent {
+    heard(at, AlertEventKind::Firing { start: start.map(Ts), until: Ts(until) })
 }
 
-fn resolved(at: i64, start: Option<i64>, end: i64) -> Heard {
-    heard(at, What::Resolved { start: start.map(Ts), end: Ts(end) })
+fn resolved(at: i64, start: Option<i64>, end: i64) -> AlertEvent {
+    heard(at, AlertEventKind::Resolved { start: start.map(Ts), end: Ts(end) })
 }
 
-fn delivered(at: i64, start: i64, end: Option<i64>) -> Heard {
+fn delivered(at: i64, start: i64, end: Option<i64>) -> AlertEvent {
     let (start, end) = (Some(Ts(start)), end.map(Ts));
-    heard(at, What::Delivered { start, end, receiver: "r".to_owned() })
+    heard(at, AlertEventKind::Delivered { start, end, receiver: "r".to_owned() })
 }
 
 /// Status, start, end, expiry, creation.
 type Row = (Status, i64, Option<i64>, Option<i64>, i64);
 
 /// All rows after these events, including those stored before.
-fn rows(stored: &[Occurrence], events: Vec<Heard>) -> Vec<Row> {
+fn rows(stored: &[Occurrence], events: Vec<AlertEvent>) -> Vec<Row> {
     let mut all = Occurrences::new(stored.iter().cloned());
     events.into_iter().for_each(|event| all.apply(event));
     let plain = |t: Option<Ts>| t.map(|t| t.0);
@@ -159,7 +159,7 @@ fn the_summary_is_the_plain_one_else_the_english_one() {
     assert_eq!(of(&[("summary_it", "c")]), None);
 }
 
-fn event() -> impl Strategy<Value = Heard> {
+fn event() -> impl Strategy<Value = AlertEvent> {
     let start = prop_oneof![Just(None), (0_i64..6).prop_map(Some)];
     (0_i64..4, start, 1_i64..5, 0_u8..3).prop_map(|(at, start, length, kind)| {
         let at = 10 + at;

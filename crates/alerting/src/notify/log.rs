@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The last successful notification of an integration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct SentNotification {
     /// Alerts that fired, in order.
     pub firing: Vec<Fingerprint>,
     /// Alerts that were over, in order.
@@ -16,16 +16,16 @@ pub struct Entry {
     pub at: Option<Nanos>,
 }
 
-impl Entry {
+impl SentNotification {
     /// The entry to record once the snapshot has been sent.
-    pub fn of(snapshot: &Snapshot, at: Nanos) -> Entry {
+    pub fn of(snapshot: &Snapshot, at: Nanos) -> SentNotification {
         let pick = |is_resolved: bool| {
             let some = snapshot.alerts.iter().filter(|a| a.is_resolved == is_resolved);
             let mut all: Vec<Fingerprint> = some.map(|a| a.fingerprint).collect();
             all.sort_unstable();
             all
         };
-        Entry { firing: pick(false), resolved: pick(true), at: Some(at) }
+        SentNotification { firing: pick(false), resolved: pick(true), at: Some(at) }
     }
 
     /// Fingerprints as one text, for storage.
@@ -33,7 +33,7 @@ impl Entry {
         fingerprints.iter().map(Fingerprint::to_string).collect()
     }
 
-    /// Reads the text of [`Entry::write`]; invalid parts are left out.
+    /// Reads the text of [`SentNotification::write`]; invalid parts are left out.
     pub fn read(text: &str) -> Vec<Fingerprint> {
         let mut all: Vec<Fingerprint> = text
             .as_bytes()
@@ -75,7 +75,7 @@ impl Reason {
 
 /// Whether an integration needs a notification of a snapshot, and why; the table of spec: alert-delivery#routing.
 pub fn decide(
-    entry: Option<&Entry>,
+    entry: Option<&SentNotification>,
     snapshot: &Snapshot,
     now: Nanos,
     repeat_interval: Duration,
@@ -83,22 +83,22 @@ pub fn decide(
     if snapshot.alerts.is_empty() {
         return None;
     }
-    let nothing = Entry::default();
-    let told = entry.unwrap_or(&nothing);
+    let nothing = SentNotification::default();
+    let last = entry.unwrap_or(&nothing);
     let is_new = |known: &[Fingerprint], is_resolved: bool| {
         let mut some = snapshot.alerts.iter().filter(|a| a.is_resolved == is_resolved);
         some.any(|a| known.binary_search(&a.fingerprint).is_err())
     };
-    if is_new(&told.firing, false) {
-        return Some(if told.firing.is_empty() { Reason::First } else { Reason::NewAlerts });
+    if is_new(&last.firing, false) {
+        return Some(if last.firing.is_empty() { Reason::First } else { Reason::NewAlerts });
     }
     if !snapshot.is_firing() {
-        return (!told.firing.is_empty()).then_some(Reason::AllResolved);
+        return (!last.firing.is_empty()).then_some(Reason::AllResolved);
     }
-    if is_new(&told.resolved, true) {
+    if is_new(&last.resolved, true) {
         return Some(Reason::SomeResolved);
     }
-    told.at.is_none_or(|at| now.exceeds(at, repeat_interval)).then_some(Reason::Repeat)
+    last.at.is_none_or(|at| now.exceeds(at, repeat_interval)).then_some(Reason::Repeat)
 }
 
 /// How long an entry is kept.

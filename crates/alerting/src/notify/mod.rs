@@ -3,10 +3,10 @@
 //!
 //! The path of a notification: an alert joins a group ([`first_flush`] gives the time of the group's first flush; later
 //! ones follow every `group_interval`). A flush takes a [`Snapshot`] of the group. For each integration, [`decide`]
-//! compares it with the integration's [`Entry`] in the notification log and returns whether to notify, and why. The
+//! compares it with the integration's [`SentNotification`] in the notification log and returns whether to notify, and why. The
 //! content is a [`Message`], written for a webhook ([`Message::webhook`]), for people ([`Message::subject`],
 //! [`Message::text`], [`Message::html`]) or as its kind of recipient needs it ([`crate::receivers`]); it equals that of
-//! the templates of [`crate::config`] that a remote router receives. After a success the entry is [`Entry::of`] the
+//! the templates of [`crate::config`] that a remote router receives. After a success the entry is [`SentNotification::of`] the
 //! snapshot; a failure that may pass is retried ([`retry_wait`]).
 
 pub(crate) mod link;
@@ -15,7 +15,7 @@ mod message;
 mod snapshot;
 pub(crate) mod text;
 
-pub use log::{Entry, Reason, decide, kept_for};
+pub use log::{Reason, SentNotification, decide, kept_for};
 pub use message::Message;
 pub use snapshot::{Snapshot, Taken};
 

@@ -45,13 +45,13 @@ fn taken(alerts: &[StoredAlert]) -> Snapshot {
     Snapshot::take(alerts.to_vec(), (&[], &Expressions::new(0)), NOW, None)
 }
 
-fn entry(firing: &[&str], resolved: &[&str], ago: u64) -> Entry {
+fn entry(firing: &[&str], resolved: &[&str], ago: u64) -> SentNotification {
     let prints = |names: &[&str]| {
         let mut all: Vec<Fingerprint> = names.iter().map(|n| alert(n, 0).fingerprint()).collect();
         all.sort_unstable();
         all
     };
-    Entry { firing: prints(firing), resolved: prints(resolved), at: Some(NOW.minus(seconds(ago))) }
+    SentNotification { firing: prints(firing), resolved: prints(resolved), at: Some(NOW.minus(seconds(ago))) }
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_first_look_at_a_group() {
 
 #[test]
 fn every_row_of_the_table() {
-    type Row = (&'static str, Option<Entry>, Vec<StoredAlert>, Option<Reason>);
+    type Row = (&'static str, Option<SentNotification>, Vec<StoredAlert>, Option<Reason>);
     let rows: &[Row] = &[
         ("no entry, some firing", None, vec![firing("a"), resolved("b")], Some(Reason::First)),
         ("no entry, none firing", None, vec![resolved("a")], None),
@@ -403,19 +403,19 @@ proptest! {
     /// repeats.
     #[test]
     fn what_was_told_is_not_told_again(steps in prop::collection::vec(prop::collection::vec((0..4_u8, any::<bool>()), 0..4), 1..12)) {
-        let mut told: Option<Entry> = None;
+        let mut told: Option<SentNotification> = None;
         for step in steps {
             let alerts: std::collections::BTreeMap<u8, bool> = step.into_iter().collect();
             let alerts: Vec<StoredAlert> = alerts.into_iter()
                 .map(|(n, fires)| if fires { firing(&n.to_string()) } else { resolved(&n.to_string()) }).collect();
             let snapshot = taken(&alerts);
             if decide(told.as_ref(), &snapshot, NOW, HOUR).is_some() {
-                told = Some(Entry::of(&snapshot, NOW));
+                told = Some(SentNotification::of(&snapshot, NOW));
             }
             let entry = told.clone().unwrap_or_default();
             prop_assert!(snapshot.alerts.iter().filter(|a| !a.is_resolved).all(|a| entry.firing.contains(&a.fingerprint)));
             prop_assert_eq!(decide(told.as_ref(), &snapshot, NOW, HOUR), None);
-            prop_assert_eq!(Entry::read(&Entry::write(&entry.firing)), entry.firing);
+            prop_assert_eq!(SentNotification::read(&SentNotification::write(&entry.firing)), entry.firing);
         }
     }
 }

@@ -43,9 +43,9 @@ impl Message<'_> {
     /// The text of a mail.
     pub fn text(&self, language: Language, around: &Surroundings) -> String {
         let mut out = format!("{}\n", word(language, self.heading()));
-        for (told, taken) in self.snapshot.alerts.iter().enumerate() {
+        for (count, taken) in self.snapshot.alerts.iter().enumerate() {
             if out.len() > MAIL_BYTES {
-                out.push_str(&format!("\n{}\n", self.others(told, language)));
+                out.push_str(&format!("\n{}\n", self.others(count, language)));
                 break;
             }
             let shown = ShownAlert::of(taken, language, around);
@@ -75,9 +75,9 @@ impl Message<'_> {
              <h1 style=\"font-size:18px;color:{colour}\">{heading}</h1>\n",
             language.code()
         );
-        for (told, taken) in self.snapshot.alerts.iter().enumerate() {
+        for (count, taken) in self.snapshot.alerts.iter().enumerate() {
             if out.len() > MAIL_BYTES {
-                out.push_str(&format!("<p>{}</p>\n", escaped(&self.others(told, language))));
+                out.push_str(&format!("<p>{}</p>\n", escaped(&self.others(count, language))));
                 break;
             }
             let shown = ShownAlert::of(taken, language, around);
@@ -148,8 +148,8 @@ impl Message<'_> {
     }
 
     /// The number of alerts that a mail leaves out.
-    pub(crate) fn others(&self, told: usize, language: Language) -> String {
-        format!("{}: {}", word(language, "others"), self.snapshot.alerts.len() - told)
+    pub(crate) fn others(&self, count: usize, language: Language) -> String {
+        format!("{}: {}", word(language, "others"), self.snapshot.alerts.len() - count)
     }
 
     fn heading(&self) -> &'static str {

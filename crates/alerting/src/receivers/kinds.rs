@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// The members that the list adds to a kind: its place in the types that have a field for each kind.
 pub trait Listed: Recipient {
     /// The kind.
-    const KIND: Kind;
+    const KIND: RecipientKind;
 
     /// The toggle of the kind.
     fn toggle(channels: &Channels) -> Option<bool>;
@@ -48,43 +48,43 @@ macro_rules! kinds {
     )+) => {
         /// A kind of recipient.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Kind {
+        pub enum RecipientKind {
             $($(#[$doc])* $Kind,)+
         }
 
-        impl Kind {
+        impl RecipientKind {
             /// All kinds, in the order of the interface.
-            pub const ALL: &[Kind] = &[$(Kind::$Kind),+];
+            pub const ALL: &[RecipientKind] = &[$(RecipientKind::$Kind),+];
             /// How many there are.
-            pub const COUNT: usize = Kind::ALL.len();
+            pub const COUNT: usize = RecipientKind::ALL.len();
             /// The keys of the lists.
             pub(crate) const LISTS: &[&str] = &[$(stringify!($list)),+];
 
             /// The channel: its key in `enabled`.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Kind::$Kind => stringify!($channel),)+
+                    $(RecipientKind::$Kind => stringify!($channel),)+
                 }
             }
 
             /// Most recipients of one list.
             pub const fn max(self) -> usize {
                 match self {
-                    $(Kind::$Kind => <$Recipient as Recipient>::MAX,)+
+                    $(RecipientKind::$Kind => <$Recipient as Recipient>::MAX,)+
                 }
             }
 
             /// The fields of its recipients.
             pub const fn fields(self) -> &'static [Field] {
                 match self {
-                    $(Kind::$Kind => <$Recipient as Recipient>::FIELDS,)+
+                    $(RecipientKind::$Kind => <$Recipient as Recipient>::FIELDS,)+
                 }
             }
 
             /// The key of its list.
             pub const fn list_key(self) -> &'static str {
                 match self {
-                    $(Kind::$Kind => stringify!($list),)+
+                    $(RecipientKind::$Kind => stringify!($list),)+
                 }
             }
         }
@@ -200,9 +200,9 @@ macro_rules! kinds {
 
         impl AnyRecipient {
             /// Its kind.
-            pub const fn kind(&self) -> Kind {
+            pub const fn kind(&self) -> RecipientKind {
                 match self {
-                    $(AnyRecipient::$Kind(_) => Kind::$Kind,)+
+                    $(AnyRecipient::$Kind(_) => RecipientKind::$Kind,)+
                 }
             }
 
@@ -253,37 +253,37 @@ macro_rules! kinds {
             /// The content of a notification for recipients of this variant.
             pub fn content(&self, message: &Message<'_>, around: &Surroundings) -> Content {
                 match self.kind {
-                    $(Kind::$Kind => $Recipient::content(message, self, around),)+
+                    $(RecipientKind::$Kind => $Recipient::content(message, self, around),)+
                 }
             }
         }
 
         impl Channels {
             /// Whether a channel is on.
-            pub fn toggle(&self, kind: Kind) -> Option<bool> {
+            pub fn toggle(&self, kind: RecipientKind) -> Option<bool> {
                 match kind {
-                    $(Kind::$Kind => self.enabled.$channel,)+
+                    $(RecipientKind::$Kind => self.enabled.$channel,)+
                 }
             }
 
             /// The recipients of a kind.
-            pub fn recipients(&self, kind: Kind) -> Vec<AnyRecipient> {
+            pub fn recipients(&self, kind: RecipientKind) -> Vec<AnyRecipient> {
                 match kind {
-                    $(Kind::$Kind => self.$list.iter().cloned().map(AnyRecipient::$Kind).collect(),)+
+                    $(RecipientKind::$Kind => self.$list.iter().cloned().map(AnyRecipient::$Kind).collect(),)+
                 }
             }
 
             /// Removes the recipients of a kind.
-            pub(crate) fn clear(&mut self, kind: Kind) {
+            pub(crate) fn clear(&mut self, kind: RecipientKind) {
                 match kind {
-                    $(Kind::$Kind => self.$list.clear(),)+
+                    $(RecipientKind::$Kind => self.$list.clear(),)+
                 }
             }
 
             /// Whether there are recipients of a kind.
-            pub fn has(&self, kind: Kind) -> bool {
+            pub fn has(&self, kind: RecipientKind) -> bool {
                 match kind {
-                    $(Kind::$Kind => !self.$list.is_empty(),)+
+                    $(RecipientKind::$Kind => !self.$list.is_empty(),)+
                 }
             }
         }
@@ -300,7 +300,7 @@ macro_rules! kinds {
         }
 
         $(impl Listed for $Recipient {
-            const KIND: Kind = Kind::$Kind;
+            const KIND: RecipientKind = RecipientKind::$Kind;
 
             fn toggle(channels: &Channels) -> Option<bool> {
                 channels.enabled.$channel

@@ -33,7 +33,7 @@ pub(crate) use email::address as email_address;
 pub use email::{EmailConfig, EmailDraft, EmailRecipient, Format};
 pub use field::{Field, Input};
 pub(crate) use kinds::for_each_kind;
-pub use kinds::{AnyRecipient, Channels, ChannelsDraft, Kind, LayerDraft, Listed, OverrideDraft};
+pub use kinds::{AnyRecipient, Channels, ChannelsDraft, LayerDraft, Listed, OverrideDraft, RecipientKind};
 pub use kinds::{ReceiverConfig, Recipients, Toggles};
 pub use pagerduty::{PagerdutyConfig, PagerdutyDraft, PagerdutyRecipient, Region};
 pub use slack::{Slack, SlackConfig, SlackRecipient};
@@ -172,7 +172,7 @@ pub enum Transport<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
     /// Kind of the recipients.
-    pub kind: Kind,
+    pub kind: RecipientKind,
     /// Their language.
     pub language: Language,
     /// Their format.

@@ -81,11 +81,11 @@ impl Message<'_> {
         let heading = json!({"type": "TextRun", "text": self.subject(), "size": "large", "weight": "bolder", "color": color});
         let mut body = vec![json!({"type": "RichTextBlock", "inlines": [heading]})];
         let mut bytes = 0;
-        for (told, alert) in self.snapshot.alerts.iter().enumerate() {
+        for (count, alert) in self.snapshot.alerts.iter().enumerate() {
             let element = alert_element(&ShownAlert::of(alert, language, around));
             bytes += element.to_string().len();
-            if bytes > CARD_BYTES && told > 0 {
-                body.push(plain(&self.others(told, language)));
+            if bytes > CARD_BYTES && count > 0 {
+                body.push(plain(&self.others(count, language)));
                 break;
             }
             body.push(element);

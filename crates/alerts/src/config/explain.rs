@@ -5,7 +5,7 @@ use crate::Alerts;
 use bailiwick_alerting::{
     Labels, Severity,
     config::{BLACKHOLE, Layer, Tree, merge},
-    receivers::{AnyRecipient, Channels, Kind},
+    receivers::{AnyRecipient, Channels, RecipientKind},
 };
 use bailiwick_domain::{Error, ObjectKind, OrgId, Result};
 use bailiwick_policy::{Caller, OrgNode, Permission, Scope, hierarchy};
@@ -39,7 +39,7 @@ pub struct Channel {
     /// Why it is on or off.
     pub why: Why,
     /// Each recipient that is notified.
-    pub told: Vec<Notified>,
+    pub recipients: Vec<Notified>,
 }
 
 /// Why a channel is on or off.
@@ -104,7 +104,7 @@ pub async fn explain_to(
 /// An organization that does not exist, or the database's.
 pub async fn explain(service: &Alerts, tenant: OrgId, labels: Labels) -> Result<Explanation> {
     let place =
-        organizations::place(&service.db, tenant).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
+        organizations::node(&service.db, tenant).await?.ok_or(Error::NotFound(ObjectKind::Organization))?;
     walk(service, &place, labels, &Scope::Everything).await
 }
 
@@ -139,7 +139,7 @@ async fn walk(service: &Alerts, place: &OrgNode, mut labels: Labels, known: &Sco
     let own = effective.systems.iter().find(|o| o.system_key == key).map(|o| &o.channels);
     let severity = Severity::of_label(labels.get("severity").unwrap_or_default());
     let source = Source { layers: &layers, own, severity };
-    let channels = Kind::ALL.iter().map(|kind| source.channel(*kind, &recipients)).collect();
+    let channels = RecipientKind::ALL.iter().map(|kind| source.channel(*kind, &recipients)).collect();
     Ok(Explanation {
         organization,
         severity,
@@ -175,7 +175,7 @@ impl Source<'_> {
         self.layers.iter().copied().filter(|named| has(&named.layer.channels)).collect()
     }
 
-    fn channel(&self, kind: Kind, recipients: &[AnyRecipient]) -> Channel {
+    fn channel(&self, kind: RecipientKind, recipients: &[AnyRecipient]) -> Channel {
         let on = self.having(|channels| channels.toggle(kind) == Some(true));
         let why = match self.own.and_then(|own| own.toggle(kind)) {
             Some(is_on) => Why::Override(is_on),
@@ -196,8 +196,8 @@ impl Source<'_> {
             by.retain(|named| named.is_known == known.is_some());
             Notified { recipient: known.map(|one| one.description()), named_by: Some(names(&by)) }
         };
-        let told = recipients.iter().filter(|r| r.kind() == kind).map(notified).collect();
-        Channel { name: kind.as_str(), why, told }
+        let recipients = recipients.iter().filter(|r| r.kind() == kind).map(notified).collect();
+        Channel { name: kind.as_str(), why, recipients }
     }
 }
 

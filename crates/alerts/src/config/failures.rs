@@ -4,7 +4,7 @@ use crate::Alerts;
 use aws_lc_rs::digest::{SHA256, digest};
 use bailiwick_alerting::{
     config::Layer,
-    receivers::{AnyRecipient, Kind},
+    receivers::{AnyRecipient, RecipientKind},
 };
 use bailiwick_domain::{Result, Ts};
 use bailiwick_store::delivery::notification_log;
@@ -47,7 +47,7 @@ impl std::fmt::Display for LastFailure {
 pub async fn last_failures(service: &Alerts, layer: &Layer) -> Result<Vec<LastFailure>> {
     let mut known: Vec<(String, &'static str, String)> = Vec::new();
     for channels in layer.all_channels() {
-        for recipient in Kind::ALL.iter().flat_map(|kind| channels.recipients(*kind)) {
+        for recipient in RecipientKind::ALL.iter().flat_map(|kind| channels.recipients(*kind)) {
             known.push((digest_of(&recipient), recipient.kind().as_str(), recipient.name()));
         }
     }

@@ -25,7 +25,7 @@ pub use provision::work_off;
 pub use prune::{Pruned, prune};
 pub use save::{Closed, Saved, remove, set};
 pub use sealed::{ResealCounts, reseal_all};
-pub use show::{EffectiveView, LinkView, Shown, get, view, yaml};
+pub use show::{EffectiveView, LayerView, LinkView, get, view, yaml};
 pub use watch::{READ_BACK, read_back};
 
 use crate::Alerts;
@@ -55,7 +55,7 @@ async fn target(
         (_, own) => own.map(|(id, _)| id),
     };
     let place = match id {
-        Some(id) => organizations::place(on, id).await?,
+        Some(id) => organizations::node(on, id).await?,
         None => None,
     };
     let granted = alert_configuration(caller, permission, place.as_ref())?;

@@ -3,7 +3,7 @@
 use crate::Alerts;
 use bailiwick_alerting::{
     config::{History, Layer, Publishing, Smtp},
-    receivers::Kind,
+    receivers::RecipientKind,
     texts::Surroundings,
 };
 use bailiwick_outbound::mail::Security;
@@ -26,10 +26,10 @@ pub(crate) fn publishing(service: &Alerts) -> Publishing {
     });
     let mut omitted = Vec::new();
     if is_remote && smtp.is_none() {
-        omitted.push(Kind::Email);
+        omitted.push(RecipientKind::Email);
     }
     if omits_teams(service) {
-        omitted.push(Kind::Teams);
+        omitted.push(RecipientKind::Teams);
     }
     let history = alerting.history_url.as_ref().zip(alerting.history_secret.as_ref()).filter(|_| is_remote);
     Publishing {
@@ -52,15 +52,15 @@ fn omits_teams(service: &Alerts) -> bool {
 /// alert-delivery#mail-and-telegram, alerts#settings.
 pub(super) fn warnings(service: &Alerts, layer: &Layer) -> Vec<String> {
     let mut warnings = Vec::new();
-    if service.settings.mail.is_none() && layer.has(Kind::Email) {
+    if service.settings.mail.is_none() && layer.has(RecipientKind::Email) {
         warnings.push("email delivery is not configured".to_owned());
     }
     // A remote router has its own Telegram client.
     let is_silent = service.alerting().is_embedded() && !service.settings.alerting.telegram;
-    if is_silent && layer.has(Kind::Telegram) {
+    if is_silent && layer.has(RecipientKind::Telegram) {
         warnings.push("telegram delivery is not available".to_owned());
     }
-    if omits_teams(service) && layer.has(Kind::Teams) {
+    if omits_teams(service) && layer.has(RecipientKind::Teams) {
         warnings.push("teams delivery is not available".to_owned());
     }
     warnings

@@ -4,7 +4,7 @@ use super::{Saving, condition::EditableLayer, provision, publishing::warnings, s
 use crate::Alerts;
 use bailiwick_alerting::{
     config::{Checked, Layer, Posted, SystemOverride, merge},
-    receivers::{Channels, Kind, WebhookField},
+    receivers::{Channels, RecipientKind, WebhookField},
     webhook_target::Target,
 };
 use bailiwick_directory::organizations::alert_tenants;
@@ -46,7 +46,7 @@ pub struct Saved {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
     /// The channel.
-    pub kind: Kind,
+    pub kind: RecipientKind,
     /// The system whose override names the recipients; none = the organization's list does.
     pub system_key: Option<String>,
     /// The organization above that has switched the channel off; none = the layer itself leaves it off.
@@ -164,7 +164,7 @@ fn closed(above: &[(String, Layer)], layer: &Layer) -> Vec<Closed> {
     };
     let of = |channels: &Channels, system: Option<&SystemOverride>| {
         let own = system.map(|system| &system.channels);
-        let off = Kind::ALL.iter().filter(|kind| channels.has(**kind) && !is_on(own, **kind));
+        let off = RecipientKind::ALL.iter().filter(|kind| channels.has(**kind) && !is_on(own, **kind));
         let closed = off.map(|kind| Closed {
             kind: *kind,
             system_key: system.map(|system| system.system_key.clone()),

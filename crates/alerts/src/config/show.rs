@@ -15,7 +15,7 @@ use bailiwick_store::alert_layers::{self, Link};
 
 /// A layer as its reader may see it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct LayerView {
     /// The layer; nothing when none was saved.
     pub layer: Layer,
     /// The same in the flat form of older clients; none when none was saved.
@@ -34,11 +34,11 @@ pub struct Shown {
 ///
 /// # Errors
 /// 403 for an organization out of reach.
-pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<Shown> {
+pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) -> Result<LayerView> {
     let (granted, _) = target(&service.db, caller, Permission::ReadAlerts, organization).await?;
     let Some(stored) = alert_layers::get(&service.db, granted.id()).await? else {
         let layer = Layer::default();
-        return Ok(Shown {
+        return Ok(LayerView {
             layer,
             flat: None,
             updated_by_name: None,
@@ -55,7 +55,7 @@ pub async fn get(service: &Alerts, caller: &Caller, organization: Option<&str>) 
     }
     let version = Version::of(service, &EditableLayer(Some(&opened)))?;
     let layer = if caller.may_see_alert_secrets() { opened } else { opened.redacted() };
-    Ok(Shown {
+    Ok(LayerView {
         flat: Some(FlatView::of(&layer)),
         warnings,
         version,

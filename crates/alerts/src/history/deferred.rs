@@ -4,7 +4,7 @@
 
 use super::{Note, Origin, write};
 use crate::Alerts;
-use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, history::What};
+use bailiwick_alerting::{Fingerprint, Nanos, PostedAlert, history::AlertEventKind};
 use bailiwick_domain::OrgId;
 use bailiwick_store::{StoreError, history};
 use std::{
@@ -59,7 +59,7 @@ impl Gathered {
         let Some(note) = self.last.get(&key).and_then(|place| self.notes.get_mut(*place)) else {
             return false;
         };
-        let What::Firing { start, until } = &mut note.heard.what else { return false };
+        let AlertEventKind::Firing { start, until } = &mut note.heard.what else { return false };
         let is_same = alert.ends_at.is_none_or(|end| end > now)
             && *start == alert.starts_at.map(Nanos::to_ts)
             && note.labels == *alert.labels()
@@ -133,7 +133,7 @@ pub(in super::super) fn noted(service: &Alerts, tenant: OrgId) -> HashMap<Finger
     for (notes, last) in [(&*writing.0, &writing.1), (&gathered.notes, &gathered.last)] {
         for ((_, fingerprint), place) in last.iter().filter(|((whose, _), _)| *whose == tenant) {
             let Some(note) = notes.get(*place) else { continue };
-            let fires = matches!(note.heard.what, What::Firing { .. });
+            let fires = matches!(note.heard.what, AlertEventKind::Firing { .. });
             written.insert(*fingerprint, fires.then(|| note.system_key.as_str().into()));
         }
     }
@@ -203,7 +203,7 @@ async fn group(service: &Alerts, notes: Vec<Note>) {
 
 async fn commit(service: &Alerts, notes: Vec<Note>) -> Result<(), StoreError> {
     let mut tx = service.db.begin_relaxed().await?;
-    let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
+    let held = history::lock_for_writing(&mut tx, notes.iter().map(|note| note.tenant)).await?;
     write(&mut tx, &held, notes).await?;
     tx.commit().await
 }
@@ -237,7 +237,7 @@ mod tests {
         let heard = &waiting.notes[0].heard;
         assert_eq!(
             (heard.at, heard.what.clone()),
-            (now.to_ts(), What::Firing { start: None, until: ends.to_ts() })
+            (now.to_ts(), AlertEventKind::Firing { start: None, until: ends.to_ts() })
         );
     }
 

@@ -24,7 +24,7 @@ pub async fn sweep(service: &Alerts) -> Result<Option<u64>> {
     let mut ended = 0;
     loop {
         if service.alerting().is_embedded() {
-            outage_detector::keep(service).await?;
+            outage_detector::sign_if_due(service).await?;
         }
         if !lease(service, EXPIRY, LEASE_TIME).await? {
             return Ok(None);

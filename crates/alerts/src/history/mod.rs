@@ -10,7 +10,7 @@ pub mod webhook;
 
 use bailiwick_alerting::{
     Labels, Nanos, PostedAlert,
-    history::{Heard, Kept, Occurrence, Occurrences, Status, What, summary},
+    history::{AlertEvent, AlertEventKind, Kept, Occurrence, Occurrences, Status, summary},
 };
 use bailiwick_domain::OrgId;
 use bailiwick_store::{
@@ -27,7 +27,7 @@ pub(super) struct Note {
     pub(super) system_key: String,
     pub(super) fingerprint: String,
     pub(super) labels: Labels,
-    pub(super) heard: Heard,
+    pub(super) heard: AlertEvent,
 }
 
 /// The sender of an alert.
@@ -49,17 +49,18 @@ impl Note {
     ) -> Note {
         let start = alert.starts_at.map(Nanos::to_ts);
         let what = match alert.ends_at {
-            Some(end) if end <= now => {
-                What::Resolved { start: start.filter(|_| origin == Origin::System), end: end.to_ts() }
-            }
-            _ => What::Firing { start, until: until.to_ts() },
+            Some(end) if end <= now => AlertEventKind::Resolved {
+                start: start.filter(|_| origin == Origin::System),
+                end: end.to_ts(),
+            },
+            _ => AlertEventKind::Firing { start, until: until.to_ts() },
         };
         Note {
             tenant,
             system_key: system_key.to_owned(),
             fingerprint: alert.fingerprint().to_string(),
             labels: alert.labels().clone(),
-            heard: Heard { at: now.to_ts(), what, annotations: alert.annotations.clone() },
+            heard: AlertEvent { at: now.to_ts(), what, annotations: alert.annotations.clone() },
         }
     }
 
@@ -75,7 +76,7 @@ impl Note {
 }
 
 /// The stored rows and the new events of one alert.
-type Known = (Vec<Stored>, Vec<Note>);
+type AlertRows = (Vec<Stored>, Vec<Note>);
 
 /// Writes events, in order, of alerts of locked organizations. Events of a system that has left the tenant meanwhile
 /// are dropped: its history has moved with it.
@@ -84,7 +85,7 @@ pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(),
     let homes = history::homes(tx, &systems).await?;
     notes.retain(|note| homes.get(&note.system_key) == Some(&note.tenant));
     let Some(now) = notes.iter().map(|note| note.heard.at).max() else { return Ok(()) };
-    let mut alerts: BTreeMap<AlertKey, Known> = BTreeMap::new();
+    let mut alerts: BTreeMap<AlertKey, AlertRows> = BTreeMap::new();
     for note in notes {
         alerts.entry(note.key()).or_default().1.push(note);
     }
@@ -117,12 +118,12 @@ pub async fn write(tx: &mut Tx, held: &Held, mut notes: Vec<Note>) -> Result<(),
 }
 
 /// Stored rows besides the open ones that the events may concern.
-async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, Known>) -> Result<Vec<Stored>, StoreError> {
+async fn related(tx: &mut Tx, alerts: &BTreeMap<AlertKey, AlertRows>) -> Result<Vec<Stored>, StoreError> {
     let (mut started, mut begun) = (Vec::new(), Vec::new());
     for (key, (open, notes)) in alerts.iter().filter(|(_, (open, notes))| !only_refreshes(open, notes)) {
         let ranges = notes.iter().filter_map(|note| note.heard.start_range());
         started.extend(ranges.map(|(from, before)| (key.clone(), from, before)));
-        let is_told = |note: &Note| matches!(note.heard.what, What::Delivered { .. });
+        let is_told = |note: &Note| matches!(note.heard.what, AlertEventKind::Delivered { .. });
         if open.is_empty() || notes.len() > 1 || notes.iter().any(is_told) {
             begun.extend(notes.iter().filter_map(|note| Some((key.clone(), note.heard.what.began_by()?))));
         }
@@ -149,7 +150,7 @@ fn keep_to_one_system(key: &AlertKey, stored: &[Stored], notes: &mut Vec<Note>) 
 /// Whether the events only concern the open row, as is usual.
 fn only_refreshes(open: &[Stored], notes: &[Note]) -> bool {
     let refreshes = |row: &Stored, note: &Note| match note.heard.what {
-        What::Firing { start, .. } => {
+        AlertEventKind::Firing { start, .. } => {
             start.is_none_or(|start| start >= row.starts_at && !occurrence(row).has_expired_before(start))
         }
         _ => false,
@@ -202,9 +203,9 @@ mod tests {
     use bailiwick_domain::Ts;
 
     fn note(system_key: &str) -> Note {
-        let heard = Heard {
+        let heard = AlertEvent {
             at: Ts(5),
-            what: What::Firing { start: None, until: Ts(9) },
+            what: AlertEventKind::Firing { start: None, until: Ts(9) },
             annotations: Labels::default(),
         };
         Note {

@@ -6,7 +6,7 @@ use crate::Alerts;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use bailiwick_alerting::{
     Fingerprint, Labels, Nanos,
-    history::{Heard, What},
+    history::{AlertEvent, AlertEventKind},
 };
 use bailiwick_domain::{Error, OrgId, Result, Ts, json};
 use bailiwick_store::history;
@@ -136,13 +136,13 @@ impl Sent {
     /// have any content.
     fn note(self, tenant: OrgId, at: Ts, receiver: &str) -> Result<Note> {
         let (start, end) = (time(self.alert.starts_at.as_deref())?, time(self.alert.ends_at.as_deref())?);
-        let what = What::Delivered { start, end, receiver: receiver.to_owned() };
+        let what = AlertEventKind::Delivered { start, end, receiver: receiver.to_owned() };
         Ok(Note {
             tenant,
             fingerprint: Fingerprint::of(&self.labels).to_string(),
             system_key: self.system_key,
             labels: self.labels,
-            heard: Heard { at, what, annotations: tidy(&self.alert.annotations) },
+            heard: AlertEvent { at, what, annotations: tidy(&self.alert.annotations) },
         })
     }
 }
@@ -168,7 +168,7 @@ async fn commit(service: &Alerts, sent: Vec<Sent>, receiver: &str) -> Result<()>
             notes.push(one.note(*home, at, receiver)?);
         }
     }
-    let held = history::hold(&mut tx, notes.iter().map(|note| note.tenant)).await?;
+    let held = history::lock_for_writing(&mut tx, notes.iter().map(|note| note.tenant)).await?;
     write(&mut tx, &held, notes).await?;
     Ok(tx.commit().await?)
 }

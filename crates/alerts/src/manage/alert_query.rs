@@ -9,7 +9,7 @@ use bailiwick_store::{
     history::{
         OrganizationsRead,
         active::{ActiveFilter, ActiveOrder, ActiveQuery},
-        shown::{self, Shown},
+        shown::{self, AlertDetails},
     },
 };
 use std::collections::HashMap;
@@ -103,10 +103,10 @@ pub(super) async fn decorate(
         .iter()
         .map(|(tenant, a)| ((*tenant, a.fingerprint.to_string()), a.labels.value("system_key").to_owned()))
         .collect();
-    let mut shown: HashMap<_, Shown> = shown::shown(&service.db, &keys).await?.into_iter().collect();
+    let mut shown: HashMap<_, AlertDetails> = shown::shown(&service.db, &keys).await?.into_iter().collect();
     let mut found = Vec::with_capacity(alerts.len());
     for ((tenant, mut alert), (key, _)) in alerts.into_iter().zip(keys) {
-        let Some(Shown { system: Some(system), organization, assigned }) = shown.remove(&key) else {
+        let Some(AlertDetails { system: Some(system), organization, assigned }) = shown.remove(&key) else {
             continue;
         };
         if alert.labels.get("organization_id").is_some_and(|o| o != tenant.to_string()) {

@@ -3,7 +3,7 @@
 use super::{ActiveAlert, ActiveFilter, ActiveOrder, AlertQuery, Named, totals, within};
 use crate::Alerts;
 use bailiwick_domain::{Page, PageRequest, Result, SortDirection};
-use bailiwick_platform::answer_cache::variant;
+use bailiwick_platform::answer_cache::key_text;
 use bailiwick_policy::Caller;
 use bailiwick_store::history::stats::Live;
 
@@ -23,7 +23,7 @@ pub struct Attention {
 /// 403 for a caller who may not read systems; with a remote router 502 when no tenant could be asked.
 pub async fn attention(service: &Alerts, caller: &Caller, rows: u64) -> Result<Attention> {
     let within = within(service, caller, &Named::default()).await?;
-    let key = variant(&(&within, rows));
+    let key = key_text(&(&within, rows));
     let read = async {
         let query = AlertQuery {
             statuses: Some(vec!["active".to_owned()]),

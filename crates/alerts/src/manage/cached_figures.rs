@@ -42,7 +42,7 @@ async fn figure_of<T: Serialize + DeserializeOwned>(
     if query.filter.search.is_some() {
         return Ok(read.await?.value);
     }
-    let other = answer_cache::variant(&(&query.within, &query.filter, query.spared, more));
+    let other = answer_cache::key_text(&(&query.within, &query.filter, query.spared, more));
     let read = async { Ok(read.await?) };
     cached(service, (operation, query.within.scope, other), query.now, read).await
 }
@@ -71,7 +71,7 @@ pub(super) async fn of_history<T: Serialize + DeserializeOwned>(
     other: &(dyn Debug + Sync),
     read: impl Future<Output = Result<T>>,
 ) -> Result<T> {
-    let other = answer_cache::variant(&(within, other));
+    let other = answer_cache::key_text(&(within, other));
     let read = async { Ok(ValidUntil { value: read.await?, until: None }) };
     cached(service, (operation, within.scope, other), service.now(), read).await
 }
@@ -96,7 +96,7 @@ async fn cached<T: Serialize + DeserializeOwned>(
         Ok((value, now.0, until.map_or(longest, |until| until.min(longest)).0))
     });
     // Requests of one second share the read that follows the same figure.
-    let shared = key(&answer_cache::variant(&(&other, over, now.secs())));
+    let shared = key(&answer_cache::key_text(&(&other, over, now.secs())));
     let mut figure: (T, i64, i64) = answer_cache::computed_at(service, shared, read.as_mut()).await?;
     if Ts(figure.2) < now {
         // It is another request's, and an alert has expired since. The own read has not begun.

@@ -4,7 +4,7 @@
 use super::{
     silence_orders::{Change, NO_SYSTEM, NewSilence, Order, owner},
     silence_records::{created, ended},
-    silences::{By, Found, sender},
+    silences::{CallerContext, SilenceTarget, sender},
     to_error,
 };
 use crate::{Alerts, embedded, judging};
@@ -21,10 +21,15 @@ use bailiwick_store::{
 use uuid::Uuid;
 
 /// Silences an alert; returns the id of the silence.
-pub(super) async fn create(service: &Alerts, by: By<'_>, found: &Found, new: &NewSilence) -> Result<Uuid> {
+pub(super) async fn create(
+    service: &Alerts,
+    by: CallerContext<'_>,
+    found: &SilenceTarget,
+    new: &NewSilence,
+) -> Result<Uuid> {
     let judged = unsilenced(service, found, &new.fingerprint).await?;
     let mut tx = service.db.begin().await?;
-    history::hold(&mut tx, [found.tenant]).await?;
+    history::lock_for_writing(&mut tx, [found.tenant]).await?;
     // Only silences made since are judged while others wait for this transaction.
     let alert = stored_alert(&mut tx, service, found, &new.fingerprint).await?;
     let since = alert.silences.iter().filter(|s| !judged.silences.contains(s));
@@ -37,12 +42,12 @@ pub(super) async fn create(service: &Alerts, by: By<'_>, found: &Found, new: &Ne
 /// Makes a silence that no alert was named for; returns its id.
 pub(super) async fn post(
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     order: Order,
 ) -> Result<Uuid> {
     let mut tx = service.db.begin().await?;
-    history::hold(&mut tx, [tenant]).await?;
+    history::lock_for_writing(&mut tx, [tenant]).await?;
     // It may have left since it was found.
     if !active::has_system(&mut tx, tenant, system_key).await? {
         return Err(Error::bad_request(NO_SYSTEM));
@@ -55,7 +60,7 @@ pub(super) async fn post(
 async fn set(
     mut tx: Tx,
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, system_key, fingerprint): (OrgId, &str, &str),
     (order, now): (Order, Nanos),
 ) -> Result<Uuid> {
@@ -74,7 +79,7 @@ struct AlertToSilence {
 }
 
 /// An active alert that is not silenced yet. Nothing is written.
-async fn unsilenced(service: &Alerts, found: &Found, fingerprint: &str) -> Result<AlertToSilence> {
+async fn unsilenced(service: &Alerts, found: &SilenceTarget, fingerprint: &str) -> Result<AlertToSilence> {
     let mut tx = service.db.begin().await?;
     let alert = stored_alert(&mut tx, service, found, fingerprint).await?;
     drop(tx);
@@ -85,7 +90,11 @@ async fn unsilenced(service: &Alerts, found: &Found, fingerprint: &str) -> Resul
 }
 
 /// The labels of an active alert that is not silenced yet.
-pub(super) async fn unsilenced_alert(service: &Alerts, found: &Found, fingerprint: &str) -> Result<Labels> {
+pub(super) async fn unsilenced_alert(
+    service: &Alerts,
+    found: &SilenceTarget,
+    fingerprint: &str,
+) -> Result<Labels> {
     Ok(unsilenced(service, found, fingerprint).await?.labels)
 }
 
@@ -104,7 +113,7 @@ fn check_unsilenced<'s>(
 async fn stored_alert(
     tx: &mut Tx,
     service: &Alerts,
-    found: &Found,
+    found: &SilenceTarget,
     fingerprint: &str,
 ) -> Result<AlertToSilence> {
     let keys = [(found.tenant, fingerprint.to_owned())];
@@ -126,13 +135,13 @@ async fn stored_alert(
 /// Changes a silence; returns its id, which may be a new one.
 pub(super) async fn change(
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     change: Change,
 ) -> Result<Uuid> {
     let who = sender(tenant, system_key, &by.ctx.request_id);
     let mut tx = service.db.begin().await?;
-    history::hold(&mut tx, [tenant]).await?;
+    history::lock_for_writing(&mut tx, [tenant]).await?;
     let now = Nanos::from_ts(service.now());
     let set = embedded::set_silence_in(&mut tx, service, &who, now, change.posted)
         .await
@@ -143,13 +152,13 @@ pub(super) async fn change(
 /// Ends a silence.
 pub(super) async fn end(
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     stored: &ListedSilence,
 ) -> Result<()> {
     let who = sender(tenant, system_key, &by.ctx.request_id);
     let mut tx = service.db.begin().await?;
-    history::hold(&mut tx, [tenant]).await?;
+    history::lock_for_writing(&mut tx, [tenant]).await?;
     if !embedded::expire_silence_in(&mut tx, service, &who, stored.id).await.map_err(to_error)? {
         return Err(Error::NotFound(ObjectKind::Silence));
     }

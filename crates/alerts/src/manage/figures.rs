@@ -19,7 +19,7 @@ const TOP: u64 = 10;
 
 /// Figures over the alerts that were resolved in a period.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct ResolvedStats {
     /// The organizations with the most, and their numbers.
     pub organizations: Vec<(OrgId, String, u64)>,
     /// How long they lasted, by severity.
@@ -36,7 +36,7 @@ pub async fn figures(
     caller: &Caller,
     named: &Named,
     period: Option<&str>,
-) -> Result<Figures> {
+) -> Result<ResolvedStats> {
     let within = within(service, caller, named).await?;
     let period = parse_period(period)?;
     let first = service.now().secs().div_euclid(DAY_SECS) - i64::from(period) + 1;
@@ -54,5 +54,5 @@ pub async fn figures(
     };
     let (organizations, lasted) =
         cached_figures::of_history(service, "figures of resolved alerts", &within, &first, read).await?;
-    Ok(Figures { organizations, lasted })
+    Ok(ResolvedStats { organizations, lasted })
 }

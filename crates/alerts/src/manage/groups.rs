@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// first.
 ///
 /// # Errors
-/// As [`super::active`].
+/// As [`super::active()`].
 pub async fn groups(
     service: &Alerts,
     caller: &Caller,
@@ -27,7 +27,7 @@ pub async fn groups(
 /// The names of the active alerts, at most 100. A remote router is not asked for them; there all known names are given.
 ///
 /// # Errors
-/// As [`super::active`].
+/// As [`super::active()`].
 pub async fn active_names(service: &Alerts, caller: &Caller, named: &Named) -> Result<Vec<String>> {
     service.alerting().for_people().active_names(service, caller, named).await
 }

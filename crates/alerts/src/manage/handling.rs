@@ -66,11 +66,11 @@ pub async fn add_note(
     let is_there = if words.is_empty() { Err(FieldError::new("text", "required")) } else { Ok(()) };
     check_all([fingerprint(&note.fingerprint), is_there, text("text", words, NOTE)])?;
     let mut tx = service.db.begin().await?;
-    let held = history::hold(&mut tx, [tenant]).await?;
+    let held = history::lock_for_writing(&mut tx, [tenant]).await?;
     if !held.contains(tenant) {
         return Err(Error::forbidden("access denied: organization not in your hierarchy"));
     }
-    let what = What { action: "note_added", silence: None, details: json!({"text": words}) };
+    let what = HandlingAction { action: "note_added", silence: None, details: json!({"text": words}) };
     record(&mut tx, service, caller, (tenant, &note.fingerprint), what).await?;
     let after = json!({"fingerprint": note.fingerprint, "text": words});
     audited(&mut tx, service, caller, ctx, (AuditAction::AlertNote, "alert", tenant.0), (None, Some(after)))
@@ -105,7 +105,7 @@ pub async fn assign(
     check_all([fingerprint(&asked.fingerprint), text("note", note, NOTE)])?;
     let who = caller.identity().ok_or_else(Error::insufficient_permissions)?;
     let mut tx = service.db.begin().await?;
-    history::hold(&mut tx, [tenant]).await?;
+    history::lock_for_writing(&mut tx, [tenant]).await?;
     let now = live(service, OrganizationsRead::all(Scope::Organization(tenant)));
     let alert = (tenant, asked.fingerprint.as_str());
     let firing = alert_handling::firing_now(&mut tx, tenant, alert.1, now.now, now.spared).await?;
@@ -126,7 +126,7 @@ pub async fn assign(
     if !note.is_empty() {
         details.insert("note".to_owned(), json!(note));
     }
-    let what = What { action: "assigned", silence: None, details: Value::Object(details) };
+    let what = HandlingAction { action: "assigned", silence: None, details: Value::Object(details) };
     record(&mut tx, service, caller, alert, what).await?;
     let record = |user: &Uuid| json!({"fingerprint": asked.fingerprint, "assigned_user_id": user});
     let change = (before.map(|(id, _)| record(&id.0)), Some(record(&who.user_id.0)));
@@ -136,7 +136,7 @@ pub async fn assign(
 }
 
 /// An action on an alert.
-pub(super) struct What {
+pub(super) struct HandlingAction {
     pub(super) action: &'static str,
     pub(super) silence: Option<Uuid>,
     pub(super) details: Value,
@@ -148,7 +148,7 @@ pub(super) async fn record(
     service: &Alerts,
     caller: &Caller,
     (tenant, fingerprint): (OrgId, &str),
-    what: What,
+    what: HandlingAction,
 ) -> Result<()> {
     let Some(user) = caller.user_id() else { return Err(Error::insufficient_permissions()) };
     let doing = Doing {

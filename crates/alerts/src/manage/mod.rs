@@ -1,7 +1,7 @@
 //! The alert interface of people (spec: alert-management#management): lists and figures over their organizations,
 //! silences, notes and assignments. `config` has the alert configuration.
 //!
-//! Aggregates read an [`OrganizationsRead`], made by [`organizations_read`] from the caller and the organizations the
+//! Aggregates read an [`OrganizationsRead`], made by [`within`] from the caller and the organizations the
 //! request names. Operations of one organization take a tenant, made by [`tenant`].
 //!
 //! To add an operation that both routers answer, write a method of the alert router in `router`, one function for the
@@ -45,7 +45,7 @@ pub use bailiwick_store::{
         list::{HistoryFilter, HistoryOrder, Record},
     },
 };
-pub use figures::{Figures, figures};
+pub use figures::{ResolvedStats, figures};
 pub use found_silences::{FoundSilence, FoundSilences};
 pub use groups::{active_names, groups, named_systems};
 pub use handling::{Assign, Event, NewNote, activity, add_note, assign};
@@ -53,7 +53,7 @@ pub use silence_changes::{change_silence, create_silence, end_silence};
 pub use silence_lists::{silences, silences_of_system};
 pub use silence_orders::{NewSilence, SilenceChange};
 pub use silence_preview::{SilencePreview, preview_silence};
-pub use silences::{By, Place, silence};
+pub use silences::{CallerContext, SilenceScope, silence};
 pub use stats::{
     HistoryQuery, Statistics, StatisticsQuery, Trend, catalogue, history, history_of_system, occurrences,
     statistics, time, trend,
@@ -128,7 +128,7 @@ async fn tenant(service: &Alerts, caller: &Caller, ids: &[String]) -> Result<Org
         return Err(Error::bad_request("organization_id query parameter is required"));
     };
     let place = match id.parse::<OrgId>() {
-        Ok(id) => organizations::place(&service.db, id).await?,
+        Ok(id) => organizations::node(&service.db, id).await?,
         Err(_) => None,
     };
     Ok(in_hierarchy(caller, place.as_ref())?.id())

@@ -5,7 +5,7 @@ use super::{
     remote::alerts_of,
     silence_orders::{Change, NewSilence, Order, owner},
     silence_records::{created, ended},
-    silences::{By, Found, sender},
+    silences::{CallerContext, SilenceTarget, sender},
     to_error,
 };
 use crate::{Alerts, Fault, remote};
@@ -49,7 +49,7 @@ impl Errand {
     fn new(
         service: &Alerts,
         client: &RouterClient,
-        by: By<'_>,
+        by: CallerContext<'_>,
         (tenant, system_key): (OrgId, &str),
         until: Instant,
     ) -> Errand {
@@ -83,8 +83,8 @@ impl Errand {
         in_time(self.until, remote::expire_silence(&self.service, &self.client, &who, id)).await
     }
 
-    fn by(&self) -> By<'_> {
-        By { caller: &self.caller, ctx: &self.ctx }
+    fn by(&self) -> CallerContext<'_> {
+        CallerContext { caller: &self.caller, ctx: &self.ctx }
     }
 }
 
@@ -92,8 +92,8 @@ impl Errand {
 pub(super) async fn create(
     service: &Alerts,
     client: &RouterClient,
-    by: By<'_>,
-    found: &Found,
+    by: CallerContext<'_>,
+    found: &SilenceTarget,
     new: &NewSilence,
 ) -> Result<Uuid> {
     let until = deadline(service);
@@ -109,7 +109,7 @@ pub(super) async fn create(
 pub(super) async fn post(
     service: &Alerts,
     client: &RouterClient,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     (order, until): (Order, Instant),
 ) -> Result<Uuid> {
@@ -138,7 +138,7 @@ async fn set(errand: Errand, order: Order, alert: (OrgId, String)) -> Result<Uui
 pub(super) async fn unsilenced_alert(
     service: &Alerts,
     client: &RouterClient,
-    found: &Found,
+    found: &SilenceTarget,
     fingerprint: &str,
 ) -> Result<Labels> {
     let known = alert_handling::firing(&service.db, found.tenant, fingerprint).await?;
@@ -161,7 +161,7 @@ pub(super) async fn unsilenced_alert(
 pub(super) async fn change(
     service: &Alerts,
     client: &RouterClient,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     (change, until): (Change, Instant),
 ) -> Result<Uuid> {
@@ -179,7 +179,7 @@ pub(super) async fn change(
 pub(super) async fn end(
     service: &Alerts,
     client: &RouterClient,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, system_key): (OrgId, &str),
     (stored, until): (ListedSilence, Instant),
 ) -> Result<()> {
@@ -190,7 +190,7 @@ pub(super) async fn end(
                 return Err(Error::NotFound(ObjectKind::Silence));
             }
             let mut tx = errand.service.db.begin().await?;
-            history::hold(&mut tx, [errand.tenant]).await?;
+            history::lock_for_writing(&mut tx, [errand.tenant]).await?;
             ended(tx, &errand.service, errand.by(), errand.tenant, &stored).await
         })
         .await

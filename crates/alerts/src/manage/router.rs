@@ -8,7 +8,7 @@ use super::{
     found_silences::FoundSilences,
     remote, remote_changes,
     silence_orders::{Change, NewSilence, Order},
-    silences::{By, Found},
+    silences::{CallerContext, SilenceTarget},
     stats::catalogue,
     to_error, within,
 };
@@ -151,7 +151,7 @@ impl AlertRouter {
     pub(super) async fn unsilenced_alert(
         &self,
         service: &Alerts,
-        found: &Found,
+        found: &SilenceTarget,
         fingerprint: &str,
     ) -> Result<Labels> {
         match self {
@@ -166,8 +166,8 @@ impl AlertRouter {
     pub(super) async fn create_silence(
         &self,
         service: &Alerts,
-        by: By<'_>,
-        found: &Found,
+        by: CallerContext<'_>,
+        found: &SilenceTarget,
         new: &NewSilence,
     ) -> Result<Uuid> {
         match self {
@@ -181,7 +181,7 @@ impl AlertRouter {
     pub(super) async fn post_silence(
         &self,
         service: &Alerts,
-        by: By<'_>,
+        by: CallerContext<'_>,
         place: (OrgId, &str),
         order: Order,
         until: Instant,
@@ -199,7 +199,7 @@ impl AlertRouter {
     pub(super) async fn change_silence(
         &self,
         service: &Alerts,
-        by: By<'_>,
+        by: CallerContext<'_>,
         place: (OrgId, &str),
         change: Change,
         until: Instant,
@@ -216,7 +216,7 @@ impl AlertRouter {
     pub(super) async fn end_silence(
         &self,
         service: &Alerts,
-        by: By<'_>,
+        by: CallerContext<'_>,
         place: (OrgId, &str),
         stored: ListedSilence,
         until: Instant,

@@ -3,7 +3,7 @@
 use super::{
     remote_changes::deadline,
     silence_orders::{Change, NewSilence, SilenceChange},
-    silences::{By, Place, find, look_up},
+    silences::{CallerContext, SilenceScope, find, look_up},
 };
 use crate::Alerts;
 use bailiwick_alerting::SilenceState;
@@ -17,8 +17,8 @@ use uuid::Uuid;
 /// In the order of the specification, then the router's.
 pub async fn create_silence(
     service: &Alerts,
-    by: By<'_>,
-    place: &Place,
+    by: CallerContext<'_>,
+    place: &SilenceScope,
     body: impl FnOnce() -> Result<NewSilence>,
 ) -> Result<Uuid> {
     let found = find(service, by.caller, Action::Silence, place).await?;
@@ -36,8 +36,8 @@ pub async fn create_silence(
 /// 404 for one of another system or organization, 400 for fields; the router's.
 pub async fn change_silence(
     service: &Alerts,
-    by: By<'_>,
-    place: &Place,
+    by: CallerContext<'_>,
+    place: &SilenceScope,
     id: &str,
     body: impl FnOnce() -> Result<SilenceChange>,
 ) -> Result<Uuid> {
@@ -53,7 +53,12 @@ pub async fn change_silence(
 ///
 /// # Errors
 /// 404 for one of another system or organization; the router's.
-pub async fn end_silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<()> {
+pub async fn end_silence(
+    service: &Alerts,
+    by: CallerContext<'_>,
+    place: &SilenceScope,
+    id: &str,
+) -> Result<()> {
     let until = deadline(service);
     let found = find(service, by.caller, Action::Silence, place).await?;
     let (key, stored) = look_up(service, &found, by.ctx, id).await?;

@@ -4,7 +4,7 @@
 use super::{
     check_all, fingerprint,
     silence_records::{Edit, as_it_was},
-    silences::{Found, gone},
+    silences::{SilenceTarget, gone},
     text, to_error,
 };
 use crate::{Alerts, Fault};
@@ -151,7 +151,7 @@ fn matchers(labels: &Labels) -> Vec<Matcher> {
 }
 
 /// The key of the alert's system; if a system is named, it must be that one.
-pub(super) fn owner(found: &Found, labels: &Labels) -> Result<String> {
+pub(super) fn owner(found: &SilenceTarget, labels: &Labels) -> Result<String> {
     let key = labels.value("system_key");
     if found.system_key.as_deref().is_some_and(|wanted| wanted != key) {
         return Err(Error::NotFound(ObjectKind::Alert));

@@ -3,7 +3,7 @@
 use super::{
     alert_query::{ActiveAlert, decorate},
     silence_orders::{NewSilence, Order},
-    silences::{By, Place, find, sender},
+    silences::{CallerContext, SilenceScope, find, sender},
     to_error,
 };
 use crate::Alerts;
@@ -37,8 +37,8 @@ pub struct SilencePreview {
 /// As [`super::create_silence`].
 pub async fn preview_silence(
     service: &Alerts,
-    by: By<'_>,
-    place: &Place,
+    by: CallerContext<'_>,
+    place: &SilenceScope,
     body: impl FnOnce() -> Result<NewSilence>,
 ) -> Result<SilencePreview> {
     let found = find(service, by.caller, Action::Silence, place).await?;

@@ -2,8 +2,8 @@
 //! alert-management#handling).
 
 use super::{
-    handling::{What, audited, record},
-    silences::By,
+    handling::{HandlingAction, audited, record},
+    silences::CallerContext,
 };
 use crate::Alerts;
 use bailiwick_alerting::ListedSilence;
@@ -18,11 +18,11 @@ const ENDED: AuditAction = AuditAction::AlertSilenceDelete;
 pub(super) async fn created(
     mut tx: Tx,
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     alert: (OrgId, String),
     (id, details): (Uuid, Value),
 ) -> Result<()> {
-    let what = What { action: "silenced", silence: Some(id), details };
+    let what = HandlingAction { action: "silenced", silence: Some(id), details };
     note(&mut tx, service, by, alert, AuditAction::AlertSilenceCreate, (None, what)).await?;
     Ok(tx.commit().await?)
 }
@@ -39,12 +39,12 @@ impl Edit {
         self,
         mut tx: Tx,
         service: &Alerts,
-        by: By<'_>,
+        by: CallerContext<'_>,
         tenant: OrgId,
         id: Uuid,
     ) -> Result<Uuid> {
         let alert = alert_handling::silenced(&mut tx, tenant, self.old).await?.unwrap_or_default();
-        let what = What { action: "silence_updated", silence: Some(id), details: self.details };
+        let what = HandlingAction { action: "silence_updated", silence: Some(id), details: self.details };
         note(&mut tx, service, by, (tenant, alert), AuditAction::AlertSilenceUpdate, (self.before, what))
             .await?;
         tx.commit().await?;
@@ -57,7 +57,7 @@ impl Edit {
 pub(super) async fn ended(
     mut tx: Tx,
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     tenant: OrgId,
     stored: &ListedSilence,
 ) -> Result<()> {
@@ -65,7 +65,7 @@ pub(super) async fn ended(
         return Ok(());
     }
     let alert = alert_handling::silenced(&mut tx, tenant, stored.id).await?.unwrap_or_default();
-    let what = What { action: "unsilenced", silence: Some(stored.id), details: json!({}) };
+    let what = HandlingAction { action: "unsilenced", silence: Some(stored.id), details: json!({}) };
     note(&mut tx, service, by, (tenant, alert), ENDED, (as_it_was(stored), what)).await?;
     tx.commit().await?;
     Ok(())
@@ -75,10 +75,10 @@ pub(super) async fn ended(
 async fn note(
     tx: &mut Tx,
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     (tenant, alert): (OrgId, String),
     action: AuditAction,
-    (before, what): (Option<Value>, What),
+    (before, what): (Option<Value>, HandlingAction),
 ) -> Result<()> {
     let id = what.silence.unwrap_or_default();
     let mut details = what.details.clone();

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 /// Where silences are looked for.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum SilenceScope {
     /// At one system, as the path names it.
     System(Option<SystemId>),
     /// In one organization, as the query names it.
@@ -23,30 +23,35 @@ pub enum Place {
 }
 
 /// The same, found.
-pub(super) struct Found {
+pub(super) struct SilenceTarget {
     pub(super) tenant: OrgId,
     /// Key of the system, where one is named.
     pub(super) system_key: Option<String>,
     pub(super) is_registered: bool,
 }
 
-pub(super) async fn find(service: &Alerts, caller: &Caller, action: Action, place: &Place) -> Result<Found> {
+pub(super) async fn find(
+    service: &Alerts,
+    caller: &Caller,
+    action: Action,
+    place: &SilenceScope,
+) -> Result<SilenceTarget> {
     match place {
-        Place::System(id) => {
+        SilenceScope::System(id) => {
             let id = id.ok_or(Error::NotFound(ObjectKind::System))?;
             let found =
                 stored_systems::get(&service.db, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
             decide(caller, action, &found.target()).granted()?;
             let system = found.system;
-            Ok(Found {
+            Ok(SilenceTarget {
                 tenant: system.organization.id,
                 system_key: Some(system.system_key),
                 is_registered: system.registered_at.is_some(),
             })
         }
-        Place::Organization(ids) => {
+        SilenceScope::Organization(ids) => {
             let tenant = tenant(service, caller, ids).await?;
-            Ok(Found { tenant, system_key: None, is_registered: true })
+            Ok(SilenceTarget { tenant, system_key: None, is_registered: true })
         }
     }
 }
@@ -63,7 +68,7 @@ pub(super) fn sender<'a>(tenant: OrgId, system_key: &str, request_id: &'a str) -
 
 /// The caller and the context of the request.
 #[derive(Clone, Copy, Debug)]
-pub struct By<'a> {
+pub struct CallerContext<'a> {
     pub caller: &'a Caller,
     pub ctx: &'a RequestContext,
 }
@@ -71,7 +76,7 @@ pub struct By<'a> {
 /// A silence of the place, with the key of its system.
 pub(super) async fn look_up(
     service: &Alerts,
-    found: &Found,
+    found: &SilenceTarget,
     ctx: &RequestContext,
     id: &str,
 ) -> Result<(String, ListedSilence)> {
@@ -103,7 +108,12 @@ pub(super) fn gone(fault: Fault) -> Error {
 ///
 /// # Errors
 /// 404 for one of another system or organization; the router's.
-pub async fn silence(service: &Alerts, by: By<'_>, place: &Place, id: &str) -> Result<ListedSilence> {
+pub async fn silence(
+    service: &Alerts,
+    by: CallerContext<'_>,
+    place: &SilenceScope,
+    id: &str,
+) -> Result<ListedSilence> {
     let found = find(service, by.caller, Action::Read, place).await?;
     Ok(look_up(service, &found, by.ctx, id).await?.1)
 }

@@ -8,7 +8,7 @@ use super::{
     remote::TOO_MANY,
     remote_changes::deadline,
     silence_orders::{Change, NO_SYSTEM, Order},
-    silences::{By, Found, look_up},
+    silences::{CallerContext, SilenceTarget, look_up},
 };
 use crate::{Alerts, Fault, judging};
 use bailiwick_alerting::{
@@ -65,7 +65,7 @@ pub async fn reach(
     let scope = list_scope(caller, Resource::Systems)?;
     let missing = || Error::NotFound(ObjectKind::Organization);
     let id: OrgId = id.parse().map_err(|_| missing())?;
-    let place = organizations::place(&service.db, id).await?;
+    let place = organizations::node(&service.db, id).await?;
     let granted = in_hierarchy(caller, place.as_ref()).map_err(|_| missing())?;
     let place = place.ok_or_else(missing)?;
     Ok(Reach {
@@ -156,7 +156,7 @@ pub async fn silences(
 /// The router's.
 pub async fn silence(
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     reach: &Reach,
     id: Uuid,
 ) -> Result<Option<ListedSilence>, Fault> {
@@ -168,7 +168,12 @@ pub async fn silence(
 ///
 /// # Errors
 /// As for systems; 400 unless it names exactly one system within reach.
-pub async fn set_silence(service: &Alerts, by: By<'_>, reach: &Reach, body: &[u8]) -> Result<Uuid, Fault> {
+pub async fn set_silence(
+    service: &Alerts,
+    by: CallerContext<'_>,
+    reach: &Reach,
+    body: &[u8],
+) -> Result<Uuid, Fault> {
     let until = deadline(service);
     let intake = |identity| SilenceIntake {
         identity,
@@ -185,7 +190,7 @@ pub async fn set_silence(service: &Alerts, by: By<'_>, reach: &Reach, body: &[u8
     let Some(id) = posted.id else {
         return router.post_silence(service, by, place, Order::of_tool(posted), until).await.map_err(fault);
     };
-    let found = Found { tenant, system_key: Some(identity.system_key.clone()), is_registered: true };
+    let found = SilenceTarget { tenant, system_key: Some(identity.system_key.clone()), is_registered: true };
     let (_, stored) = look_up(service, &found, by.ctx, &id.to_string()).await.map_err(fault)?;
     let change = Change::of_tool(posted, &stored);
     router.change_silence(service, by, place, change, until).await.map_err(fault)
@@ -213,7 +218,12 @@ async fn named_system(service: &Alerts, reach: &Reach, matchers: &[Matcher]) -> 
 ///
 /// # Errors
 /// The router's.
-pub async fn expire_silence(service: &Alerts, by: By<'_>, reach: &Reach, id: Uuid) -> Result<bool, Fault> {
+pub async fn expire_silence(
+    service: &Alerts,
+    by: CallerContext<'_>,
+    reach: &Reach,
+    id: Uuid,
+) -> Result<bool, Fault> {
     let until = deadline(service);
     let Some((tenant, key, stored)) = find(service, by, reach, id).await? else { return Ok(false) };
     if stored.status.state == SilenceState::Expired {
@@ -229,7 +239,7 @@ pub async fn expire_silence(service: &Alerts, by: By<'_>, reach: &Reach, id: Uui
 /// A silence with its organization and the key of its system.
 async fn find(
     service: &Alerts,
-    by: By<'_>,
+    by: CallerContext<'_>,
     reach: &Reach,
     id: Uuid,
 ) -> Result<Option<(OrgId, String, ListedSilence)>, Fault> {
@@ -246,7 +256,7 @@ async fn find(
         }
     };
     let Some(tenant) = tenant else { return Ok(None) };
-    let found = Found { tenant, system_key: None, is_registered: true };
+    let found = SilenceTarget { tenant, system_key: None, is_registered: true };
     match look_up(service, &found, by.ctx, &id.to_string()).await {
         Err(Error::NotFound(_)) => Ok(None),
         found => found.map(|(key, silence)| Some((tenant, key, silence))).map_err(fault),

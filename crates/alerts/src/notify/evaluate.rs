@@ -13,7 +13,7 @@ use bailiwick_alerting::{
     Nanos, StoredAlert, StoredSilence,
     active_silence::{ActiveSilence, Expressions},
     listing::SilenceState,
-    notify::{self, Entry, Snapshot, decide, patience},
+    notify::{self, SentNotification, Snapshot, decide, patience},
     receivers::AnyRecipient,
     router::Outage,
 };
@@ -170,10 +170,10 @@ impl Facts<'_> {
     }
 }
 
-fn entry(notice: &notification_log::Notice) -> Entry {
-    Entry {
-        firing: Entry::read(&notice.firing),
-        resolved: Entry::read(&notice.resolved),
+fn entry(notice: &notification_log::Notice) -> SentNotification {
+    SentNotification {
+        firing: SentNotification::read(&notice.firing),
+        resolved: SentNotification::read(&notice.resolved),
         at: Some(Nanos::from_ts(notice.told_at)),
     }
 }

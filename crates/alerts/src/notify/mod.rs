@@ -22,7 +22,7 @@ mod stats;
 mod test_message;
 mod unreached;
 
-pub use stats::{Count, Figures};
+pub use stats::{Count, NotifyCounters};
 pub use test_message::{A_MINUTE as TESTS_A_MINUTE, TestOrder, TestOutcome, send_test};
 
 use crate::Alerts;
@@ -59,7 +59,7 @@ pub struct Delivery {
     memory: render::RenderMemory,
     senders: OnceLock<send::Senders>,
     recorder: OnceLock<outcomes::OutcomeWriter>,
-    figures: Figures,
+    figures: NotifyCounters,
     unreached: unreached::Unreached,
 }
 
@@ -175,6 +175,6 @@ pub async fn run_until_idle(service: &Alerts) -> Result<u64> {
 }
 
 /// Numbers of notifications by outcome since the process began.
-pub fn figures(service: &Alerts) -> &Figures {
+pub fn figures(service: &Alerts) -> &NotifyCounters {
     &of(service).figures
 }

@@ -107,7 +107,7 @@ async fn write(service: &Alerts, notes: Vec<Note>) -> Result<Vec<()>, StoreError
     let mut tx = service.db.begin().await?;
     let of_told = told.values().map(|notice: &notification_log::Notice| notice.group.0);
     let tenants: Vec<OrgId> = finished.iter().map(|g| g.key.0).chain(of_told).collect();
-    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &tenants).await?;
+    let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &tenants).await?;
     // The process that has claimed a tenant since schedules its groups now; notifications already sent are recorded all
     // the same.
     finished.retain(|g| held.contains(&g.key.0));

@@ -124,7 +124,7 @@ fn text(senders: &Senders, flush: &GroupSend, variant: Variant) -> Text {
 mod tests {
     use super::*;
     use bailiwick_alerting::{
-        receivers::{Format, Kind},
+        receivers::{Format, RecipientKind},
         texts::Language,
     };
 
@@ -132,11 +132,11 @@ mod tests {
     fn a_text_is_shared_while_somebody_sends_it() {
         let texts = RenderCache::default();
         let of = |kind, reason| Variant { kind, language: Language::English, format: Format::Html, reason };
-        let webhook = of(Kind::Webhook, Some(Reason::First));
+        let webhook = of(RecipientKind::Webhook, Some(Reason::First));
         let first = texts.making(webhook);
         assert!(Arc::ptr_eq(&first, &texts.making(webhook)));
-        assert!(!Arc::ptr_eq(&first, &texts.making(of(Kind::Webhook, Some(Reason::NewAlerts)))));
-        assert!(!Arc::ptr_eq(&first, &texts.making(of(Kind::Email, None))));
+        assert!(!Arc::ptr_eq(&first, &texts.making(of(RecipientKind::Webhook, Some(Reason::NewAlerts)))));
+        assert!(!Arc::ptr_eq(&first, &texts.making(of(RecipientKind::Email, None))));
         let weak = Arc::downgrade(&first);
         drop(first);
         assert!(weak.upgrade().is_none());

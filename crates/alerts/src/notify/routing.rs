@@ -49,11 +49,11 @@ impl Routing {
 #[derive(Debug, Default)]
 pub(super) struct RoutingCache {
     version: i64,
-    kept: HashMap<OrgId, Known>,
+    kept: HashMap<OrgId, CachedRouting>,
 }
 
 #[derive(Debug)]
-enum Known {
+enum CachedRouting {
     Routing(Arc<Routing>),
     /// The configuration cannot be read.
     Unreadable,
@@ -92,20 +92,20 @@ impl RoutingCache {
     /// Identifies a tenant's plan, even one that cannot be read; none = it was not loaded, or the tenant is gone.
     pub(super) fn digest(&self, tenant: OrgId) -> Option<&str> {
         self.kept.get(&tenant).map(|known| match known {
-            Known::Routing(routing) => routing.digest.as_str(),
-            Known::Unreadable => UNREADABLE,
+            CachedRouting::Routing(routing) => routing.digest.as_str(),
+            CachedRouting::Unreadable => UNREADABLE,
         })
     }
 
     /// Drops unreadable configurations, so that the next request reads them again.
     pub(super) fn forget_unreadable(&mut self) {
-        self.kept.retain(|_, known| !matches!(known, Known::Unreadable));
+        self.kept.retain(|_, known| !matches!(known, CachedRouting::Unreadable));
     }
 
     fn of(&self, tenants: &[OrgId]) -> HashMap<OrgId, Arc<Routing>> {
         let routing = |t: &OrgId| match self.kept.get(t)? {
-            Known::Routing(routing) => Some((*t, routing.clone())),
-            Known::Unreadable => None,
+            CachedRouting::Routing(routing) => Some((*t, routing.clone())),
+            CachedRouting::Unreadable => None,
         };
         tenants.iter().filter_map(routing).collect()
     }
@@ -121,7 +121,7 @@ impl RoutingCache {
     fn keep(&mut self, plans: HashMap<OrgId, Plan>) {
         for (tenant, plan) in plans {
             let known = match Routing::new(plan) {
-                Ok(routing) => Known::Routing(Arc::new(routing)),
+                Ok(routing) => CachedRouting::Routing(Arc::new(routing)),
                 Err(error) => unreadable(tenant, &error),
             };
             self.kept.insert(tenant, known);
@@ -139,7 +139,7 @@ impl RoutingCache {
     }
 }
 
-fn unreadable(tenant: OrgId, error: &Error) -> Known {
+fn unreadable(tenant: OrgId, error: &Error) -> CachedRouting {
     tracing::error!(%tenant, %error, "an alert configuration cannot be read; its alerts notify no one");
-    Known::Unreadable
+    CachedRouting::Unreadable
 }

@@ -72,7 +72,7 @@ pub(super) type Routings = HashMap<OrgId, Arc<Routing>>;
 
 /// One round; how much was done.
 pub(super) async fn round(service: &Alerts, state: &mut Round) -> Result<u64> {
-    outage_detector::keep(service).await?;
+    outage_detector::sign_if_due(service).await?;
     let version = config::version(service).await?;
     state.renew(service).await?;
     state.retry_unreadable(service).await?;
@@ -120,7 +120,7 @@ impl Round {
         let _writing = of(service).writing.lock().await;
         let mut tx = service.db.begin().await?;
         let now = service.now();
-        let taken = delivery::take(&mut tx, service.instance(), now, now.plus(LEASE), due).await?;
+        let taken = delivery::acquire(&mut tx, service.instance(), now, now.plus(LEASE), due).await?;
         let new: Vec<OrgId> = taken.iter().map(|t| t.id).filter(|id| !self.held.contains_key(id)).collect();
         delivery::recover(&mut tx, &new, now).await?;
         tx.commit().await?;
@@ -137,7 +137,7 @@ impl Round {
         let ids: Vec<OrgId> = self.held.keys().copied().collect();
         let _writing = of(service).writing.lock().await;
         let mut tx = service.db.begin_relaxed().await?;
-        let still = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+        let still = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
         tx.commit().await?;
         self.held.retain(|id, held| {
             let is_ours = still.contains(id);
@@ -217,7 +217,7 @@ async fn replan(service: &Alerts, state: &mut Round, version: i64, tenants: &[Te
     let ids: Vec<OrgId> = old.iter().map(|(t, _)| t.id).collect();
     let _writing = of(service).writing.lock().await;
     let mut tx = service.db.begin().await?;
-    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+    let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
     let ours = old.into_iter().filter(|(t, _)| held.contains(&t.id));
     let (mut plans, mut changed) = (Vec::new(), Vec::new());
     for (tenant, digest) in ours {
@@ -246,13 +246,13 @@ async fn group(service: &Alerts, state: &mut Round, tenants: &[OrgId], routings:
             return Ok(done);
         }
         let routings = routings.clone();
-        let placing = service.tasks.spawn_blocking(move || place(&fresh, &routings));
+        let placing = service.tasks.spawn_blocking(move || group_fresh(&fresh, &routings));
         let GroupedAlerts { mut alerts, mut groups } = placing.await.map_err(Error::internal)?;
         let _writing = of(service).writing.lock().await;
         let mut tx = service.db.begin().await?;
         let ids: HashSet<OrgId> = alerts.iter().map(|((tenant, _), _)| *tenant).collect();
         let ids: Vec<OrgId> = ids.into_iter().collect();
-        let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+        let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
         alerts.retain(|((tenant, _), _)| held.contains(tenant));
         groups.retain(|((tenant, _), _)| held.contains(tenant));
         if alerts.is_empty() {
@@ -272,7 +272,7 @@ struct GroupedAlerts {
     groups: Vec<(GroupKey, Ts)>,
 }
 
-fn place(fresh: &[Alert], routings: &Routings) -> GroupedAlerts {
+fn group_fresh(fresh: &[Alert], routings: &Routings) -> GroupedAlerts {
     let mut alerts = Vec::with_capacity(fresh.len());
     // The alert that came first makes the group.
     let mut makers: HashMap<GroupKey, (Nanos, Nanos)> = HashMap::new();
@@ -317,7 +317,7 @@ async fn begin(service: &Alerts, state: &mut Round, version: i64) -> Result<u64>
             tracing::warn!("too many notifications are under way; others wait");
             return Ok(done);
         }
-        outage_detector::keep(service).await?;
+        outage_detector::sign_if_due(service).await?;
         let now = service.now();
         let busy: Vec<OrgId> = state.held.iter().filter(|(_, h)| h.is_busy()).map(|(id, _)| *id).collect();
         let due = delivery::due_groups(&service.db, service.instance(), now, &busy, GROUPS).await?;
@@ -380,7 +380,7 @@ async fn write_begun(
     let ids: HashSet<OrgId> =
         finished.iter().map(|f| f.key.0).chain(to_send.iter().map(|(f, _)| f.key.0)).collect();
     let ids: Vec<OrgId> = ids.into_iter().collect();
-    let held = delivery::hold(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
+    let held = delivery::renew(&mut tx, service.instance(), service.now().plus(LEASE), &ids).await?;
     finished.retain(|f| held.contains(&f.key.0));
     to_send.retain(|(f, _)| held.contains(&f.key.0));
     delivery::finish(&mut tx, &finished).await?;

@@ -74,10 +74,10 @@ impl Senders {
     }
 
     /// The destination a try shares with others, and how many tries that allows at once.
-    pub(super) fn place(&self, to: &AnyRecipient) -> (Arc<str>, Concurrency) {
+    pub(super) fn destination_limit(&self, to: &AnyRecipient) -> (Arc<str>, Concurrency) {
         match to.transport() {
             Transport::Mail(_) => ("mail".into(), MAILS_AT_ONCE),
-            Transport::Post(url) => (self.webhooks.place(url).unwrap_or_default().into(), AT_ONCE),
+            Transport::Post(url) => (self.webhooks.host_and_port(url).unwrap_or_default().into(), AT_ONCE),
             Transport::Telegram { .. } => ("telegram".into(), AT_ONCE),
             Transport::Pagerduty { region, .. } => (region.url().into(), AT_ONCE),
         }
@@ -96,7 +96,7 @@ impl Senders {
             }
             (Transport::Telegram { bot_token, chat_id }, Text::Telegram(text)) => match &self.telegram {
                 Some(telegram) => telegram.send(about.tenant, bot_token, chat_id, text).await,
-                None => Err(Failure::lasting("telegram delivery is not available", "switched off")),
+                None => Err(Failure::permanent("telegram delivery is not available", "switched off")),
             },
             (Transport::Pagerduty { routing_key, region }, Text::Pagerduty { incident, event }) => {
                 self.pagerduty.send(about.tenant, (routing_key, region), incident, event).await
@@ -114,10 +114,10 @@ impl Senders {
                     };
                     mailer.notify(&notice).await
                 }
-                Some(Err(e)) => Err(Failure::lasting("email delivery is not configured", e)),
-                None => Err(Failure::lasting("email delivery is not configured", "no server")),
+                Some(Err(e)) => Err(Failure::permanent("email delivery is not configured", e)),
+                None => Err(Failure::permanent("email delivery is not configured", "no server")),
             },
-            _ => Err(Failure::lasting("content does not match transport", "a text of another kind")),
+            _ => Err(Failure::permanent("content does not match transport", "a text of another kind")),
         }
     }
 

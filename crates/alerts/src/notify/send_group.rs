@@ -10,7 +10,7 @@ use super::{
 use crate::{Alerts, config::digest_of};
 use bailiwick_alerting::{
     Labels, Nanos,
-    notify::{Entry, Reason, Snapshot, retry_wait},
+    notify::{Reason, SentNotification, Snapshot, retry_wait},
     receivers::AnyRecipient,
 };
 use bailiwick_domain::{OrgId, Ts, ports::random};
@@ -91,7 +91,7 @@ async fn tell(
     lost: &CancellationToken,
 ) -> End {
     let delivery = of(service);
-    let (address, concurrency) = delivery.senders.get_or_init(|| Senders::new(service)).place(to);
+    let (address, concurrency) = delivery.senders.get_or_init(|| Senders::new(service)).destination_limit(to);
     let system = flush.group_labels.value("system_key").into();
     let destination =
         Destination { address, tenant: flush.key.0, system, recipient: digest_of(to).into(), concurrency };
@@ -105,7 +105,7 @@ async fn tell(
             () = lost.cancelled() => return End::Stopped,
             turns = turn(service, to, &destination) => turns,
             () = sleep_until(deadline) => {
-                return fail(service, flush.key.0, to, Failure::passing("no turn in time", "too many before")).await;
+                return fail(service, flush.key.0, to, Failure::temporary("no turn in time", "too many before")).await;
             }
         };
         let sent = attempt(service, flush, to, reason, &id).await;
@@ -171,7 +171,7 @@ async fn attempt(
         Ok((_others, rendered)) => {
             of(service).senders.get_or_init(|| Senders::new(service)).send(to, &rendered.text, about).await
         }
-        Err(e) => Err(Failure::passing("it cannot be written", e)),
+        Err(e) => Err(Failure::temporary("it cannot be written", e)),
     }
 }
 
@@ -179,13 +179,13 @@ async fn succeed(service: &Alerts, flush: &GroupSend, to: &AnyRecipient) -> End 
     of(service).figures.sent(to.kind());
     unreached::reached(service, flush.key.0, to).await;
     let now = service.now();
-    let entry = Entry::of(&flush.snapshot, Nanos::from_ts(now));
+    let entry = SentNotification::of(&flush.snapshot, Nanos::from_ts(now));
     let notice = notification_log::Notice {
         group: flush.key.clone(),
         receiver: flush.receiver.clone(),
         integration: digest_of(to),
-        firing: Entry::write(&entry.firing),
-        resolved: Entry::write(&entry.resolved),
+        firing: SentNotification::write(&entry.firing),
+        resolved: SentNotification::write(&entry.resolved),
         told_at: now,
     };
     // If this fails, the notification is sent again: better twice than never.

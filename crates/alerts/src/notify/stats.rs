@@ -1,14 +1,14 @@
 //! Counts notifications by outcome.
 
-use bailiwick_alerting::receivers::Kind;
+use bailiwick_alerting::receivers::RecipientKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter for each kind of recipient.
-type Counters = [AtomicU64; Kind::COUNT];
+type Counters = [AtomicU64; RecipientKind::COUNT];
 
 /// Counters since the process began.
 #[derive(Debug, Default)]
-pub struct Figures {
+pub struct NotifyCounters {
     sent: Counters,
     retried: Counters,
     failed: Counters,
@@ -27,32 +27,32 @@ pub struct Count {
     pub failed: u64,
 }
 
-impl Figures {
+impl NotifyCounters {
     /// All counters.
     pub fn counts(&self) -> Vec<Count> {
-        let at = |list: &Counters, kind: Kind| list[kind as usize].load(Ordering::Relaxed);
-        let count = |kind: &Kind| Count {
+        let at = |list: &Counters, kind: RecipientKind| list[kind as usize].load(Ordering::Relaxed);
+        let count = |kind: &RecipientKind| Count {
             channel: kind.as_str(),
             sent: at(&self.sent, *kind),
             retried: at(&self.retried, *kind),
             failed: at(&self.failed, *kind),
         };
-        Kind::ALL.iter().map(count).collect()
+        RecipientKind::ALL.iter().map(count).collect()
     }
 
-    pub(super) fn sent(&self, kind: Kind) {
+    pub(super) fn sent(&self, kind: RecipientKind) {
         add(&self.sent, kind);
     }
 
-    pub(super) fn retried(&self, kind: Kind) {
+    pub(super) fn retried(&self, kind: RecipientKind) {
         add(&self.retried, kind);
     }
 
-    pub(super) fn failed(&self, kind: Kind) {
+    pub(super) fn failed(&self, kind: RecipientKind) {
         add(&self.failed, kind);
     }
 }
 
-fn add(list: &Counters, kind: Kind) {
+fn add(list: &Counters, kind: RecipientKind) {
     list[kind as usize].fetch_add(1, Ordering::Relaxed);
 }

@@ -8,7 +8,7 @@ use crate::{Alerts, config};
 use bailiwick_alerting::{
     Labels, Nanos, PostedAlert, StoredAlert,
     notify::{Message, Reason, Snapshot},
-    receivers::{AnyRecipient, Kind},
+    receivers::{AnyRecipient, RecipientKind},
 };
 use bailiwick_domain::{AuditAction, Error, FieldError, OrgId, Result, validate::Email};
 use bailiwick_events::mail;
@@ -61,14 +61,14 @@ pub async fn send_test(
 ) -> Result<TestOutcome> {
     let (organization, layer) = config::own_layer(service, caller, Permission::ManageAlerts).await?;
     let order = body()?;
-    let kind = Kind::ALL.iter().copied().find(|kind| kind.as_str() == order.channel);
+    let kind = RecipientKind::ALL.iter().copied().find(|kind| kind.as_str() == order.channel);
     let wanted = order.recipient.trim();
     let kind = match (kind, wanted) {
         (Some(kind), wanted) if !wanted.is_empty() => kind,
         (kind, wanted) => return Err(wrong(&order.channel, kind, wanted)),
     };
     let is_wanted = |one: &AnyRecipient| match kind {
-        Kind::Email => one.key() == Email::key_of(wanted),
+        RecipientKind::Email => one.key() == Email::key_of(wanted),
         _ => one.name() == wanted,
     };
     let mut recipients = layer.all_channels().flat_map(|channels| channels.recipients(kind));
@@ -79,7 +79,7 @@ pub async fn send_test(
     }
     let user = caller.user_id().ok_or_else(Error::insufficient_permissions)?;
     service.alerting().test_messages.check(&user)?;
-    if kind == Kind::Email {
+    if kind == RecipientKind::Email {
         // The person who saved the layer chose this address, and its owner has not confirmed it: the limits on mails apply.
         drop(mail::allow(service, organization, &[wanted]).await?);
     }
@@ -94,7 +94,7 @@ pub async fn send_test(
     audit::record(&mut tx, service.now(), caller, ctx, event).await?;
     tx.commit().await?;
     let tried = tokio::time::timeout(TRY, attempt(service, organization, &to)).await;
-    let failure = tried.unwrap_or_else(|_| Err(Failure::passing("no answer in time", "timed out"))).err();
+    let failure = tried.unwrap_or_else(|_| Err(Failure::temporary("no answer in time", "timed out"))).err();
     if let Some(failure) = &failure {
         tracing::info!(%organization, channel = kind.as_str(), %failure, "a test message was not delivered");
     }
@@ -105,7 +105,7 @@ pub async fn send_test(
     })
 }
 
-fn wrong(channel: &str, kind: Option<Kind>, recipient: &str) -> Error {
+fn wrong(channel: &str, kind: Option<RecipientKind>, recipient: &str) -> Error {
     let mut fields = Vec::new();
     match (channel, kind) {
         ("", _) => fields.push(FieldError::new("channel", "required")),

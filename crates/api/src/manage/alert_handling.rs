@@ -12,7 +12,7 @@ use crate::{
 use axum::extract::{FromRequestParts, RawPathParams};
 use bailiwick_alerts::{
     Alerts,
-    manage::{self, By, Place},
+    manage::{self, CallerContext, SilenceScope},
 };
 use bailiwick_domain::SystemId;
 use bailiwick_web::{alerts::named, values};
@@ -22,7 +22,7 @@ use uuid::Uuid;
 /// Where silences are searched, and the path after `silences/`.
 #[derive(Debug)]
 pub struct SilencePath {
-    place: Place,
+    place: SilenceScope,
     id: String,
 }
 
@@ -38,9 +38,9 @@ impl<S: Send + Sync> FromRequestParts<S> for SilencePath {
         let query = Params::parse(parts.uri.query().unwrap_or_default());
         let is_of_system = parts.uri.path().contains("/systems/");
         let place = match find("id") {
-            Some(id) => Place::System(id.parse().ok()),
-            None if is_of_system => Place::System(None),
-            None => Place::Organization(query.many("organization_id")),
+            Some(id) => SilenceScope::System(id.parse().ok()),
+            None if is_of_system => SilenceScope::System(None),
+            None => SilenceScope::Organization(query.many("organization_id")),
         };
         Ok(SilencePath { place, id: find("silence_id").unwrap_or_default() })
     }
@@ -58,7 +58,7 @@ pub async fn create(
     path: SilencePath,
     body: JsonBody,
 ) -> Outcome<Answer<SilenceIdOutput>> {
-    let by = By { caller: &caller, ctx: &ctx };
+    let by = CallerContext { caller: &caller, ctx: &ctx };
     let new = || Ok(body.parse::<SilenceInput>()?.into());
     let id = manage::create_silence(&alerts, by, &path.place, new).await?;
     Ok(Answer::ok("alert silenced successfully", id_output(id)))
@@ -92,7 +92,7 @@ pub async fn show(
     Ctx(ctx): Ctx,
     path: SilencePath,
 ) -> Outcome<Answer<OneSilence>> {
-    let by = By { caller: &caller, ctx: &ctx };
+    let by = CallerContext { caller: &caller, ctx: &ctx };
     let silence = manage::silence(&alerts, by, &path.place, &path.id).await?.into();
     Ok(Answer::ok("silence retrieved successfully", OneSilence { silence }))
 }
@@ -105,7 +105,7 @@ pub async fn change(
     path: SilencePath,
     body: JsonBody,
 ) -> Outcome<Answer<SilenceIdOutput>> {
-    let by = By { caller: &caller, ctx: &ctx };
+    let by = CallerContext { caller: &caller, ctx: &ctx };
     let change = || Ok(body.parse::<SilenceChangeInput>()?.into());
     let id = manage::change_silence(&alerts, by, &path.place, &path.id, change).await?;
     Ok(Answer::ok("silence updated successfully", id_output(id)))
@@ -118,7 +118,7 @@ pub async fn end(
     Ctx(ctx): Ctx,
     path: SilencePath,
 ) -> Outcome<Answer<()>> {
-    let by = By { caller: &caller, ctx: &ctx };
+    let by = CallerContext { caller: &caller, ctx: &ctx };
     manage::end_silence(&alerts, by, &path.place, &path.id).await?;
     Ok(Answer::ok("silence disabled successfully", ()))
 }

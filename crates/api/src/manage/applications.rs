@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use axum::response::Response;
-use bailiwick_domain::{SortDirection, Walked};
+use bailiwick_domain::{CursorPage, SortDirection};
 use bailiwick_fleet::{
     Fleet,
     applications::{self, ApplicationRef, SummaryOrder, SummaryQuery},
@@ -35,7 +35,7 @@ pub async fn list(
     let list = match cursor {
         None => of(applications::list(&fleet, &caller, query).await?)?,
         Some(cursor) => {
-            let Walked { page, next_cursor } = applications::walk(&fleet, &caller, query, cursor).await?;
+            let CursorPage { page, next_cursor } = applications::walk(&fleet, &caller, query, cursor).await?;
             let list = of(page)?;
             ApplicationList { pagination: list.pagination.walked(next_cursor), ..list }
         }

@@ -10,7 +10,7 @@ use crate::{
 use axum::{body::Body, response::Response};
 use bailiwick_directory::{
     Directory,
-    avatars::{self, Shown, Whose},
+    avatars::{self, ServedAvatar, Whose},
 };
 use bailiwick_domain::{Error, UserId};
 use bailiwick_web::{Upload, picture};
@@ -72,8 +72,8 @@ pub async fn show(
     let known = headers.get(header::IF_NONE_MATCH).and_then(|v| v.to_str().ok());
     let shown = avatars::show(&directory, &request, id, known).await?;
     let (status, body, etag) = match shown {
-        Shown::Image(png, etag) => (StatusCode::OK, Body::from(png), etag),
-        Shown::Unchanged(etag) => (StatusCode::NOT_MODIFIED, Body::empty(), etag),
+        ServedAvatar::Image(png, etag) => (StatusCode::OK, Body::from(png), etag),
+        ServedAvatar::Unchanged(etag) => (StatusCode::NOT_MODIFIED, Body::empty(), etag),
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;

@@ -1,6 +1,6 @@
 //! `GET /health` (spec: conventions#health).
 
-use crate::{envelope::render, error::passing};
+use crate::{envelope::render, error::with_retry_after};
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_domain::API_VERSION;
@@ -44,6 +44,6 @@ pub async fn show(State(app): State<App>) -> Response {
     let health = Health::own(&app);
     match write_check::check(&app).await {
         Ok(()) => render(StatusCode::OK, "service healthy", &health),
-        Err(_) => passing(render(StatusCode::SERVICE_UNAVAILABLE, "service unhealthy", &health)),
+        Err(_) => with_retry_after(render(StatusCode::SERVICE_UNAVAILABLE, "service unhealthy", &health)),
     }
 }

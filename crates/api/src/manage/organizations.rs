@@ -16,7 +16,7 @@ use bailiwick_directory::{
     Directory,
     organizations::{self, Move},
 };
-use bailiwick_domain::{OrgId, Walked};
+use bailiwick_domain::{CursorPage, OrgId};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::organization_query;
 
@@ -39,7 +39,7 @@ pub async fn list(
         let list = organizations::list(&directory, &caller, family, query, write).await?;
         return Ok(Cached(list, gzip).into_response());
     };
-    let Walked { page, next_cursor } =
+    let CursorPage { page, next_cursor } =
         organizations::walk(&directory, &caller, family, query, cursor).await?;
     Ok(answer(of(page).walked(next_cursor)).into_response())
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use bailiwick_fleet::{
     Fleet,
-    search::{self, Kind, MOST},
+    search::{self, MOST, SearchKind},
 };
 use bailiwick_web::values;
 
@@ -18,7 +18,7 @@ pub async fn show(
     Who(caller): Who,
     params: Params,
 ) -> Outcome<Answer<SearchOutput>> {
-    let kinds = values(&params, "kinds", |word| Kind::WORDS.parse(&word));
+    let kinds = values(&params, "kinds", |word| SearchKind::WORDS.parse(&word));
     let limit = params.one("limit").and_then(|limit| limit.parse().ok()).unwrap_or(MOST);
     let text = params.one("q").unwrap_or_default();
     let found = search::search(&fleet, &caller, text, kinds.as_deref(), limit).await?;

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use axum::response::Response;
-use bailiwick_domain::{SystemId, Walked};
+use bailiwick_domain::{CursorPage, SystemId};
 use bailiwick_fleet::{Fleet, systems};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::{choice_search, system_query};
@@ -32,7 +32,7 @@ pub async fn list(
     let list = match cursor {
         None => of(systems::list(&fleet, &caller, query).await?),
         Some(cursor) => {
-            let Walked { page, next_cursor } = systems::walk(&fleet, &caller, query, cursor).await?;
+            let CursorPage { page, next_cursor } = systems::walk(&fleet, &caller, query, cursor).await?;
             let list = of(page);
             SystemList { pagination: list.pagination.walked(next_cursor), ..list }
         }

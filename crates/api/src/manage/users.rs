@@ -12,7 +12,7 @@ use crate::{
 };
 use axum::response::{IntoResponse, Response};
 use bailiwick_directory::{Directory, users};
-use bailiwick_domain::{UserId, Walked};
+use bailiwick_domain::{CursorPage, UserId};
 use bailiwick_platform::conditions::Version;
 use bailiwick_web::{choice_search, user_query};
 
@@ -33,7 +33,7 @@ pub async fn list(
         let write = |page| answer(of(page)).write();
         return Ok(Cached(users::list(&directory, &caller, query, write).await?, gzip).into_response());
     };
-    let Walked { page, next_cursor } = users::walk(&directory, &caller, query, cursor).await?;
+    let CursorPage { page, next_cursor } = users::walk(&directory, &caller, query, cursor).await?;
     let list = of(page);
     Ok(answer(UserList { pagination: list.pagination.walked(next_cursor), ..list }).into_response())
 }

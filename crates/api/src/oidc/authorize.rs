@@ -15,7 +15,7 @@ use bailiwick_identity::{
         consent,
         redirect::BrowserRedirect,
         scripted_sign_in,
-        sign_in::{Denied, SignedIn},
+        sign_in::{SignInError, SignedIn},
     },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -71,12 +71,12 @@ pub async fn resume(
     match scripted_sign_in::resume(&identity, &context, id, &cookies::read(&identity, &headers)).await {
         Ok(done) => signed_in(&identity, language, &done),
         Err(
-            Denied::NotIdentified
-            | Denied::MustReplacePassword
-            | Denied::MustProveFactor
-            | Denied::MustAddFactor,
+            SignInError::NotIdentified
+            | SignInError::MustReplacePassword
+            | SignInError::MustProveFactor
+            | SignInError::MustAddFactor,
         ) => see_other(language, &sign_in_page(&identity, id)),
-        Err(Denied::Fault(error)) => pages::fault(language, &error),
+        Err(SignInError::Fault(error)) => pages::fault(language, &error),
         Err(_) => pages::notice(language, Notice::Expired, None),
     }
 }

@@ -10,7 +10,7 @@ use crate::extract::{Ctx, PathId, Service};
 use axum::response::Response;
 use bailiwick_identity::{
     Identity,
-    oidc::{consent, login, sign_in::Denied},
+    oidc::{consent, login, sign_in::SignInError},
 };
 use http::HeaderMap;
 use uuid::Uuid;
@@ -40,7 +40,7 @@ pub async fn submit(
     let Some(id) = form.waiting(&identity, id) else { return form.expired() };
     match consent::answer(&identity, &context, id, &form.browser, form.sent("answer") == "allow").await {
         Ok(onward) => go_on(form.language, &onward),
-        Err(Denied::Fault(error)) => pages::fault(form.language, &error),
+        Err(SignInError::Fault(error)) => pages::fault(form.language, &error),
         Err(_) => form.expired(),
     }
 }

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bailiwick_domain::Error;
-use bailiwick_identity::oidc::{Code, Refusal};
+use bailiwick_identity::oidc::{Code, ProviderError};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
@@ -14,9 +14,9 @@ use serde_json::json;
 const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// A refusal as JSON.
-pub fn answer(refusal: Refusal) -> Response {
+pub fn answer(refusal: ProviderError) -> Response {
     match refusal {
-        Refusal::Protocol(refused) => {
+        ProviderError::Protocol(refused) => {
             let status = match refused.code {
                 Code::InvalidClient | Code::InvalidToken => StatusCode::UNAUTHORIZED,
                 Code::InsufficientScope => StatusCode::FORBIDDEN,
@@ -28,7 +28,7 @@ pub fn answer(refusal: Refusal) -> Response {
             }
             response
         }
-        Refusal::Fault(error) => fault(&error),
+        ProviderError::Fault(error) => fault(&error),
     }
 }
 

@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use bailiwick_app::App;
-use bailiwick_identity::oidc::{Refusal, authorize::Parameters};
+use bailiwick_identity::oidc::{ProviderError, authorize::Parameters};
 use http::request::Parts;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl FromRequest<App> for Form {
     async fn from_request(request: Request, _: &App) -> Result<Form, Response> {
         match read(request.into_body(), MAX_FORM_BYTES, FORM_TIMEOUT).await {
             Ok(bytes) => Ok(Form(Parameters::parse(&bytes))),
-            Err(error) => Err(error::answer(Refusal::Fault(error))),
+            Err(error) => Err(error::answer(ProviderError::Fault(error))),
         }
     }
 }

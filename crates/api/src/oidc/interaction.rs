@@ -18,8 +18,8 @@ use bailiwick_events::mail;
 use bailiwick_identity::{
     Identity,
     oidc::{
-        Refusal, consent, scripted_sign_in,
-        sign_in::{Denied, Identifier},
+        ProviderError, consent, scripted_sign_in,
+        sign_in::{Identifier, SignInError},
     },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -132,7 +132,7 @@ async fn json<T: DeserializeOwned>(body: Body) -> Result<T, Response> {
         .map_err(|_| malformed("the body is not the expected JSON object"))
 }
 
-fn empty_or(outcome: Result<(), Denied>) -> Response {
+fn empty_or(outcome: Result<(), SignInError>) -> Response {
     match outcome {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(denied) => deny(denied),
@@ -143,56 +143,56 @@ fn malformed(message: &str) -> Response {
     refuse(StatusCode::BAD_REQUEST, "guard.invalid_input", message)
 }
 
-fn deny(denied: Denied) -> Response {
+fn deny(denied: SignInError) -> Response {
     const WRONG: &str = "name or password is wrong";
     let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
     match denied {
-        Denied::WrongCredentials => refuse(unprocessable, "session.invalid_credentials", WRONG),
-        Denied::AccountSuspended => {
+        SignInError::WrongCredentials => refuse(unprocessable, "session.invalid_credentials", WRONG),
+        SignInError::AccountSuspended => {
             refuse(unprocessable, "session.invalid_credentials", &format!("{WRONG}: account suspended"))
         }
-        Denied::TooMany { retry_after } => {
+        SignInError::TooMany { retry_after } => {
             let mut response =
                 refuse(StatusCode::TOO_MANY_REQUESTS, "session.too_many_attempts", "rate limit exceeded");
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
             response
         }
-        Denied::Gone => refuse(
+        SignInError::Gone => refuse(
             StatusCode::BAD_REQUEST,
             "session.not_found",
             "no authorization request waits for this browser; are its cookies sent?",
         ),
-        Denied::NotIdentified => {
+        SignInError::NotIdentified => {
             refuse(unprocessable, "session.identifier_not_found", "nobody has signed in yet")
         }
-        Denied::MustReplacePassword => refuse(
+        SignInError::MustReplacePassword => refuse(
             unprocessable,
             "password.change_required",
             "the generated password must be replaced on the sign-in page first",
         ),
-        Denied::WrongFactor => {
+        SignInError::WrongFactor => {
             refuse(unprocessable, "second_factor.invalid_code", "the code is wrong or was used before")
         }
-        Denied::CodesExhausted => refuse(
+        SignInError::CodesExhausted => refuse(
             unprocessable,
             "second_factor.exhausted",
             "too many wrong codes in a row: a recovery code or a passkey is needed",
         ),
-        Denied::MustProveFactor => {
+        SignInError::MustProveFactor => {
             refuse(unprocessable, "second_factor.required", "a code of the second factor must be sent first")
         }
-        Denied::MustAddFactor => refuse(
+        SignInError::MustAddFactor => refuse(
             unprocessable,
             "second_factor.enrolment_required",
             "a second factor must be added on the sign-in page first",
         ),
-        Denied::WeakPassword(code) => refuse(unprocessable, "password.rejected", code),
-        Denied::Fault(error) => fault(error),
+        SignInError::WeakPassword(code) => refuse(unprocessable, "password.rejected", code),
+        SignInError::Fault(error) => fault(error),
     }
 }
 
 fn fault(error: Error) -> Response {
-    error::answer(Refusal::Fault(error))
+    error::answer(ProviderError::Fault(error))
 }
 
 fn refuse(status: StatusCode, code: &str, message: &str) -> Response {

@@ -11,7 +11,7 @@ use bailiwick_identity::{
         consent::{Allowed, Page as ConsentPage},
         login::Person,
         redirect::form_target,
-        sign_in::Asks,
+        sign_in::Prompt,
     },
 };
 pub use bailiwick_web::{Language, language_of};
@@ -91,7 +91,7 @@ pub struct FormPage<'a> {
     /// 200, or the status of the problem.
     pub status: StatusCode,
     /// What it asks for.
-    pub asks: &'a Asks,
+    pub asks: &'a Prompt,
     /// Key of the text that describes the problem.
     pub problem: Option<&'a str>,
     /// Key of a further text after it.
@@ -152,12 +152,12 @@ pub fn recovery(language: Language, page: &RecoveryPage<'_>) -> Response {
 /// Renders a form.
 pub fn form(language: Language, page: &FormPage<'_>) -> Response {
     let (template, asked) = match page.asks {
-        Asks::Password(passkey) => ("sign_in.html", json!({"passkey": passkey_of(passkey)})),
-        Asks::NewPassword => ("new_password.html", Value::Null),
-        Asks::Factor(proof) => {
+        Prompt::Password(passkey) => ("sign_in.html", json!({"passkey": passkey_of(passkey)})),
+        Prompt::NewPassword => ("new_password.html", Value::Null),
+        Prompt::Factor(proof) => {
             ("second_factor.html", json!({"passkey": passkey_of(&proof.passkey), "has_totp": proof.has_totp}))
         }
-        Asks::NewFactor(addition) => {
+        Prompt::NewFactor(addition) => {
             let totp = &addition.totp;
             let asked = json!({
                 "passkey": passkey_of(&addition.passkey),
@@ -365,7 +365,7 @@ mod tests {
     fn what_a_user_typed_is_text_and_nothing_else() {
         let page = FormPage {
             status: StatusCode::OK,
-            asks: &Asks::Password(None),
+            asks: &Prompt::Password(None),
             problem: Some("wrong_credentials"),
             detail: None,
             name: Some("\"><script>alert(1)</script>"),

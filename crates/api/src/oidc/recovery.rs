@@ -16,7 +16,7 @@ use bailiwick_identity::{
     oidc::{
         authorize::Browser,
         recovery::{self, Form as Which},
-        sign_in::Denied,
+        sign_in::SignInError,
     },
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -161,19 +161,19 @@ fn deny(
     form: &PageForm,
     which: Which,
     page: RecoveryPage<'_>,
-    denied: Denied,
+    denied: SignInError,
 ) -> Response {
     let language = form.language;
     let (status, problem) = match &denied {
-        Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code),
-        Denied::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_password"),
-        Denied::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts"),
-        Denied::Fault(error) => return pages::fault(language, error),
+        SignInError::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code),
+        SignInError::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_password"),
+        SignInError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts"),
+        SignInError::Fault(error) => return pages::fault(language, error),
         _ => return pages::notice(language, Notice::LinkOver, None),
     };
     let page = RecoveryPage { status, problem: Some(problem), ..page };
     let mut response = open_for(identity, language, &form.browser, which, page);
-    if let Denied::TooMany { retry_after } = denied {
+    if let SignInError::TooMany { retry_after } = denied {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
     }
     response

@@ -16,7 +16,7 @@ use bailiwick_identity::{
     Identity,
     oidc::{
         second_factor::{self, Given, New},
-        sign_in::{self, Denied, Identifier, Page, Progress},
+        sign_in::{self, Identifier, Page, Progress, SignInError},
     },
 };
 use bailiwick_platform::RequestContext;
@@ -66,7 +66,7 @@ async fn run(
     context: &RequestContext,
     id: Uuid,
     form: &PageForm,
-) -> Result<Progress, Denied> {
+) -> Result<Progress, SignInError> {
     let browser = &form.browser;
     if form.sent("form") == "new_password" {
         let (new, again) = (form.sent("new_password"), form.sent("new_password_again"));
@@ -113,26 +113,26 @@ async fn add_factor(identity: &Identity, context: &RequestContext, id: Uuid, for
     }
 }
 
-async fn deny(identity: &Identity, id: Uuid, form: &PageForm, denied: Denied) -> Response {
+async fn deny(identity: &Identity, id: Uuid, form: &PageForm, denied: SignInError) -> Response {
     let language = form.language;
     let (status, problem, detail) = match &denied {
-        Denied::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_credentials", None),
-        Denied::AccountSuspended => {
+        SignInError::WrongCredentials => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_credentials", None),
+        SignInError::AccountSuspended => {
             (StatusCode::UNPROCESSABLE_ENTITY, "wrong_credentials", Some("account_suspended"))
         }
-        Denied::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", None),
-        Denied::WrongFactor if form.sent("credential").is_empty() => {
+        SignInError::TooMany { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", None),
+        SignInError::WrongFactor if form.sent("credential").is_empty() => {
             (StatusCode::UNPROCESSABLE_ENTITY, "wrong_code", None)
         }
-        Denied::WrongFactor => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_passkey", None),
-        Denied::CodesExhausted => (StatusCode::UNPROCESSABLE_ENTITY, "codes_exhausted", None),
-        Denied::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code, None),
-        Denied::Fault(error) => return pages::fault(language, error),
-        Denied::Gone
-        | Denied::NotIdentified
-        | Denied::MustReplacePassword
-        | Denied::MustProveFactor
-        | Denied::MustAddFactor => return form.expired(),
+        SignInError::WrongFactor => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_passkey", None),
+        SignInError::CodesExhausted => (StatusCode::UNPROCESSABLE_ENTITY, "codes_exhausted", None),
+        SignInError::WeakPassword(code) => (StatusCode::UNPROCESSABLE_ENTITY, *code, None),
+        SignInError::Fault(error) => return pages::fault(language, error),
+        SignInError::Gone
+        | SignInError::NotIdentified
+        | SignInError::MustReplacePassword
+        | SignInError::MustProveFactor
+        | SignInError::MustAddFactor => return form.expired(),
     };
     let offered = Some(form.sent("totp_state"));
     let page = match sign_in::page(identity, id, &form.browser, offered).await {
@@ -142,7 +142,7 @@ async fn deny(identity: &Identity, id: Uuid, form: &PageForm, denied: Denied) ->
     };
     let problem = Problem { status, problem, detail, name: form.sent("name") };
     let mut response = render(language, &page, Some(problem));
-    if let Denied::TooMany { retry_after } = denied {
+    if let SignInError::TooMany { retry_after } = denied {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(retry_after)));
     }
     response

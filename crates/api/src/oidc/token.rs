@@ -12,7 +12,7 @@ use axum::{
 use bailiwick_identity::{
     Identity, TokenRequest,
     oidc::{
-        Client, ClientCredentials, Code, Refusal, Refused, authorize::Parameters, claims,
+        Client, ClientCredentials, Code, OAuthError, ProviderError, authorize::Parameters, claims,
         clients::authenticate, tokens,
     },
 };
@@ -77,7 +77,7 @@ async fn admit(
     context: &RequestContext,
     headers: &HeaderMap,
     parameters: &Parameters,
-) -> Result<(Client, TokenRequest), Refusal> {
+) -> Result<(Client, TokenRequest), ProviderError> {
     let counted = identity.token_requests.count(identity.as_ref(), context.client_ip)?;
     let known = credentials(headers, parameters).and_then(|given| authenticate(&identity.settings, &given));
     match known {
@@ -91,16 +91,16 @@ async fn admit(
 }
 
 /// `client_secret_basic`, `client_secret_post` or `none`; never two of them (RFC 6749 §2.3).
-fn credentials(headers: &HeaderMap, parameters: &Parameters) -> Result<ClientCredentials, Refused> {
+fn credentials(headers: &HeaderMap, parameters: &Parameters) -> Result<ClientCredentials, OAuthError> {
     let form_id = parameters.one("client_id")?.map(str::to_owned);
     let form_secret = parameters.one("client_secret")?.map(str::to_owned);
     let Some(header) = authorization(headers) else {
         return Ok(ClientCredentials { id: form_id, secret: form_secret });
     };
-    let invalid = || Refused::new(Code::InvalidClient, "client authentication failed");
+    let invalid = || OAuthError::new(Code::InvalidClient, "client authentication failed");
     let (id, secret) = basic(header).ok_or_else(invalid)?;
     if form_secret.is_some() {
-        return Err(Refused::new(Code::InvalidRequest, "more than one way of client authentication"));
+        return Err(OAuthError::new(Code::InvalidRequest, "more than one way of client authentication"));
     }
     if form_id.is_some_and(|form_id| form_id != id) {
         return Err(invalid());

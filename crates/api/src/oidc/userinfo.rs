@@ -8,7 +8,7 @@ use axum::{
 };
 use bailiwick_identity::{
     Identity, auth,
-    oidc::{Code, Refused, claims},
+    oidc::{Code, OAuthError, claims},
 };
 use http::HeaderMap;
 
@@ -25,7 +25,7 @@ pub async fn userinfo(
         None => in_form,
     };
     let Some(token) = token else {
-        return error::answer(Refused::new(Code::InvalidToken, "a bearer token is needed").into());
+        return error::answer(OAuthError::new(Code::InvalidToken, "a bearer token is needed").into());
     };
     match claims::userinfo(&identity, token).await {
         Ok(claims) => Json(claims).into_response(),

@@ -75,9 +75,9 @@ impl Examples {
     }
 }
 
-type Found = ((String, u16), Value);
+type RefusalExample = ((String, u16), Value);
 
-fn read(line: &str, answer: &str, operations: &[(String, String, String)]) -> Option<Found> {
+fn read(line: &str, answer: &str, operations: &[(String, String, String)]) -> Option<RefusalExample> {
     if line.len().max(answer.len()) > MOST_BYTES {
         return None;
     }

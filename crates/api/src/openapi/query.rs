@@ -9,8 +9,8 @@ use bailiwick_domain::{OrgType, PageRequest, Parameter, SortDirection, rebrandin
 use bailiwick_events::deliver;
 use bailiwick_fleet::{
     applications::{self, ApplicationOrder, SummaryOrder},
-    inventory::{Category, Kind, Severity},
-    search::Kind as Kinds,
+    inventory::{Category, ChangeKind, Severity},
+    search::SearchKind as Kinds,
     systems::{self, SystemOrder},
 };
 use bailiwick_identity::api_keys::EVENTS;
@@ -131,7 +131,7 @@ fn words(operation: &str, name: &str) -> Vec<&'static str> {
         "type" if operation == "listOrganizations" => OrgType::FAMILIES.map(OrgType::as_str).to_vec(),
         "severity" if is_of_inventory(operation) => Severity::ALL.iter().map(|word| word.word()).collect(),
         "category" => Category::ALL.iter().map(|word| word.word()).collect(),
-        "diff_type" => Kind::ALL.iter().map(|word| word.word()).collect(),
+        "diff_type" => ChangeKind::ALL.iter().map(|word| word.word()).collect(),
         "event" => EVENTS.to_vec(),
         "period" => PERIODS.list(),
         "as" => SIDES.list(),

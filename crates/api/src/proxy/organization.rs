@@ -5,7 +5,7 @@ use super::{
     Proxy,
     answer::{self, Answer, of_fault},
     ends_silence, intake, json,
-    target::{NoRoute, OfOrganization, Place, V2},
+    target::{NoRoute, OfOrganization, PathScope, V2},
 };
 use crate::{error, extract::authorization, gate, route::Route};
 use axum::{body::Body, extract::Request, response::Response};
@@ -19,7 +19,7 @@ use bailiwick_alerting::{
 use bailiwick_alerts::{
     Fault,
     manage::{
-        By,
+        CallerContext,
         tools::{self, Reach},
     },
 };
@@ -33,7 +33,7 @@ impl Proxy {
     /// Identifies the person, checks their permission, then finds the organization.
     pub(super) async fn for_person(
         &self,
-        (place, asked): (Place, OfOrganization),
+        (place, asked): (PathScope, OfOrganization),
         request: Request,
         context: &RequestContext,
     ) -> Response {
@@ -66,7 +66,7 @@ impl Proxy {
         if let Err(failure) = gate::check_caller(&self.app, &caller, row, Some(&place.organization)) {
             return error::answer(&failure, row);
         }
-        let by = By { caller: &caller, ctx: context };
+        let by = CallerContext { caller: &caller, ctx: context };
         let only_reads = parts.method == Method::GET;
         let made = async {
             let reach = tools::reach(&self.app, &caller, &place.organization, place.with_descendants).await;
@@ -84,13 +84,13 @@ impl Proxy {
         in_time.unwrap_or_else(|_| of_fault(Fault::TimedOut))
     }
 
-    fn row(&self, place: &Place, operation: &V2<'_>) -> Option<&Route> {
+    fn row(&self, place: &PathScope, operation: &V2<'_>) -> Option<&Route> {
         self.for_people.get(place.operation(operation)?)
     }
 
     async fn serve_person(
         &self,
-        by: By<'_>,
+        by: CallerContext<'_>,
         reach: &Reach,
         operation: V2<'_>,
         (parts, body): (&Parts, Body),

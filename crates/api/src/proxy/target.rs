@@ -33,7 +33,7 @@ pub(super) enum Target {
     /// The path after `/api/v2`, decoded, without a slash at the end: `/alerts`, or empty.
     V2(String),
     /// The alerts of an organization.
-    Organization(Place, OfOrganization),
+    Organization(PathScope, OfOrganization),
     /// Nothing.
     Unknown,
 }
@@ -51,7 +51,7 @@ pub(super) enum OfOrganization {
 
 /// Whose alerts a path names (spec: alerts-of-organizations#paths).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PathScope {
     /// The id of the organization, as sent.
     pub(super) organization: String,
     /// `tree`: also everything below it.
@@ -112,7 +112,7 @@ fn of_organization(path: &str) -> Option<Target> {
     let below = rest.strip_prefix("tree/");
     let inner = below.unwrap_or(rest).strip_prefix("alertmanager/")?;
     let inner = inner.strip_suffix('/').unwrap_or(inner);
-    let place = Place { organization: decoded(id), with_descendants: below.is_some() };
+    let place = PathScope { organization: decoded(id), with_descendants: below.is_some() };
     let asked = match (below_version(inner, "api/v2"), below_version(inner, "api/v1")) {
         (Some(rest), _) => OfOrganization::V2(decoded(rest)),
         (None, Some(_)) => OfOrganization::V1,
@@ -133,7 +133,7 @@ impl OfOrganization {
     }
 }
 
-impl Place {
+impl PathScope {
     /// The operation id of its row.
     pub(super) const fn operation(&self, operation: &V2<'_>) -> Option<&'static str> {
         Some(match (operation, self.with_descendants) {
@@ -365,7 +365,7 @@ mod tests {
     fn organizations_have_what_tools_ask() {
         let m = mounts();
         let v2 = |path: &str| OfOrganization::V2(path.to_owned());
-        let place = |with_descendants| Place { organization: "x-1".to_owned(), with_descendants };
+        let place = |with_descendants| PathScope { organization: "x-1".to_owned(), with_descendants };
         for (path, expected) in [
             ("/organizations/x-1/alertmanager/api/v2/alerts/", Some((false, v2("/alerts")))),
             ("/api/organizations/x%2D1/tree/alertmanager/api/v2/silence/7", Some((true, v2("/silence/7")))),

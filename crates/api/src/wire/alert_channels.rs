@@ -4,7 +4,7 @@
 use super::alert_config::{AlertLanguage, AlertSeverity};
 use bailiwick_alerting::{
     Severity,
-    receivers::{Field, Input, Kind},
+    receivers::{Field, Input, RecipientKind},
 };
 use utoipa::{
     PartialSchema, ToSchema,
@@ -32,13 +32,17 @@ const MAX_SYSTEMS: usize = 100;
 impl PartialSchema for AlertToggles {
     fn schema() -> RefOr<Schema> {
         let toggles = ObjectBuilder::new().description(Some("Whether each channel is on."));
-        let toggle = |kind: &Kind| {
+        let toggle = |kind: &RecipientKind| {
             let text = format!("Whether the channel `{}` is on; null: no setting.", kind.as_str());
             ObjectBuilder::new()
                 .schema_type(SchemaType::from_iter([Type::Boolean, Type::Null]))
                 .description(Some(text))
         };
-        object(Kind::ALL.iter().fold(toggles, |toggles, kind| toggles.property(kind.as_str(), toggle(kind))))
+        object(
+            RecipientKind::ALL
+                .iter()
+                .fold(toggles, |toggles, kind| toggles.property(kind.as_str(), toggle(kind))),
+        )
     }
 }
 
@@ -82,7 +86,7 @@ impl ToSchema for AlertLayer {
 fn channels(schema: ObjectBuilder) -> ObjectBuilder {
     let toggles = reference(&AlertToggles::name()).description(Some("Which channels are on."));
     let schema = schema.property("enabled", RefOr::Ref(toggles.build()));
-    Kind::ALL.iter().fold(schema, |schema, kind| {
+    RecipientKind::ALL.iter().fold(schema, |schema, kind| {
         schema.property(kind.list_key(), list(&recipient_name(*kind), kind.max()))
     })
 }
@@ -91,17 +95,17 @@ fn refer_to_channels(schemas: &mut Vec<(String, RefOr<Schema>)>) {
     schemas.push((AlertToggles::name().into_owned(), AlertToggles::schema()));
     schemas.push((AlertSeverity::name().into_owned(), AlertSeverity::schema()));
     schemas.push((AlertLanguage::name().into_owned(), AlertLanguage::schema()));
-    schemas.extend(Kind::ALL.iter().map(|kind| (recipient_name(*kind), recipient(*kind))));
+    schemas.extend(RecipientKind::ALL.iter().map(|kind| (recipient_name(*kind), recipient(*kind))));
 }
 
 /// `AlertEmailRecipient`.
-fn recipient_name(kind: Kind) -> String {
+fn recipient_name(kind: RecipientKind) -> String {
     let mut word = kind.as_str().chars();
     let first = word.next().map(|c| c.to_ascii_uppercase());
     format!("Alert{}{}Recipient", first.unwrap_or_default(), word.as_str())
 }
 
-fn recipient(kind: Kind) -> RefOr<Schema> {
+fn recipient(kind: RecipientKind) -> RefOr<Schema> {
     let text = format!("A recipient of the channel `{}`.", kind.as_str());
     let schema = ObjectBuilder::new().description(Some(text));
     object(kind.fields().iter().fold(schema, |schema, field| {
@@ -167,15 +171,19 @@ mod tests {
     /// Compares with the specification's words for a kind of each shape.
     #[test]
     fn the_schema_of_a_kind_follows_from_its_fields() {
-        let schema = |kind: Kind| serde_json::to_value(recipient(kind)).unwrap();
-        let names =
-            |kind: Kind| schema(kind)["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(Kind::Pagerduty), ["name", "routing_key", "region", "language", "severities"]);
-        assert_eq!(schema(Kind::Pagerduty)["required"], json!(["name", "routing_key"]));
-        assert_eq!(schema(Kind::Pagerduty)["properties"]["region"]["enum"], json!(["us", "eu"]));
-        assert_eq!(schema(Kind::Telegram)["required"], json!(["chat_id", "bot_token"]));
+        let schema = |kind: RecipientKind| serde_json::to_value(recipient(kind)).unwrap();
+        let names = |kind: RecipientKind| {
+            schema(kind)["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(RecipientKind::Pagerduty),
+            ["name", "routing_key", "region", "language", "severities"]
+        );
+        assert_eq!(schema(RecipientKind::Pagerduty)["required"], json!(["name", "routing_key"]));
+        assert_eq!(schema(RecipientKind::Pagerduty)["properties"]["region"]["enum"], json!(["us", "eu"]));
+        assert_eq!(schema(RecipientKind::Telegram)["required"], json!(["chat_id", "bot_token"]));
         let layer = serde_json::to_value(AlertLayer::schema()).unwrap();
-        for kind in Kind::ALL {
+        for kind in RecipientKind::ALL {
             assert_eq!(layer["properties"][kind.list_key()]["maxItems"], kind.max(), "{kind:?}");
         }
         let mut others = Vec::new();

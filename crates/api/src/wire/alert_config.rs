@@ -3,7 +3,7 @@
 use super::alert_channels::AlertLayer;
 use bailiwick_alerting::config::{FlatView, Layer};
 use bailiwick_alerts::{
-    config::{EffectiveView, LinkView, Saved, Shown},
+    config::{EffectiveView, LayerView, LinkView, Saved},
     notify::{TestOrder, TestOutcome},
 };
 use bailiwick_domain::Ts;
@@ -152,9 +152,9 @@ pub struct AlertLayerOutput {
     config: Option<FlatView>,
 }
 
-impl From<Shown> for AlertLayerOutput {
-    fn from(shown: Shown) -> AlertLayerOutput {
-        let Shown { layer, flat, updated_by_name, updated_at, warnings, version: _ } = shown;
+impl From<LayerView> for AlertLayerOutput {
+    fn from(shown: LayerView) -> AlertLayerOutput {
+        let LayerView { layer, flat, updated_by_name, updated_at, warnings, version: _ } = shown;
         AlertLayerOutput { layer, updated_by_name, updated_at, warnings, config: flat }
     }
 }

@@ -82,8 +82,8 @@ impl From<audit::Named> for AuditPerson {
     }
 }
 
-impl From<audit::Entry> for AuditEntry {
-    fn from(entry: audit::Entry) -> AuditEntry {
+impl From<audit::AuditChange> for AuditEntry {
+    fn from(entry: audit::AuditChange) -> AuditEntry {
         let organization =
             entry.organization.map(|(id, name)| AuditOrganization { id: id.to_string(), name });
         AuditEntry {
@@ -102,8 +102,8 @@ impl From<audit::Entry> for AuditEntry {
     }
 }
 
-impl From<audit::Found> for AuditPage {
-    fn from(found: audit::Found) -> AuditPage {
+impl From<audit::AuditChanges> for AuditPage {
+    fn from(found: audit::AuditChanges) -> AuditPage {
         AuditPage { audit: found.entries.into_iter().map(Into::into).collect(), next_cursor: found.next }
     }
 }

@@ -4,7 +4,7 @@ use super::session::SessionUser;
 use crate::envelope::Pagination;
 use bailiwick_domain::Ts;
 use bailiwick_identity::impersonation::{
-    Consent, Current, Entry, Recovery, Session, Started, Status, over_at,
+    Consent, Current, ImpersonationEntry, Recovery, Session, Started, Status, over_at,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -264,7 +264,7 @@ pub struct AuditEntryOutput {
 }
 
 impl AuditEntryOutput {
-    fn of(session: &Session, entry: Entry) -> AuditEntryOutput {
+    fn of(session: &Session, entry: ImpersonationEntry) -> AuditEntryOutput {
         let (by, of) = (&session.impersonator, &session.impersonated);
         AuditEntryOutput {
             id: entry.id.to_string(),
@@ -299,7 +299,7 @@ pub struct AuditList {
 
 impl AuditList {
     /// Of a page of a session's entries.
-    pub fn of(session: &Session, entries: Vec<Entry>, pagination: Pagination) -> AuditList {
+    pub fn of(session: &Session, entries: Vec<ImpersonationEntry>, pagination: Pagination) -> AuditList {
         let entries = entries.into_iter().map(|entry| AuditEntryOutput::of(session, entry)).collect();
         AuditList { session_id: session.id.to_string(), entries, pagination }
     }

@@ -2,7 +2,7 @@
 
 use crate::envelope::Pagination;
 use bailiwick_domain::{Error, SystemId, Ts};
-use bailiwick_fleet::inventory::{Day, DiffRow, Kind, Latest, RecordMeta, Severity, Summary, Timeline};
+use bailiwick_fleet::inventory::{ChangeKind, Day, DiffRow, Latest, RecordMeta, Severity, Summary, Timeline};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ impl DiffOutput {
             system_id: system.to_string(),
             previous_inventory_id: row.previous_id,
             inventory_id: row.current_id.unwrap_or(0),
-            diff_type: Kind::ALL.get(place(row.kind)).ok_or_else(|| unknown("kind"))?.word(),
+            diff_type: ChangeKind::ALL.get(place(row.kind)).ok_or_else(|| unknown("kind"))?.word(),
             severity: Severity::ALL.get(place(row.severity)).ok_or_else(|| unknown("severity"))?.word(),
             field_path: row.field_path,
             previous_value: row.previous_value.map(raw).transpose()?,

@@ -3,7 +3,7 @@
 
 use super::organizations::OrganizationOutput;
 use crate::envelope::Pagination;
-use bailiwick_directory::organizations::{Entry, Promotion};
+use bailiwick_directory::organizations::{ListedOrganization, Promotion};
 use bailiwick_domain::Page;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -34,9 +34,9 @@ pub struct Directory {
 
 impl Directory {
     /// Of a page, with the sort as the client sent it.
-    pub fn of(page: Page<Entry>, sort_by: Option<&str>, direction: Option<&str>) -> Directory {
+    pub fn of(page: Page<ListedOrganization>, sort_by: Option<&str>, direction: Option<&str>) -> Directory {
         let pagination = Pagination::of(&page, sort_by, direction);
-        let entry = |e: Entry| DirectoryEntry {
+        let entry = |e: ListedOrganization| DirectoryEntry {
             id: e.id.to_string(),
             logto_id: e.id.to_string(),
             name: e.name,

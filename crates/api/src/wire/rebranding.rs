@@ -1,6 +1,6 @@
 //! Rebranding as management and systems see it (spec: rebranding#operations, rebranding#system-document).
 
-use bailiwick_directory::rebranding::{Document, Known, ProductStatus, Status};
+use bailiwick_directory::rebranding::{Document, ProductStatus, RegisteredProduct, Status};
 use bailiwick_domain::{
     Ts,
     rebranding::{Asset, ProductType},
@@ -23,8 +23,8 @@ pub struct RebrandableProductOutput {
     pub created_at: Ts,
 }
 
-impl From<Known> for RebrandableProductOutput {
-    fn from(known: Known) -> RebrandableProductOutput {
+impl From<RegisteredProduct> for RebrandableProductOutput {
+    fn from(known: RegisteredProduct) -> RebrandableProductOutput {
         let product = known.product;
         RebrandableProductOutput {
             r#type: product.product_type.as_str(),

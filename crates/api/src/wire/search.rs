@@ -1,8 +1,8 @@
 //! One text over all kinds of objects (spec: search#search).
 
-use bailiwick_directory::{organizations::Entry, users::FoundUser};
+use bailiwick_directory::{organizations::ListedOrganization, users::FoundUser};
 use bailiwick_domain::{Page, System, org::OrgRef};
-use bailiwick_fleet::{applications::ApplicationRecord, search::Found};
+use bailiwick_fleet::{applications::ApplicationRecord, search::SearchResults};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -56,8 +56,8 @@ pub struct SearchOutput {
     pub applications: Option<SearchGroup>,
 }
 
-impl From<Found> for SearchOutput {
-    fn from(found: Found) -> SearchOutput {
+impl From<SearchResults> for SearchOutput {
+    fn from(found: SearchResults) -> SearchOutput {
         SearchOutput {
             organizations: found.organizations.map(|page| group(page, organization)),
             users: found.users.map(|page| group(page, user)),
@@ -75,7 +75,7 @@ fn home(organization: OrgRef) -> SearchHome {
     SearchHome { id: organization.id.to_string(), name: organization.name }
 }
 
-fn organization(entry: Entry) -> SearchHit {
+fn organization(entry: ListedOrganization) -> SearchHit {
     SearchHit {
         id: entry.id.to_string(),
         name: entry.name,

@@ -25,7 +25,7 @@ pub(crate) const LOOK: Duration = Duration::from_secs(300);
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct RetentionReport {
     /// Inventory records thinned out.
     pub records: u64,
     /// Inventory alerts ended because they are 30 days old.
@@ -47,7 +47,7 @@ pub struct Figures {
 }
 
 /// The result that a whole run would have now; changes nothing.
-pub async fn dry_run(app: &App) -> Result<Figures> {
+pub async fn dry_run(app: &App) -> Result<RetentionReport> {
     let mut pass = Pass::new(app, Way::Count)?;
     pass.thin_all().await?;
     pass.sweep().await?;
@@ -58,13 +58,13 @@ pub async fn dry_run(app: &App) -> Result<Figures> {
 }
 
 /// A run over everything, due or not. None when another process is at it.
-pub async fn run(app: &App) -> Result<Option<Figures>> {
+pub async fn run(app: &App) -> Result<Option<RetentionReport>> {
     under_lease(app, None).await
 }
 
 /// Runs if an hour has passed since the last run. None when no run is due or another process is running it. Looks only
 /// at rows that have grown too old since the last run.
-pub async fn run_if_due(app: &App) -> Result<Option<Figures>> {
+pub async fn run_if_due(app: &App) -> Result<Option<RetentionReport>> {
     let is_due = |next_at: Option<Ts>| next_at.is_none_or(|at| at <= app.now());
     if !is_due(retention::state(&app.db).await?.next_at) || !take(app).await? {
         return Ok(None);
@@ -83,7 +83,7 @@ async fn take(app: &App) -> Result<bool> {
     lease(app, NAME, LEASE_TIME).await
 }
 
-async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
+async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<RetentionReport>> {
     if !take(app).await? {
         return Ok(None);
     }
@@ -93,8 +93,9 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
     leases::release(&app.db, NAME, app.instance()).await?;
     let figures = outcome?;
     if let Some(figures) = &figures {
-        let Figures { records, alerts_ended, alerts_removed, quarantined, history, activity, .. } = *figures;
-        let Figures { impersonations, impersonation_entries, key_refusals, .. } = *figures;
+        let RetentionReport { records, alerts_ended, alerts_removed, quarantined, history, activity, .. } =
+            *figures;
+        let RetentionReport { impersonations, impersonation_entries, key_refusals, .. } = *figures;
         let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::info!(
             records,
@@ -114,7 +115,7 @@ async fn under_lease(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
 }
 
 /// None: interrupted, because the process stops or another one has taken over.
-async fn work(app: &App, since: Option<Ts>) -> Result<Option<Figures>> {
+async fn work(app: &App, since: Option<Ts>) -> Result<Option<RetentionReport>> {
     let mut pass = Pass::new(app, Way::Remove)?;
     let is_whole = match since {
         Some(since) => pass.thin_since(Tiers::at(since)?).await?,

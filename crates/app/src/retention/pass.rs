@@ -1,7 +1,7 @@
 //! One run, step by step. The database is consistent after every step, as if it had been the last.
 
 use super::{
-    Figures,
+    RetentionReport,
     tiers::{Thinning, Tiers},
 };
 use crate::App;
@@ -43,13 +43,13 @@ pub(super) struct Pass<'a> {
     tiers: Tiers,
     /// Records to go, with their systems.
     gone: Vec<(SystemId, i64)>,
-    pub figures: Figures,
+    pub figures: RetentionReport,
 }
 
 impl<'a> Pass<'a> {
     pub(super) fn new(app: &'a App, way: Way) -> Result<Pass<'a>> {
         let now = app.now();
-        let (tiers, figures) = (Tiers::at(now)?, Figures::default());
+        let (tiers, figures) = (Tiers::at(now)?, RetentionReport::default());
         Ok(Pass { app, way, now, tiers, gone: Vec::new(), figures })
     }
 

@@ -69,8 +69,8 @@ fn text(value: &Value) -> String {
 
 /// Texts with something between them, those that are empty left out.
 fn joined(parts: &[String], between: &str) -> String {
-    let told: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-    told.join(between)
+    let shown: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    shown.join(between)
 }
 
 fn list(value: &Value) -> String {

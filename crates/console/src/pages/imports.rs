@@ -11,7 +11,7 @@ use axum::{
 };
 use bailiwick_app::App;
 use bailiwick_directory::imports::{
-    self, Confirmation, Issue, Kind, Outcome as Became, Preview, Row, Status, allow,
+    self, Confirmation, ImportKind, Issue, Outcome as Became, Preview, Row, Status, allow,
 };
 use bailiwick_domain::{Error, ObjectKind, OrgType, Result};
 use bailiwick_web::{
@@ -42,14 +42,14 @@ pub(crate) fn router() -> Router<App> {
 }
 
 /// Where an import begins.
-pub(crate) fn address(kind: Kind) -> String {
+pub(crate) fn address(kind: ImportKind) -> String {
     format!("/console/imports/{}", kind.word())
 }
 
 /// The kind that an address names, if the person may import it.
-fn kind(session: &Session, word: &str) -> Result<Kind> {
-    let families = OrgType::FAMILIES.into_iter().map(Kind::Organizations);
-    let known = families.chain([Kind::Users]).find(|kind| kind.word() == word);
+fn kind(session: &Session, word: &str) -> Result<ImportKind> {
+    let families = OrgType::FAMILIES.into_iter().map(ImportKind::Organizations);
+    let known = families.chain([ImportKind::Users]).find(|kind| kind.word() == word);
     let kind = known.ok_or(Error::NotFound(ObjectKind::Page))?;
     allow(&session.caller, kind)?;
     Ok(kind)
@@ -107,12 +107,12 @@ fn text(language: Language, key: &str) -> String {
 }
 
 /// The values that every step shows.
-fn frame(session: &Session, kind: Kind, step: &str) -> Value {
+fn frame(session: &Session, kind: ImportKind, step: &str) -> Value {
     let language = session.layout.language;
     let word = kind.word();
     let has_users = session.layout.has_area("users");
     let (list, crumbs) = match kind {
-        Kind::Organizations(family) => {
+        ImportKind::Organizations(family) => {
             let list = organizations::list_address(family);
             let crumbs = vec![
                 Crumb::link("/console/organizations", text(language, "nav_organizations")),
@@ -120,11 +120,11 @@ fn frame(session: &Session, kind: Kind, step: &str) -> Value {
             ];
             (list, crumbs)
         }
-        Kind::Users if has_users => {
+        ImportKind::Users if has_users => {
             let list = "/console/users".to_owned();
             (list.clone(), vec![Crumb::link(list, text(language, "count_users"))])
         }
-        Kind::Users => ("/console/".to_owned(), vec![Crumb::text(text(language, "count_users"))]),
+        ImportKind::Users => ("/console/".to_owned(), vec![Crumb::text(text(language, "count_users"))]),
     };
     json!({
         "title": text(language, &format!("import_{word}")),
@@ -137,7 +137,7 @@ fn frame(session: &Session, kind: Kind, step: &str) -> Value {
 }
 
 /// The first step. `fault`: the reason for the refusal of a file.
-fn begin(session: &Session, kind: Kind, fault: Option<&str>) -> Response {
+fn begin(session: &Session, kind: ImportKind, fault: Option<&str>) -> Response {
     let mut values = frame(session, kind, "file");
     values["columns"] = json!(kind.columns());
     values["fault"] = json!(fault);
@@ -146,7 +146,7 @@ fn begin(session: &Session, kind: Kind, fault: Option<&str>) -> Response {
 }
 
 /// The second step.
-fn previewed(session: &Session, kind: Kind, preview: &Preview) -> Response {
+fn previewed(session: &Session, kind: ImportKind, preview: &Preview) -> Response {
     let count = |status| preview.rows.iter().filter(|row| row.status() == status).count();
     let (valid, existing) = (count(Status::Valid), count(Status::Warning));
     let ambiguous = count(Status::Ambiguous);
@@ -164,15 +164,15 @@ fn previewed(session: &Session, kind: Kind, preview: &Preview) -> Response {
     page::show(&session.layout, "imports/check.html", values)
 }
 
-fn shown(language: Language, kind: Kind, row: &Row) -> Value {
+fn shown(language: Language, kind: ImportKind, row: &Row) -> Value {
     let cell = |column: &str| match row.data.get(column) {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Null) | None => String::new(),
         Some(other) => other.to_string(),
     };
     let (name, detail) = match kind {
-        Kind::Organizations(_) => (cell("company_name"), joined([cell("vat_number"), cell("city")])),
-        Kind::Users => (cell("name"), joined([cell("email"), cell("company_name"), cell("roles")])),
+        ImportKind::Organizations(_) => (cell("company_name"), joined([cell("vat_number"), cell("city")])),
+        ImportKind::Users => (cell("name"), joined([cell("email"), cell("company_name"), cell("roles")])),
     };
     let status = match row.status() {
         Status::Valid => "valid",
@@ -197,8 +197,8 @@ fn shown(language: Language, kind: Kind, row: &Row) -> Value {
 }
 
 fn joined<const N: usize>(parts: [String; N]) -> String {
-    let told: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-    told.join(" · ")
+    let shown: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    shown.join(" · ")
 }
 
 /// An issue in words: the column, the problem, the values.
@@ -219,7 +219,7 @@ fn in_words(language: Language, issue: &Issue) -> Value {
 }
 
 /// The last step.
-fn became(session: &Session, kind: Kind, outcomes: &[(usize, Became)]) -> Value {
+fn became(session: &Session, kind: ImportKind, outcomes: &[(usize, Became)]) -> Value {
     let language = session.layout.language;
     let word = |outcome: &Became| match outcome {
         Became::Created(_) => "created",
@@ -231,8 +231,8 @@ fn became(session: &Session, kind: Kind, outcomes: &[(usize, Became)]) -> Value 
     let row = |(number, outcome): &(usize, Became)| {
         let (href, why) = match outcome {
             Became::Created(id) | Became::Updated(id) => match kind {
-                Kind::Organizations(_) => (Some(organizations::address(id)), String::new()),
-                Kind::Users => (has_users.then(|| format!("/console/users/{id}")), String::new()),
+                ImportKind::Organizations(_) => (Some(organizations::address(id)), String::new()),
+                ImportKind::Users => (has_users.then(|| format!("/console/users/{id}")), String::new()),
             },
             Became::Skipped(reason) => (None, text(language, &format!("reason_{reason}"))),
             Became::Failed(error) => (None, error.clone()),

@@ -16,7 +16,7 @@ use axum::{
 };
 use bailiwick_app::App;
 use bailiwick_directory::{
-    organizations::{self, Entry, Found},
+    organizations::{self, ListedOrganization, LocatedOrganization},
     rebranding::{self, ProductStatus, Status},
 };
 use bailiwick_domain::{
@@ -78,7 +78,8 @@ async fn list(State(app): State<App>, session: Session, params: Params) -> Outco
         let href = readable_address(caller, organization).map(|_| address(organization.id));
         json!({"name": organization.name, "kind": kind(organization.org_type.as_str()), "href": href})
     };
-    let entry = |o: &Entry| row(&OrgRef { id: o.id, name: o.name.clone(), org_type: o.org_type });
+    let entry =
+        |o: &ListedOrganization| row(&OrgRef { id: o.id, name: o.name.clone(), org_type: o.org_type });
     let named = enabled.iter().take(usize::try_from(NAMED).unwrap_or(usize::MAX));
     let own = caller.org().filter(|_| !caller.is_owner_level());
     let search = params.text("search").unwrap_or_default();
@@ -117,7 +118,7 @@ async fn show(State(app): State<App>, session: Session, Path(id): Path<String>) 
 async fn tab(
     app: &App,
     session: &Session,
-    found: &Found,
+    found: &LocatedOrganization,
     wrong: Option<(&str, &str, String)>,
 ) -> Outcome<Response> {
     let (caller, id) = (&session.caller, found.organization.id);

@@ -3,11 +3,11 @@
 use crate::{failure::Outcome, links, page, pages::applications::name_of, session::Session};
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::{organizations::Entry, users::FoundUser};
+use bailiwick_directory::{organizations::ListedOrganization, users::FoundUser};
 use bailiwick_domain::{Page, System};
 use bailiwick_fleet::{
     applications::ApplicationRecord,
-    search::{self, Found, MOST},
+    search::{self, MOST, SearchResults},
 };
 use bailiwick_web::Params;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
     Ok(page::show(&session.layout, "search/show.html", values))
 }
 
-fn groups(text: &str, found: Found) -> Vec<Value> {
+fn groups(text: &str, found: SearchResults) -> Vec<Value> {
     let list = |area: &str| {
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("search", text).finish();
         format!("/console/{area}?{query}")
@@ -67,7 +67,7 @@ fn application(found: ApplicationRecord) -> Value {
     })
 }
 
-fn organization(entry: Entry) -> Value {
+fn organization(entry: ListedOrganization) -> Value {
     json!({
         "href": links::organization(entry.id), "name": entry.name, "family": entry.org_type.as_str(),
         "detail": null, "organization": null,

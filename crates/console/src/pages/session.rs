@@ -15,7 +15,7 @@ use axum::{
 use bailiwick_app::App;
 use bailiwick_domain::Error;
 use bailiwick_identity::{
-    console::{self, Refused},
+    console::{self, CallbackError},
     oidc::{authorize::Parameters, clients::CONSOLE_REDIRECT},
     relying_party,
 };
@@ -89,9 +89,9 @@ pub(crate) async fn signed_in(
             session::set_session(&app, response.headers_mut(), &entered.cookie);
             response
         }
-        Err(Refused::Stale) => message(&layout, StatusCode::BAD_REQUEST, "stale"),
-        Err(Refused::NotAdmitted) => message(&layout, StatusCode::FORBIDDEN, "not_admitted"),
-        Err(Refused::Fault(error)) => failure::answer(&layout, &error),
+        Err(CallbackError::Stale) => message(&layout, StatusCode::BAD_REQUEST, "stale"),
+        Err(CallbackError::NotAdmitted) => message(&layout, StatusCode::FORBIDDEN, "not_admitted"),
+        Err(CallbackError::Fault(error)) => failure::answer(&layout, &error),
     };
     session::set_entry(&app, response.headers_mut(), None);
     response

@@ -3,7 +3,7 @@
 
 use super::{
     HOUR, MINUTE,
-    kinds::{self, Kind},
+    kinds::{self, AlertTemplate},
 };
 use crate::random::{Dice, mix};
 use bailiwick_domain::Ts;
@@ -25,7 +25,7 @@ pub(super) struct Incident<'m> {
     /// The system that has it.
     pub member: &'m Member,
     /// What it is.
-    pub kind: &'static Kind,
+    pub kind: &'static AlertTemplate,
     /// Chooses the details.
     pub variant: u64,
     pub start: Ts,

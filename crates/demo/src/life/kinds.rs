@@ -13,7 +13,7 @@ enum On {
 
 /// One kind of alert. `{}` in its texts stands for the value of its label.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(super) struct AlertTemplate {
     /// `alertname`.
     pub name: &'static str,
     severity: &'static str,
@@ -28,14 +28,14 @@ pub(super) struct Kind {
 macro_rules! kinds {
     ($($name:ident $severity:ident $service:literal $on:ident, $label:literal in [$($value:literal),+];
        $en:literal, $it:literal; $more_en:literal, $more_it:literal)+) => {
-        &[$(Kind {
+        &[$(AlertTemplate {
             name: stringify!($name), severity: stringify!($severity), service: $service, on: On::$on,
             label: $label, values: &[$($value),+], summary: [$en, $it], description: [$more_en, $more_it],
         }),+]
     };
 }
 
-const KINDS: &[Kind] = kinds! {
+const KINDS: &[AlertTemplate] = kinds! {
     DiskSpaceLow warning "storage" Any, "mountpoint" in ["/", "/var/log", "/mnt/backup"];
         "Little space is left on {}", "Poco spazio libero su {}";
         "{} is more than 85 % full. At the present rate it is full within a week.",
@@ -108,17 +108,18 @@ const KINDS: &[Kind] = kinds! {
 };
 
 /// One of the kinds that a system of this type has.
-pub(super) fn choose(system_type: Option<&str>, choice: u64) -> &'static Kind {
+pub(super) fn choose(system_type: Option<&str>, choice: u64) -> &'static AlertTemplate {
     let own = match system_type {
         Some("ns8") => On::Clusters,
         Some("nsec") => On::Firewalls,
         _ => On::Any,
     };
-    let fit: Vec<&'static Kind> = KINDS.iter().filter(|kind| kind.on == On::Any || kind.on == own).collect();
+    let fit: Vec<&'static AlertTemplate> =
+        KINDS.iter().filter(|kind| kind.on == On::Any || kind.on == own).collect();
     fit[usize::try_from(choice % fit.len() as u64).unwrap_or(0)]
 }
 
-impl Kind {
+impl AlertTemplate {
     fn value(&self, variant: u64) -> &'static str {
         self.values[usize::try_from(variant % self.values.len() as u64).unwrap_or(0)]
     }

@@ -12,7 +12,7 @@ use bailiwick_alerting::Identity;
 use bailiwick_alerts::{self as alerting, AlertRouter, Alerts, Sender};
 use bailiwick_domain::{Clock, Result, SystemId, Ts};
 use bailiwick_fleet::{ingest, inventory};
-use bailiwick_platform::tasks::{self, By, Task, lease};
+use bailiwick_platform::tasks::{self, Processes, Task, lease};
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     demo::life::{self as store, Load, Member},
@@ -35,7 +35,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The one task.
 const TASKS: &[Task<Alerts>] = &[Task {
     name: NAME,
-    by: By::OneProcess,
+    by: Processes::One,
     interval: |_| Some(Duration::from_secs(30)),
     run: |service| Box::pin(step(service)),
 }];
@@ -111,7 +111,7 @@ pub async fn step(service: &Alerts) -> Result<u64> {
         // After a long stop: what has ended meanwhile is left out.
         let since = lived_until.clamp(now.minus(incidents::LONGEST), now);
         sent += send_alerts(service, &load, &members, since).await?;
-        lived(service, &load, now).await?;
+        set_lived_until(service, &load, now).await?;
     }
     Ok(sent)
 }
@@ -136,7 +136,7 @@ pub async fn wake(
     made?;
     let members = store::members(&service.db, load.seed, MOST_ALIVE).await?;
     beat(service, &load, &members).await?;
-    lived(service, &load, now).await
+    set_lived_until(service, &load, now).await
 }
 
 /// With a remote router there is no history of alerts: it would take the past for the present.
@@ -177,9 +177,9 @@ fn last_day(dice: &Dice, first: Ts, now: Ts) -> Ts {
     dice.time(first.max(now.minus(DAY)), now)
 }
 
-async fn lived(service: &Alerts, load: &Load, until: Ts) -> Result<()> {
+async fn set_lived_until(service: &Alerts, load: &Load, until: Ts) -> Result<()> {
     let mut tx = service.db.begin_relaxed().await?;
-    store::lived(&mut tx, load.seed, until).await?;
+    store::set_lived_until(&mut tx, load.seed, until).await?;
     Ok(tx.commit().await?)
 }
 

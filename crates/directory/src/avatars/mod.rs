@@ -146,7 +146,7 @@ async fn held(service: &Directory, tx: &mut Tx, caller: &Caller, whose: Whose) -
 
 /// The picture as a client receives it.
 #[derive(Clone, Debug)]
-pub enum Shown {
+pub enum ServedAvatar {
     /// PNG with its entity tag, quoted.
     Image(Bytes, String),
     /// The client has it already.
@@ -170,20 +170,20 @@ pub async fn show(
     ctx: &RequestContext,
     user: Option<UserId>,
     known: Option<&str>,
-) -> Result<Shown> {
+) -> Result<ServedAvatar> {
     service.avatar_requests.check(ctx.client_ip)?;
     let missing = || Error::NotFound(ObjectKind::Avatar);
     let user = user.ok_or_else(missing)?;
     if let Some(known) = known {
         let etag = quoted(&avatars::etag(&service.db, user).await?.ok_or_else(missing)?);
         if is_named(known, &etag) {
-            return Ok(Shown::Unchanged(etag));
+            return Ok(ServedAvatar::Unchanged(etag));
         }
     }
     for _ in 0..TRIES {
         let (image, etag) = avatars::image(&service.db, user).await?.ok_or_else(missing)?;
         let object = match image {
-            Content::Bytes(image) => return Ok(Shown::Image(image.into(), quoted(&etag))),
+            Content::Bytes(image) => return Ok(ServedAvatar::Image(image.into(), quoted(&etag))),
             Content::Object(object) => object,
         };
         let again = async {
@@ -193,7 +193,7 @@ pub async fn show(
             })
         };
         match images::of_object(service, &object, &etag, missing(), again).await {
-            Ok(image) => return Ok(Shown::Image(image, quoted(&etag))),
+            Ok(image) => return Ok(ServedAvatar::Image(image, quoted(&etag))),
             // Replaced, moved or removed since.
             Err(Error::NotFound(_)) => {}
             Err(e) => return Err(e),

@@ -1,7 +1,7 @@
 //! Limits how many files exist at once: in total, and for one organization, so that it cannot take all places.
 
 use bailiwick_domain::{OrgId, Result};
-use bailiwick_platform::limits::{InFlight, Place, unavailable};
+use bailiwick_platform::limits::{InFlight, InFlightPermit, unavailable};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -20,7 +20,7 @@ pub(super) struct ExportPermits {
 /// A place of an organization, until dropped.
 #[derive(Debug)]
 pub struct ExportPermit {
-    _own: Place<OrgId>,
+    _own: InFlightPermit<OrgId>,
     _of_all: OwnedSemaphorePermit,
 }
 

@@ -24,7 +24,7 @@ use bailiwick_platform::limits::acquire_within;
 use bailiwick_policy::Caller;
 use bailiwick_store::{
     StoreError,
-    walk::{Step, Walked},
+    walk::{Step, WalkStep},
 };
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
@@ -169,7 +169,7 @@ impl AsRef<[u8]> for PermittedBytes {
 
 /// The list that is exported.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct ListName {
     /// For titles: `Customers`.
     pub noun: &'static str,
     /// For texts and file names: `customers`.
@@ -187,7 +187,7 @@ pub trait Source: Send + Sync + 'static {
     type Line: Send + 'static;
 
     /// The next rows.
-    fn read(&self, step: Step) -> impl Future<Output = Stored<Walked<Self::Line>>> + Send;
+    fn read(&self, step: Step) -> impl Future<Output = Stored<WalkStep<Self::Line>>> + Send;
 
     /// How many rows there are.
     fn count(&self) -> impl Future<Output = Stored<u64>> + Send;
@@ -205,7 +205,7 @@ pub trait Source: Send + Sync + 'static {
     fn report(&self, faces: &Faces, cover: &Cover, lines: Vec<Self::Line>) -> Written;
 }
 
-fn too_many(n: u64, kind: Kind) -> Error {
+fn too_many(n: u64, kind: ListName) -> Error {
     Error::BadRequest {
         message: format!(
             "too many {} to export ({n}). maximum allowed: {MOST_IN_PDF}. please apply more filters",
@@ -216,7 +216,7 @@ fn too_many(n: u64, kind: Kind) -> Error {
     }
 }
 
-fn too_large(kind: Kind) -> Error {
+fn too_large(kind: ListName) -> Error {
     Error::BadRequest {
         message: format!("{} too large to export. please apply more filters", kind.plural).into(),
         data: json!({"max_bytes": MAX_BYTES}),
@@ -230,7 +230,7 @@ fn too_large(kind: Kind) -> Error {
 pub async fn export<S: Source>(
     service: &Directory,
     caller: &Caller,
-    (kind, format): (Kind, Format),
+    (kind, format): (ListName, Format),
     filters: Vec<(String, String)>,
     source: S,
 ) -> Result<File> {
@@ -246,14 +246,14 @@ pub async fn export<S: Source>(
 async fn report<S: Source>(
     service: &Directory,
     caller: &Caller,
-    kind: Kind,
+    kind: ListName,
     filters: Vec<(String, String)>,
     Admission { place, turn, .. }: Admission,
     source: S,
 ) -> Result<Bytes> {
     let all = Step { after: None, rows: MOST_IN_PDF, bytes: Some(MAX_BYTES / 2) };
     let rows = match source.read(all).await {
-        Ok(Walked { rows, next: None }) => rows,
+        Ok(WalkStep { rows, next: None }) => rows,
         Ok(_) => return Err(too_many(source.count().await?, kind)),
         Err(StoreError::TooHeavy) => return Err(too_large(kind)),
         Err(e) => return Err(e.into()),

@@ -8,7 +8,7 @@ use bailiwick_domain::{Error, Result};
 use bailiwick_store::{
     StoreError,
     replica::Reads,
-    walk::{Position, Step, Walked},
+    walk::{Position, Step, WalkStep},
 };
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
@@ -73,7 +73,7 @@ struct Unfinished<S> {
 
 impl<S: Source> Unfinished<S> {
     async fn portion(&mut self) -> Result<Vec<u8>> {
-        let Walked { rows, next } = loop {
+        let WalkStep { rows, next } = loop {
             let step = Step { after: self.after.clone(), rows: self.rows, bytes: Some(BYTES) };
             match self.source.read(step).await {
                 Err(StoreError::TooHeavy) if self.rows > 1 => self.rows = self.rows.div_ceil(4),

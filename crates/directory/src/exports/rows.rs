@@ -1,6 +1,6 @@
 //! The rows that each export reads, and their conversion to rows of a file.
 
-use super::{Asked, File, Format, Kind, Source, Stored, Written, export};
+use super::{Asked, File, Format, ListName, Source, Stored, Written, export};
 use crate::{
     Directory,
     organizations::{self as families, ListQuery},
@@ -16,7 +16,7 @@ use bailiwick_store::{
         list::Selected,
     },
     users as store_users,
-    walk::{Step, Walked},
+    walk::{Step, WalkStep},
 };
 use serde_json::{Map, Value};
 
@@ -39,7 +39,7 @@ pub async fn organizations(
         OrgType::Reseller => "Resellers",
         OrgType::Customer => "Customers",
     };
-    let kind = Kind { noun, plural: family.plural() };
+    let kind = ListName { noun, plural: family.plural() };
     // A card of the report has no place for them.
     let custom_data = format == Format::Csv;
     let source = Family { service: service.clone(), family, scope, filter, order, custom_data };
@@ -64,7 +64,7 @@ impl Family {
 impl Source for Family {
     type Line = Line;
 
-    async fn read(&self, step: Step) -> Stored<Walked<Line>> {
+    async fn read(&self, step: Step) -> Stored<WalkStep<Line>> {
         let logto = self.service.settings.identity.logto().map(|logto| logto.issuer.url.as_str());
         let extra = Extra { custom_data: self.custom_data, logto };
         stored::export::export(&self.service.db, self.selected(), self.order, extra, &step).await
@@ -114,7 +114,7 @@ pub async fn users(
 ) -> Result<File> {
     let (scope, filter, order) = people::prepare(service, caller, query)?;
     let format = Format::parse(&asked.format)?;
-    let kind = Kind { noun: "Users", plural: "users" };
+    let kind = ListName { noun: "Users", plural: "users" };
     let source = Users { service: service.clone(), scope, filter, order };
     export(service, caller, (kind, format), asked.filters, source).await
 }
@@ -129,7 +129,7 @@ struct Users {
 impl Source for Users {
     type Line = store_users::export::Line;
 
-    async fn read(&self, step: Step) -> Stored<Walked<Self::Line>> {
+    async fn read(&self, step: Step) -> Stored<WalkStep<Self::Line>> {
         store_users::export::export(&self.service.db, &self.scope, &self.filter, self.order, &step).await
     }
 

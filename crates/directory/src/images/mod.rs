@@ -179,7 +179,7 @@ impl Staged {
     /// 503 when it took so long that they may be deleted already.
     pub async fn keep(&self, tx: &mut Tx) -> Result<()> {
         for key in &self.keys {
-            if !backups::keep(tx, key).await? {
+            if !backups::cancel_removal(tx, key).await? {
                 let log = "an image took so long to be stored that its object was given up".to_owned();
                 return Err(Error::Unavailable { message: "service temporarily unavailable".into(), log });
             }
@@ -213,7 +213,7 @@ pub(crate) async fn bury(service: &Directory, tx: &mut Tx, keys: &[String]) -> R
 }
 
 /// The state of an object.
-enum Found {
+enum StoredImage {
     /// The object as it was written.
     Whole(Bytes),
     /// Other bytes, with the sign of that.
@@ -226,16 +226,16 @@ enum Found {
 ///
 /// # Errors
 /// 502 and 504 of the storage; 503 when there is none, or too many read from it.
-async fn read(service: &Directory, object: &Object, sha256: &str) -> Result<Found> {
+async fn read(service: &Directory, object: &Object, sha256: &str) -> Result<StoredImage> {
     let bucket = bucket(service)?;
     let place = service.images.places.clone().acquire_owned();
     let _place = acquire_within(place, TURN, "too many images are read from the bucket").await?;
     let size = u64::try_from(object.size).map_err(Error::internal)?;
     match bucket.get(&object.key, size, service.settings.assets.image_read).await {
-        Ok(bytes) if is(&bytes, sha256) => Ok(Found::Whole(bytes)),
-        Ok(_) => Ok(Found::Damaged(format!("{} has another digest", object.key))),
-        Err(AssetError::Damaged(log)) => Ok(Found::Damaged(log)),
-        Err(AssetError::NotFound) => Ok(Found::Missing),
+        Ok(bytes) if is(&bytes, sha256) => Ok(StoredImage::Whole(bytes)),
+        Ok(_) => Ok(StoredImage::Damaged(format!("{} has another digest", object.key))),
+        Err(AssetError::Damaged(log)) => Ok(StoredImage::Damaged(log)),
+        Err(AssetError::NotFound) => Ok(StoredImage::Missing),
         Err(e) => Err(fault(e)),
     }
 }
@@ -259,10 +259,10 @@ pub(crate) async fn of_object(
 ) -> Result<Bytes> {
     let read = async {
         match read(service, object, sha256).await? {
-            Found::Whole(bytes) => Ok(bytes),
-            Found::Damaged(log) => Err(lost(&log)),
-            Found::Missing if again.await?.as_ref() == Some(object) => Err(fault(AssetError::NotFound)),
-            Found::Missing => Err(gone),
+            StoredImage::Whole(bytes) => Ok(bytes),
+            StoredImage::Damaged(log) => Err(lost(&log)),
+            StoredImage::Missing if again.await?.as_ref() == Some(object) => Err(fault(AssetError::NotFound)),
+            StoredImage::Missing => Err(gone),
         }
     };
     service.images.get(sha256, read).await

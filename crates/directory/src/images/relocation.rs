@@ -1,6 +1,6 @@
 //! Moves images to the configured place while the service runs (`bailiwick assets move`).
 
-use super::{Found, Owner, bucket, bury, is, read, write};
+use super::{Owner, StoredImage, bucket, bury, is, read, write};
 use crate::Directory;
 use bailiwick_domain::{Error, Result};
 use bailiwick_settings::ImageHome;
@@ -119,7 +119,7 @@ async fn into_bucket(service: &Directory, image: &Image) -> Result<Done> {
 
 async fn into_database(service: &Directory, image: &Image) -> Result<Done> {
     let Some(object) = &image.object else { return Ok(Done::Changed) };
-    let Found::Whole(bytes) = read(service, object, &image.sha256).await? else {
+    let StoredImage::Whole(bytes) = read(service, object, &image.sha256).await? else {
         return Ok(Done::Unreadable);
     };
     let size = bytes.len();

@@ -1,6 +1,8 @@
 //! Confirms an import: every row is checked again, then created or updated on its own.
 
-use super::{Examined, FIRST_ROW, Kind, Plan, Resolutions, Status, WRITING, allow, examine, session, turn};
+use super::{
+    Examined, FIRST_ROW, ImportKind, Plan, Resolutions, Status, WRITING, allow, examine, session, turn,
+};
 use crate::{Directory, organizations, users};
 use bailiwick_domain::{Error, FieldError, OrgId, Result};
 use bailiwick_platform::RequestContext;
@@ -46,7 +48,7 @@ pub async fn confirm(
     service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
-    kind: Kind,
+    kind: ImportKind,
     body: impl FnOnce() -> Result<Confirmation>,
 ) -> Result<Confirmed> {
     let mut import = start(service, caller, kind, body).await?;
@@ -60,7 +62,7 @@ pub async fn confirm(
 /// An import under way.
 #[derive(Debug)]
 pub struct Import {
-    kind: Kind,
+    kind: ImportKind,
     overrides: bool,
     rows: vec::IntoIter<Examined>,
     end: Instant,
@@ -75,7 +77,7 @@ pub struct Import {
 pub async fn start(
     service: &Directory,
     caller: &Caller,
-    kind: Kind,
+    kind: ImportKind,
     body: impl FnOnce() -> Result<Confirmation>,
 ) -> Result<Import> {
     allow(caller, kind)?;
@@ -86,7 +88,7 @@ pub async fn start(
     }
     // Waits first: an overload must not use up the file.
     let turn = turn(&WRITING).await?;
-    let session = session::take(service, caller, kind, &body.import_id).await?;
+    let session = session::claim(service, caller, kind, &body.import_id).await?;
     let rows = session::rows(service, kind, session).await?;
     let examined = examine(service, caller, kind, &rows, &resolutions(&body)).await?;
     Ok(Import { kind, overrides: body.overrides, rows: examined.into_iter(), end, _turn: turn })
@@ -128,17 +130,17 @@ async fn carry_out(
     service: &Directory,
     caller: &Caller,
     ctx: &RequestContext,
-    kind: Kind,
+    kind: ImportKind,
     plan: Plan,
 ) -> Outcome {
     let done = match plan {
         Plan::CreateOrganization(body) => {
-            let Kind::Organizations(family) = kind else { return misplaced() };
+            let ImportKind::Organizations(family) = kind else { return misplaced() };
             let made = organizations::create(service, caller, ctx, family, || Ok(body)).await;
             made.map(|o| Outcome::Created(o.id.0))
         }
         Plan::UpdateOrganization(id, body) => {
-            let Kind::Organizations(family) = kind else { return misplaced() };
+            let ImportKind::Organizations(family) = kind else { return misplaced() };
             let changed = organizations::update(service, caller, ctx, family, Some(id), || Ok(body)).await;
             changed.map(|o| Outcome::Updated(o.id.0))
         }

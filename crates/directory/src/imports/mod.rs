@@ -1,12 +1,12 @@
 //! CSV import of organizations and users (spec: imports-and-exports#imports, imports-and-exports#import-of-users):
 //! validate a file, show what it would do, confirm.
 //!
-//! One engine serves the four families. [`csv`](bailiwick_platform::csv) reads the file; a family decides for all rows
+//! One engine serves the four families. [`bailiwick_platform::csv`] reads the file; a family decides for all rows
 //! together what each would do ([`organizations`], [`users`]); confirming passes every row to the use case behind POST
 //! or PUT, in a transaction of its own. Confirming trusts nothing of the validation: only the file is kept between the
 //! two.
 //!
-//! To import another family, add a file with its columns and rows, a [`Kind`] and a [`Plan`].
+//! To import another family, add a file with its columns and rows, a [`ImportKind`] and a [`Plan`].
 
 mod confirm;
 mod organizations;
@@ -38,34 +38,34 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// The kind of rows in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ImportKind {
     /// Distributors, resellers or customers.
     Organizations(OrgType),
     Users,
 }
 
-impl Kind {
+impl ImportKind {
     /// `distributors`, `resellers`, `customers` or `users`.
     pub const fn word(self) -> &'static str {
         match self {
-            Kind::Organizations(family) => family.plural(),
-            Kind::Users => "users",
+            ImportKind::Organizations(family) => family.plural(),
+            ImportKind::Users => "users",
         }
     }
 
     /// The columns of its file.
     pub const fn columns(self) -> &'static [&'static str] {
         match self {
-            Kind::Organizations(_) => &organizations::COLUMNS,
-            Kind::Users => &users::COLUMNS,
+            ImportKind::Organizations(_) => &organizations::COLUMNS,
+            ImportKind::Users => &users::COLUMNS,
         }
     }
 
     /// Header and two fictitious rows.
     pub fn template(self) -> String {
         let rows = match self {
-            Kind::Organizations(_) => organizations::EXAMPLES,
-            Kind::Users => users::EXAMPLES,
+            ImportKind::Organizations(_) => organizations::EXAMPLES,
+            ImportKind::Users => users::EXAMPLES,
         };
         format!("{}\n{rows}", self.columns().join(","))
     }
@@ -174,18 +174,23 @@ pub struct Preview {
 }
 
 /// Whether the caller may import at all: the permission and the creation rule, checked before anything is read.
-pub fn allow(caller: &Caller, kind: Kind) -> Result<()> {
+pub fn allow(caller: &Caller, kind: ImportKind) -> Result<()> {
     match kind {
-        Kind::Organizations(family) => {
+        ImportKind::Organizations(family) => {
             let new = NewOrganization { family, parent: Parent::Own };
             decide(caller, Action::Create, &new).granted().map(drop)
         }
-        Kind::Users => gate(caller, Action::Create, Resource::Users).map_err(Error::from),
+        ImportKind::Users => gate(caller, Action::Create, Resource::Users).map_err(Error::from),
     }
 }
 
 /// Checks a file against the present state and keeps it for its confirmation. Changes nothing else.
-pub async fn validate(service: &Directory, caller: &Caller, kind: Kind, file: Vec<u8>) -> Result<Preview> {
+pub async fn validate(
+    service: &Directory,
+    caller: &Caller,
+    kind: ImportKind,
+    file: Vec<u8>,
+) -> Result<Preview> {
     allow(caller, kind)?;
     // Held until the end: checking takes several times the memory of the file.
     let _turn = turn(&READING).await?;
@@ -196,20 +201,20 @@ pub async fn validate(service: &Directory, caller: &Caller, kind: Kind, file: Ve
     };
     let (rows, packed, size) = service.tasks.spawn_blocking(read).await.map_err(Error::internal)??;
     let examined = examine(service, caller, kind, &rows, &Resolutions::new()).await?;
-    let import_id = session::keep(service, caller, kind, packed, size).await?;
+    let import_id = session::save(service, caller, kind, packed, size).await?;
     Ok(Preview { import_id, rows: examined.into_iter().map(|e| e.row).collect() })
 }
 
 async fn examine(
     service: &Directory,
     caller: &Caller,
-    kind: Kind,
+    kind: ImportKind,
     rows: &[Vec<String>],
     resolutions: &Resolutions,
 ) -> Result<Vec<Examined>> {
     match kind {
-        Kind::Organizations(family) => organizations::examine(service, caller, family, rows).await,
-        Kind::Users => users::examine(service, caller, rows, resolutions).await,
+        ImportKind::Organizations(family) => organizations::examine(service, caller, family, rows).await,
+        ImportKind::Users => users::examine(service, caller, rows, resolutions).await,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The file between validation and confirmation: bound to its user and family, usable once, for half an hour.
 
-use super::Kind;
+use super::ImportKind;
 use crate::Directory;
 use bailiwick_domain::{Error, Result};
 use bailiwick_platform::csv;
@@ -15,10 +15,10 @@ const LIFETIME: Duration = Duration::from_secs(30 * 60);
 const WAITING: i64 = 5;
 
 /// Keeps a file of `size` bytes, packed.
-pub(super) async fn keep(
+pub(super) async fn save(
     service: &Directory,
     caller: &Caller,
-    kind: Kind,
+    kind: ImportKind,
     packed: Vec<u8>,
     size: usize,
 ) -> Result<Uuid> {
@@ -39,10 +39,10 @@ pub(super) async fn keep(
 }
 
 /// Takes the file for good: a second request does not find it.
-pub(super) async fn take(
+pub(super) async fn claim(
     service: &Directory,
     caller: &Caller,
-    kind: Kind,
+    kind: ImportKind,
     id: &str,
 ) -> Result<ImportSession> {
     let lost = || Error::bad_request("import session not found or expired. please re-validate the CSV file");
@@ -65,7 +65,7 @@ pub(super) async fn take(
 /// The rows of a kept file.
 pub(super) async fn rows(
     service: &Directory,
-    kind: Kind,
+    kind: ImportKind,
     session: ImportSession,
 ) -> Result<Vec<Vec<String>>> {
     let read = move || {

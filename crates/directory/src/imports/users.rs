@@ -60,7 +60,7 @@ struct Cells<'a> {
 }
 
 /// The stored data that concerns any of the rows.
-struct Known {
+struct ExistingData {
     companies: HashMap<String, Vec<Named>>,
     chosen: HashMap<OrgId, Named>,
     users: HashMap<String, Placed>,
@@ -81,7 +81,7 @@ pub(super) async fn examine(
     let phones = FirstSeen::of(rows.iter().map(|row| row.phone_key.as_str()));
     let companies = FirstSeen::of(rows.iter().map(|row| row.company_key.as_str()));
     let scope = scope_for(caller, Permission::ManageUsers);
-    let known = Known::look_up(service, &scope, [&emails, &phones, &companies], resolutions).await?;
+    let known = ExistingData::look_up(service, &scope, [&emails, &phones, &companies], resolutions).await?;
     let examined = rows.iter().enumerate().map(|(index, row)| {
         let chosen = resolutions.get(&(index + FIRST_ROW)).and_then(|id| known.chosen.get(id));
         let company = row.company(&known, chosen);
@@ -114,14 +114,14 @@ pub(super) async fn examine(
     Ok(examined.collect())
 }
 
-impl Known {
+impl ExistingData {
     /// A fixed number of statements, whatever the number of rows.
     async fn look_up(
         service: &Directory,
         scope: &Scope,
         [emails, phones, companies]: [&FirstSeen<'_>; 3],
         resolutions: &Resolutions,
-    ) -> Result<Known> {
+    ) -> Result<ExistingData> {
         let db = &service.db;
         let emails = emails.values();
         let mut named: HashMap<String, Vec<Named>> = HashMap::new();
@@ -132,7 +132,7 @@ impl Known {
         let ids: Vec<OrgId> = ids.into_iter().take(bailiwick_platform::csv::MAX_ROWS).collect();
         let chosen = organizations::by_ids(db, scope, &ids).await?;
         let users = lookup::by_emails(db, scope, &emails).await?;
-        Ok(Known {
+        Ok(ExistingData {
             companies: named,
             chosen: chosen.into_iter().map(|found| (found.organization.id, found)).collect(),
             users: users.into_iter().map(|placed| (Email::key_of(&placed.user.email), placed)).collect(),
@@ -187,7 +187,7 @@ impl<'a> Cells<'a> {
     }
 
     /// The organization, or the issue why there is none; no issue when the cell itself is wrong.
-    fn company(&self, known: &Known, chosen: Option<&Named>) -> Result<Named, Option<Issue>> {
+    fn company(&self, known: &ExistingData, chosen: Option<&Named>) -> Result<Named, Option<Issue>> {
         if self.company_key.is_empty() {
             return Err(None);
         }
@@ -210,7 +210,7 @@ impl<'a> Cells<'a> {
         &self,
         service: &Directory,
         caller: &Caller,
-        known: &Known,
+        known: &ExistingData,
         present: Option<&Placed>,
     ) -> impl Iterator<Item = Issue> + use<> {
         let is_archived = present.is_none()

@@ -34,7 +34,7 @@ async fn attribute(
     let parent = match named.filter(|n| !n.is_empty() && family != OrgType::Distributor) {
         None => Parent::Own,
         Some(named) => Parent::Named(match named.parse::<OrgId>() {
-            Ok(id) => organizations::place(&service.db, id).await?,
+            Ok(id) => organizations::node(&service.db, id).await?,
             Err(_) => None,
         }),
     };
@@ -94,8 +94,8 @@ async fn write(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, new.at, caller, ctx, event).await?;
-    let told = EventDraft::organization(Happening::Created, new.org_type, new.id, &after.details.name);
-    told.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
+    let draft = EventDraft::organization(Happening::Created, new.org_type, new.id, &after.details.name);
+    draft.with(serde_json::json!({"parent_id": parent.id()})).write(&mut tx, new.at).await?;
     logto_sync::organization_created(service, &mut tx, new.id).await?;
     let created = organizations::get(&mut tx, new.id).await?;
     tx.commit().await?;

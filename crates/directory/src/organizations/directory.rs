@@ -6,7 +6,7 @@ use bailiwick_platform::answer_cache::{self, CachedAnswer, DependsOn};
 use bailiwick_policy::{Action, Caller, gate, hierarchy, in_hierarchy, resource_of};
 use bailiwick_store::organizations::{
     self,
-    directory::{self, DirectoryFilter, DirectorySort, Entry},
+    directory::{self, DirectoryFilter, DirectorySort, ListedOrganization},
 };
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -41,9 +41,9 @@ pub async fn directory(
     service: &Directory,
     caller: &Caller,
     query: DirectoryQuery,
-    write: impl FnOnce(Page<Entry>) -> Result<Bytes>,
+    write: impl FnOnce(Page<ListedOrganization>) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
-    let (scope, other) = (hierarchy(caller), answer_cache::variant(&query));
+    let (scope, other) = (hierarchy(caller), answer_cache::key_text(&query));
     let types: Vec<OrgType> = query.types.iter().filter_map(|word| OrgType::parse(word)).collect();
     let filter = DirectoryFilter {
         search: query.search,
@@ -61,7 +61,7 @@ pub async fn directory(
             DependsOn::People,
             "directory",
             scope,
-            answer_cache::variant(&filter),
+            answer_cache::key_text(&filter),
             count,
         )
         .await?;
@@ -72,7 +72,12 @@ pub async fn directory(
 
 /// Organizations that may receive something, the first `most` by name, and how many there are: the caller's own and
 /// those below, whose name or description contains the text.
-pub async fn find(service: &Directory, caller: &Caller, search: &str, most: u64) -> Result<Page<Entry>> {
+pub async fn find(
+    service: &Directory,
+    caller: &Caller,
+    search: &str,
+    most: u64,
+) -> Result<Page<ListedOrganization>> {
     first(service, caller, search, None, most).await
 }
 
@@ -83,7 +88,7 @@ pub async fn find_parents(
     family: OrgType,
     search: &str,
     most: u64,
-) -> Result<Page<Entry>> {
+) -> Result<Page<ListedOrganization>> {
     let types = OrgType::FAMILIES.into_iter().filter(|above| above.level() < family.level()).collect();
     first(service, caller, search, Some(types), most).await
 }
@@ -94,12 +99,12 @@ async fn first(
     search: &str,
     types: Option<Vec<OrgType>>,
     most: u64,
-) -> Result<Page<Entry>> {
+) -> Result<Page<ListedOrganization>> {
     let scope = hierarchy(caller);
     let filter = DirectoryFilter { search: search.trim().to_owned(), types, ..DirectoryFilter::default() };
     let page = PageRequest { page: 1, page_size: most };
     let count = directory::count(&service.db, &scope, &filter);
-    let other = answer_cache::variant(&filter);
+    let other = answer_cache::key_text(&filter);
     let total = answer_cache::number(service, DependsOn::People, "directory", scope, other, count).await?;
     let order = (DirectorySort::Name, SortDirection::Asc);
     Ok(directory::directory(&service.db, &scope, &filter, order, page, total).await?)
@@ -112,7 +117,7 @@ pub async fn search(
     caller: &Caller,
     text: &str,
     page: PageRequest,
-) -> Result<Option<Page<Entry>>> {
+) -> Result<Option<Page<ListedOrganization>>> {
     let may = |family: &OrgType| {
         let is_below = caller.org_type().is_some_and(|own| own.level() < family.level());
         is_below && resource_of(*family).is_some_and(|resource| gate(caller, Action::Read, resource).is_ok())
@@ -132,11 +137,11 @@ pub async fn search(
         let rows = found.rows.into_iter().map(|e| (e.id, e.org_type, e.name, e.description));
         Ok((total, rows.collect()))
     };
-    let other = answer_cache::variant(&(&filter, page));
+    let other = answer_cache::key_text(&(&filter, page));
     let (total, rows): (u64, Vec<(OrgId, OrgType, String, String)>) =
         answer_cache::computed(service, DependsOn::People, "organizations/search", scope, other, found)
             .await?;
-    let entry = |(id, org_type, name, description)| Entry { id, org_type, name, description };
+    let entry = |(id, org_type, name, description)| ListedOrganization { id, org_type, name, description };
     Ok(Some(Page { rows: rows.into_iter().map(entry).collect(), total, request: page }))
 }
 
@@ -151,7 +156,7 @@ pub async fn names_within(
 
 /// The name of an organization that the caller may see; none for any other one.
 pub async fn name_within(service: &Directory, caller: &Caller, id: OrgId) -> Result<Option<String>> {
-    let place = organizations::place(&service.db, id).await?;
+    let place = organizations::node(&service.db, id).await?;
     if in_hierarchy(caller, place.as_ref()).is_err() {
         return Ok(None);
     }

@@ -16,7 +16,7 @@ use bailiwick_store::{
     epoch::AffectedSystems,
     organizations::{
         self, Held,
-        lifecycle::{self, Affected, Kind},
+        lifecycle::{self, Affected, LifecycleMark},
     },
 };
 use serde_json::json;
@@ -62,10 +62,10 @@ impl Move {
         }
     }
 
-    const fn kind(self) -> Kind {
+    const fn kind(self) -> LifecycleMark {
         match self {
-            Move::Suspend | Move::Reactivate => Kind::Suspended,
-            Move::Delete | Move::Restore => Kind::Deleted,
+            Move::Suspend | Move::Reactivate => LifecycleMark::Suspended,
+            Move::Delete | Move::Restore => LifecycleMark::Deleted,
         }
     }
 
@@ -159,8 +159,8 @@ async fn record(
     [before, after]: [&Organization; 2],
 ) -> Result<()> {
     let mark = |o: &Organization| match to.kind() {
-        Kind::Suspended => json!({ "suspended_at": o.suspended.at }),
-        Kind::Deleted => json!({ "deleted_at": o.deleted.at }),
+        LifecycleMark::Suspended => json!({ "suspended_at": o.suspended.at }),
+        LifecycleMark::Deleted => json!({ "deleted_at": o.deleted.at }),
     };
     let event = audit::Event {
         action: to.audited(after.org_type),

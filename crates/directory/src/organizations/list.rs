@@ -3,7 +3,7 @@
 use super::seen_from;
 use crate::Directory;
 use bailiwick_domain::{
-    Keywords, OrgId, OrgType, Organization, Page, PageRequest, Parameter, Result, SortDirection, Walked,
+    CursorPage, Keywords, OrgId, OrgType, Organization, Page, PageRequest, Parameter, Result, SortDirection,
 };
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
@@ -17,7 +17,7 @@ use bailiwick_store::{
         self, Counts, Filter, Order, Sort, Within,
         list::{Selected, States},
     },
-    walk::Walked as Found,
+    walk::WalkStep as Found,
 };
 use bytes::Bytes;
 
@@ -104,7 +104,7 @@ pub async fn list(
     write: impl FnOnce(Page<Listed>) -> Result<Bytes>,
 ) -> Result<CachedAnswer> {
     let scope = list_scope(caller, resource_of(family).ok_or(Refusal::Gate)?)?;
-    let other = answer_cache::variant(&(family, &query));
+    let other = answer_cache::key_text(&(family, &query));
     let make = async {
         let (scope, filter, order) = prepare(service, caller, family, &query).await?;
         let total = total(service, family, scope, &filter).await?;
@@ -126,10 +126,10 @@ pub async fn walk(
     family: OrgType,
     query: ListQuery,
     cursor: &str,
-) -> Result<Walked<Listed>> {
+) -> Result<CursorPage<Listed>> {
     let (scope, filter, order) = prepare(service, caller, family, &query).await?;
     let page_size = query.page.page_size;
-    let walk = Walk::open(service, &answer_cache::variant(&(family, query.without_page())), cursor)?;
+    let walk = Walk::open(service, &answer_cache::key_text(&(family, query.without_page())), cursor)?;
     let total = match walk.total() {
         Some(total) => total,
         None => total(service, family, scope, &filter).await?,
@@ -172,7 +172,7 @@ pub(super) async fn total(
         DependsOn::People,
         "organizations",
         scope,
-        answer_cache::variant(&(family, filter)),
+        answer_cache::key_text(&(family, filter)),
         count,
     )
     .await

@@ -18,7 +18,7 @@ mod update;
 
 pub use bailiwick_store::{
     creators::CreatorChoice,
-    organizations::{Stats, children::Child, destroy::Extent, directory::Entry},
+    organizations::{Stats, children::Child, destroy::Extent, directory::ListedOrganization},
 };
 pub use create::create;
 pub use destroy::destroy;
@@ -29,7 +29,7 @@ pub use lifecycle::{Move, Moved, change_state};
 pub use list::prepare;
 pub use list::{FilterValues, ListQuery, Listed, ORDERS, filters, list, walk};
 pub use promote::{Promotion, promote};
-pub use read::{Found, above, extent, find as find_for, numbers, page};
+pub use read::{LocatedOrganization, above, extent, find as find_for, numbers, page};
 pub use second_factor::{OwnRequirement, SecondFactorPolicy, require_second_factor, second_factor_policy};
 pub use stats::by_name;
 pub use stats::{choices, family_total, growth, stats, suspended, trend, vat_exists};
@@ -147,7 +147,7 @@ pub(crate) async fn in_reach(
     id: Option<OrgId>,
 ) -> Result<Granted<OrgId>> {
     let place = match id {
-        Some(id) => organizations::place(on, id).await?,
+        Some(id) => organizations::node(on, id).await?,
         None => None,
     };
     organization_in_reach(caller, action, place.as_ref())
@@ -162,7 +162,7 @@ pub(crate) async fn authorize(
     id: Option<OrgId>,
 ) -> Result<Granted<OrgId>> {
     let place = match id {
-        Some(id) => organizations::place(on, id).await?,
+        Some(id) => organizations::node(on, id).await?,
         None => None,
     };
     match place {

@@ -20,13 +20,13 @@ use std::collections::HashMap;
 
 /// An organization with its place in the tree.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct LocatedOrganization {
     pub organization: Organization,
     /// Its place and state.
     pub place: OrgNode,
 }
 
-impl Found {
+impl LocatedOrganization {
     /// The organization as rules see it.
     pub const fn target(&self) -> OrgTarget {
         OrgTarget { family: self.organization.org_type, place: self.place }
@@ -38,10 +38,15 @@ impl Found {
 ///
 /// # Errors
 /// `organization not found`, and the refusals of the action.
-pub async fn find(service: &Directory, caller: &Caller, action: Action, id: Option<OrgId>) -> Result<Found> {
+pub async fn find(
+    service: &Directory,
+    caller: &Caller,
+    action: Action,
+    id: Option<OrgId>,
+) -> Result<LocatedOrganization> {
     let missing = || Error::NotFound(ObjectKind::Organization);
     let id = id.ok_or_else(missing)?;
-    let place = organizations::place(&service.db, id).await?.ok_or_else(missing)?;
+    let place = organizations::node(&service.db, id).await?.ok_or_else(missing)?;
     let is_hidden = place.standing.deleted && !action.reaches_deleted();
     // The owner organization is in no family, and only resellers can be promoted.
     let applies = resource_of(place.org_type).is_some_and(|resource| action.needs(resource).is_some());
@@ -50,7 +55,7 @@ pub async fn find(service: &Directory, caller: &Caller, action: Action, id: Opti
     }
     decide(caller, action, &OrgTarget { family: place.org_type, place }).granted()?;
     let organization = organizations::get(&service.db, id).await?.ok_or_else(missing)?;
-    Ok(Found { organization: shown(service, caller, organization).await?, place })
+    Ok(LocatedOrganization { organization: shown(service, caller, organization).await?, place })
 }
 
 /// The organizations above this one that the caller may see, from the top; the owner organization is left out.
@@ -98,7 +103,7 @@ pub async fn numbers(service: &Directory, family: OrgType, ids: Vec<OrgId>) -> R
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let other = answer_cache::variant(&(family, &ids));
+    let other = answer_cache::key_text(&(family, &ids));
     let make = async {
         let found = organizations::stats_of(&service.db, family, ids).await?;
         Ok(found.into_iter().map(|(id, stats)| (id, kept(stats))).collect::<Vec<_>>())

@@ -52,8 +52,8 @@ pub async fn update(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
-    let told = EventDraft::organization(Happening::Updated, family, target.id(), &after.details.name);
-    told.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
+    let draft = EventDraft::organization(Happening::Updated, family, target.id(), &after.details.name);
+    draft.with_changes(&audited(&before), &audited(&after)).write(&mut tx, change.at).await?;
     let updated = organizations::get(&mut tx, target.id()).await?;
     logto_sync::organization_changed(service, &mut tx, target.id()).await?;
     tx.commit().await?;

@@ -26,7 +26,7 @@ type Sides = (u32, u32);
 
 /// The type of a file.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum Detected {
     /// A picture of this kind; none where the kind has no dimensions.
     Picture(Media, Option<Sides>),
     /// An SVG that does more than show a picture.
@@ -40,12 +40,12 @@ enum Found {
 /// # Errors
 /// `<field> has invalid content type`, `<field> exceeds maximum dimensions`, `<field> contains active content`.
 pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
-    let found: Vec<Found> = sent.iter().map(|(_, part)| look(&part.bytes)).collect();
+    let found: Vec<Detected> = sent.iter().map(|(_, part)| look(&part.bytes)).collect();
     for ((asset, part), found) in sent.iter().zip(&found) {
         check_type(*asset, part, found)?;
     }
     for ((asset, _), found) in sent.iter().zip(&found) {
-        if let Found::Picture(_, Some((width, height))) = *found
+        if let Detected::Picture(_, Some((width, height))) = *found
             && (width > MAX_SIDE || height > MAX_SIDE)
         {
             let data = json!({
@@ -57,13 +57,13 @@ pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
     sent.into_iter()
         .zip(found)
         .map(|((asset, part), found)| match found {
-            Found::Picture(media, _) => Ok(NewFile {
+            Detected::Picture(media, _) => Ok(NewFile {
                 asset,
                 content_type: media.content_type(),
                 sha256: hex(digest::digest(&digest::SHA256, &part.bytes).as_ref()),
                 content: Content::Bytes(part.bytes.into()),
             }),
-            Found::Active | Found::Nothing => {
+            Detected::Active | Detected::Nothing => {
                 Err(refused(asset, "contains active content", json!({"field": asset.as_str()})))
             }
         })
@@ -71,11 +71,11 @@ pub(super) fn files(sent: Vec<(Asset, Part)>) -> Result<Vec<NewFile>> {
 }
 
 /// The type must be allowed for the asset, and equal the declared one, if any.
-fn check_type(asset: Asset, part: &Part, found: &Found) -> Result<()> {
+fn check_type(asset: Asset, part: &Part, found: &Detected) -> Result<()> {
     let media = match found {
-        Found::Picture(media, _) => Some(*media),
-        Found::Active => Some(Media::Svg),
-        Found::Nothing => None,
+        Detected::Picture(media, _) => Some(*media),
+        Detected::Active => Some(Media::Svg),
+        Detected::Nothing => None,
     };
     let declared = part.content_type.as_deref().unwrap_or_default();
     let declared = declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -93,10 +93,10 @@ fn check_type(asset: Asset, part: &Part, found: &Found) -> Result<()> {
     Err(refused(asset, "has invalid content type", json!({"field": asset.as_str(), "content_type": told})))
 }
 
-fn look(bytes: &[u8]) -> Found {
+fn look(bytes: &[u8]) -> Detected {
     let picture = |media, sides: Option<Sides>| match sides {
-        Some((width, height)) if width > 0 && height > 0 => Found::Picture(media, Some((width, height))),
-        _ => Found::Nothing,
+        Some((width, height)) if width > 0 && height > 0 => Detected::Picture(media, Some((width, height))),
+        _ => Detected::Nothing,
     };
     match bytes {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => picture(Media::Png, png(bytes)),
@@ -104,9 +104,9 @@ fn look(bytes: &[u8]) -> Found {
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => picture(Media::Webp, webp(bytes)),
         [0, 0, 1, 0, ..] => picture(Media::Icon, icon(bytes)),
         _ => match svg::judge(bytes) {
-            Verdict::Picture => Found::Picture(Media::Svg, None),
-            Verdict::Active => Found::Active,
-            Verdict::Unreadable => Found::Nothing,
+            Verdict::Picture => Detected::Picture(Media::Svg, None),
+            Verdict::Active => Detected::Active,
+            Verdict::Unreadable => Detected::Nothing,
         },
     }
 }
@@ -215,20 +215,20 @@ mod tests {
             (ImageFormat::WebP, Media::Webp),
         ] {
             let file = encoded(40, 23, format);
-            assert_eq!(look(&file), Found::Picture(media, Some((40, 23))), "{format:?}");
+            assert_eq!(look(&file), Detected::Picture(media, Some((40, 23))), "{format:?}");
             for end in [3, 11, 15, 19, 22] {
-                assert_eq!(look(&file[..end]), Found::Nothing, "{format:?} cut at {end}");
+                assert_eq!(look(&file[..end]), Detected::Nothing, "{format:?} cut at {end}");
             }
         }
         let icon = icon_of(&encoded(300, 20, ImageFormat::Png));
-        assert_eq!(look(&icon), Found::Picture(Media::Icon, Some((300, 20))));
-        assert_eq!(look(&icon[..icon.len() - 1]), Found::Nothing);
+        assert_eq!(look(&icon), Detected::Picture(Media::Icon, Some((300, 20))));
+        assert_eq!(look(&icon[..icon.len() - 1]), Detected::Nothing);
         let lossy = [b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0".as_slice(), &[0, 0, 0, 0x9d, 1, 0x2a, 0x10, 0x20, 5, 0]]
             .concat();
-        assert_eq!(look(&lossy), Found::Picture(Media::Webp, Some((0x2010, 5))));
+        assert_eq!(look(&lossy), Detected::Picture(Media::Webp, Some((0x2010, 5))));
         let canvas =
             [b"RIFF\0\0\0\0WEBPVP8X\0\0\0\0".as_slice(), &[0, 0, 0, 0, 9, 0, 0, 0xff, 0xff, 0]].concat();
-        assert_eq!(look(&canvas), Found::Picture(Media::Webp, Some((10, 0x1_0000))));
+        assert_eq!(look(&canvas), Detected::Picture(Media::Webp, Some((10, 0x1_0000))));
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
             b"\0\0\x01\0\0\0",
             b"<html/>",
         ] {
-            assert_eq!(look(bytes), Found::Nothing, "{bytes:?}");
+            assert_eq!(look(bytes), Detected::Nothing, "{bytes:?}");
         }
     }
 }

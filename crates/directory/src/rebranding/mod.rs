@@ -13,7 +13,7 @@ mod svg_size;
 mod upload;
 
 pub use change::{delete_asset, delete_product, disable, enable};
-pub use serve::{Document, File, Shown, asset, asset_for_system, document};
+pub use serve::{Document, File, ServedFile, asset, asset_for_system, document};
 pub use upload::{MAX_NAME_BYTES, Part, upload};
 
 use crate::{Directory, organizations::in_reach};
@@ -54,18 +54,20 @@ impl Rebranding {
 
 /// A product, and since when it has been known.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct RegisteredProduct {
     pub product: Product,
     /// Since when.
     pub created_at: Ts,
 }
 
 /// The products that can be rebranded, by type and display name.
-pub async fn products(service: &Directory) -> Result<Vec<Known>> {
+pub async fn products(service: &Directory) -> Result<Vec<RegisteredProduct>> {
     let known = known(service).await?;
     let since = |product: &Product| known.get(&product.id).copied().unwrap_or(service.started_at);
     let products = service.settings.rebranding.products.iter();
-    Ok(products.map(|product| Known { created_at: since(product), product: product.clone() }).collect())
+    Ok(products
+        .map(|product| RegisteredProduct { created_at: since(product), product: product.clone() })
+        .collect())
 }
 
 /// Stores the configured products once for each process, so that files can refer to them.

@@ -9,7 +9,7 @@ use bailiwick_domain::{
 };
 use bailiwick_identity::credentials::SystemIdentity;
 use bailiwick_policy::{Action, Caller};
-use bailiwick_store::rebranding::{self as stored, Place};
+use bailiwick_store::rebranding::{self as stored, AssetRef};
 use bytes::Bytes;
 
 /// Hexadecimal digits of the digest that make an entity tag.
@@ -30,7 +30,7 @@ pub struct File {
 
 /// A file as a client receives it.
 #[derive(Clone, Debug)]
-pub enum Shown {
+pub enum ServedFile {
     /// All of it.
     Content(File, Bytes),
     /// The client has it already.
@@ -47,9 +47,9 @@ pub async fn asset(
     id: Option<OrgId>,
     (product, asset): (&str, &str),
     known: Option<&str>,
-) -> Result<Shown> {
+) -> Result<ServedFile> {
     let organization = in_reach(&service.db, caller, Action::Read, id).await?.id();
-    shown(service, Place { organization, product, asset: named(asset)? }, known).await
+    shown(service, AssetRef { organization, product, asset: named(asset)? }, known).await
 }
 
 /// The file that a system shows.
@@ -61,14 +61,14 @@ pub async fn asset_for_system(
     system: &SystemIdentity,
     (product, asset): (&str, &str),
     known: Option<&str>,
-) -> Result<Shown> {
+) -> Result<ServedFile> {
     let asset = named(asset)?;
     let nearest = stored::nearest_to(&service.db, system.organization.id).await?;
     let (organization, _) = nearest.ok_or(Error::NotFound(ObjectKind::Rebranding))?;
-    shown(service, Place { organization, product, asset }, known).await
+    shown(service, AssetRef { organization, product, asset }, known).await
 }
 
-async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Result<Shown> {
+async fn shown(service: &Directory, place: AssetRef<'_>, known: Option<&str>) -> Result<ServedFile> {
     let missing = || Error::NotFound(ObjectKind::Asset);
     // A product that is no longer configured is not found.
     super::product(service, place.product).ok_or_else(missing)?;
@@ -80,7 +80,7 @@ async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Re
         let tag = sha256.get(..TAG_DIGITS).unwrap_or(&sha256);
         let file = File { asset: place.asset, media, etag: format!("\"{tag}\"") };
         if known.is_some_and(|known| is_named(known, &file.etag)) {
-            return Ok(Shown::Unchanged(file));
+            return Ok(ServedFile::Unchanged(file));
         }
         let read = match &object {
             Some(object) => {
@@ -97,7 +97,7 @@ async fn shown(service: &Directory, place: Place<'_>, known: Option<&str>) -> Re
             }
         };
         match read {
-            Ok(bytes) => return Ok(Shown::Content(file, bytes)),
+            Ok(bytes) => return Ok(ServedFile::Content(file, bytes)),
             // Replaced, moved or removed since.
             Err(Error::NotFound(_)) => {}
             Err(e) => return Err(e),

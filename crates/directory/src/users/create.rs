@@ -131,7 +131,7 @@ async fn write(
 ) -> Result<Placed> {
     let mut tx = service.db.begin().await?;
     // Checks the reach again: computing the hash has taken long.
-    let place = organizations::place(&mut tx, home.id()).await?;
+    let place = organizations::node(&mut tx, home.id()).await?;
     let home = decide(caller, Action::Create, &UserHome { given: home.id().to_string(), place }).granted()?;
     if new.username.is_empty() {
         insert_with_derived_name(&mut tx, &home, &mut new).await?;

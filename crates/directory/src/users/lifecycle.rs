@@ -166,11 +166,11 @@ impl AllowedChange {
             after: after.as_ref().map(|placed| marked(&placed.user)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let mut told = EventDraft::user(happening, &self.before);
+        let mut draft = EventDraft::user(happening, &self.before);
         if after.is_none() {
-            told = told.without_subject();
+            draft = draft.without_subject();
         }
-        told.write(&mut self.tx, self.now).await?;
+        draft.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
         logto_sync::wake(service);
         Ok(())

@@ -3,7 +3,7 @@
 use super::{UserView, distinct, view};
 use crate::Directory;
 use bailiwick_domain::{
-    Keywords, OrgId, Page, PageRequest, Parameter, Result, SortDirection, User, UserId, Walked,
+    CursorPage, Keywords, OrgId, Page, PageRequest, Parameter, Result, SortDirection, User, UserId,
 };
 use bailiwick_identity::logto_sync;
 use bailiwick_platform::{
@@ -16,7 +16,7 @@ use bailiwick_store::{
     impersonation::consents,
     organizations::list::States,
     users::{self, Filter, Order, Placed, Sort},
-    walk::Walked as Found,
+    walk::WalkStep as Found,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ pub async fn list(
     } else {
         None
     };
-    let other = answer_cache::variant(&(&impersonates, &query));
+    let other = answer_cache::key_text(&(&impersonates, &query));
     let (scope, filter, order) = prepare(service, caller, query)?;
     let make = async { write(views(service, caller, scope, &filter, order, page).await?) };
     answer_cache::answer_at(service, epochs, "list of users", scope, other, make).await
@@ -132,7 +132,7 @@ pub async fn search(
         let found = users::list::list(&service.db, &scope, &filter, order, page).await?;
         Ok((found.total, found.rows.into_iter().map(|placed| placed.user.into()).collect()))
     };
-    let other = answer_cache::variant(&(&filter, page));
+    let other = answer_cache::key_text(&(&filter, page));
     let (total, rows) =
         answer_cache::computed(service, DependsOn::People, "users/search", scope, other, found).await?;
     Ok(Page { rows, total, request: page })
@@ -167,11 +167,11 @@ pub async fn walk(
     caller: &Caller,
     query: ListQuery,
     cursor: &str,
-) -> Result<Walked<UserView>> {
+) -> Result<CursorPage<UserView>> {
     let page_size = query.page.page_size;
     let list = ListQuery { page: PageRequest { page: 1, page_size: 1 }, ..query.clone() };
     let (scope, filter, order) = prepare(service, caller, query)?;
-    let walk = Walk::open(service, &answer_cache::variant(&("users", list)), cursor)?;
+    let walk = Walk::open(service, &answer_cache::key_text(&("users", list)), cursor)?;
     let total = match walk.total() {
         Some(total) => total,
         None => total(service, scope, &filter).await?,
@@ -184,7 +184,7 @@ pub async fn walk(
 /// How many users match.
 async fn total(service: &Directory, scope: Scope, filter: &Filter) -> Result<u64> {
     let count = users::list::count(&service.db, &scope, filter);
-    let other = answer_cache::variant(filter);
+    let other = answer_cache::key_text(filter);
     answer_cache::number(service, DependsOn::People, "users", scope, other, count).await
 }
 

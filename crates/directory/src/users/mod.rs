@@ -192,7 +192,7 @@ async fn home(
     given: &str,
 ) -> Result<(Granted<OrgId>, OrgNode)> {
     let place = match given.parse::<OrgId>() {
-        Ok(id) => organizations::place(&service.db, id).await?,
+        Ok(id) => organizations::node(&service.db, id).await?,
         Err(_) => None,
     };
     let granted = decide(caller, action, &UserHome { given: given.to_owned(), place }).granted()?;

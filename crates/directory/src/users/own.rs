@@ -86,8 +86,9 @@ async fn write(
         after: Some(audited(&after)),
     };
     audit::record(&mut tx, change.at, caller, ctx, event).await?;
-    let told = EventDraft::user(Happening::Updated, &after).with_changes(&audited(&before), &audited(&after));
-    told.write(&mut tx, change.at).await?;
+    let draft =
+        EventDraft::user(Happening::Updated, &after).with_changes(&audited(&before), &audited(&after));
+    draft.write(&mut tx, change.at).await?;
     if before.email != after.email {
         keep_previous(&mut tx, &before, &after.email).await?;
         mail::check_own_changes(service, &mut tx, before.id, change.at).await?;

@@ -8,7 +8,7 @@ use bailiwick_domain::{
 };
 use bailiwick_identity::{
     logto_sync::passwords as there,
-    passwords::{self, Origin, PasswordHome},
+    passwords::{self, Origin, PasswordLocation},
 };
 use bailiwick_platform::{RequestContext, audit};
 use bailiwick_policy::{Action, Caller};
@@ -31,8 +31,8 @@ pub async fn set_password(
     fields.finish()?;
     // The tenant's password is set now, outside any transaction.
     let place = match &service.logto {
-        Some(logto) => PasswordHome::There(there::account(service, logto, granted.id()).await?),
-        None => PasswordHome::Here(String::new()),
+        Some(logto) => PasswordLocation::AtTenant(there::account(service, logto, granted.id()).await?),
+        None => PasswordLocation::Local(String::new()),
     };
     let id = granted.id();
     let (whole, caller, ctx) = (service.clone(), caller.clone(), ctx.clone());
@@ -43,8 +43,8 @@ pub async fn set_password(
         let held = users::lock(&mut tx, id).await?;
         // The tenant has already set the password, so permissions are not checked again.
         match place {
-            PasswordHome::There(_) => drop(held.ok_or(Error::NotFound(ObjectKind::User))?),
-            PasswordHome::Here(_) => {
+            PasswordLocation::AtTenant(_) => drop(held.ok_or(Error::NotFound(ObjectKind::User))?),
+            PasswordLocation::Local(_) => {
                 drop(authorize_on_condition(service, &caller, &ctx, Action::SetPassword, held)?);
             }
         }

@@ -85,6 +85,6 @@ pub async fn choices(
         let more = narrow(search, &mut creators, &mut organizations);
         write(Choices { roles, organizations, creators, more })
     };
-    let other = answer_cache::variant(&(offered, search));
+    let other = answer_cache::key_text(&(offered, search));
     answer_cache::answer(service, DependsOn::People, "filters of users", scope, other, make).await
 }

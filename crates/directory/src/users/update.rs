@@ -155,7 +155,7 @@ impl Write {
             after: Some(audited(&after.user)),
         };
         audit::record(&mut tx, change.at, caller, ctx, event).await?;
-        let told = EventDraft::user(Happening::Updated, &after.user)
+        let draft = EventDraft::user(Happening::Updated, &after.user)
             .with_changes(&audited(&before), &audited(&after.user));
         if before.organization.id != after.user.organization.id {
             EventDraft::user(Happening::Left, &before)
@@ -163,7 +163,7 @@ impl Write {
                 .write(&mut tx, change.at)
                 .await?;
         }
-        told.write(&mut tx, change.at).await?;
+        draft.write(&mut tx, change.at).await?;
         if before.email != after.user.email {
             // Another user confirms the new address, so it is no longer the user's own unconfirmed choice.
             mail_links::set_previous(&mut tx, id, None).await?;
@@ -209,7 +209,7 @@ async fn relocate(
     before: &User,
     destination: OrgId,
 ) -> Result<()> {
-    let place = organizations::place(&mut *tx, destination).await?;
+    let place = organizations::node(&mut *tx, destination).await?;
     let home = UserHome { given: destination.to_string(), place };
     let home = decide(caller, Action::Update, &home).granted()?;
     if destination == before.organization.id {

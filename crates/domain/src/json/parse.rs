@@ -19,7 +19,7 @@ pub fn parse_each<'a>(
     limits: &Limits,
 ) -> Result<(Json<'a>, Vec<(usize, JsonError)>), JsonError> {
     let input = without_mark(input);
-    let placed = |Found { reason, at }| {
+    let placed = |ParseProblem { reason, at }| {
         let (line, column) = place(input, at);
         JsonError { reason, line, column }
     };
@@ -42,14 +42,17 @@ fn place(input: &[u8], at: usize) -> (usize, usize) {
 }
 
 /// A problem and its byte in the input.
-struct Found {
+struct ParseProblem {
     reason: Reason,
     at: usize,
 }
 
-fn value_of<'a>(input: &'a [u8], limits: &Limits) -> Result<(Json<'a>, Vec<(usize, Found)>), Found> {
-    let text =
-        std::str::from_utf8(input).map_err(|e| Found { reason: Reason::NotUtf8, at: e.valid_up_to() })?;
+fn value_of<'a>(
+    input: &'a [u8],
+    limits: &Limits,
+) -> Result<(Json<'a>, Vec<(usize, ParseProblem)>), ParseProblem> {
+    let text = std::str::from_utf8(input)
+        .map_err(|e| ParseProblem { reason: Reason::NotUtf8, at: e.valid_up_to() })?;
     let mut p = Parser {
         text,
         bytes: input,
@@ -85,21 +88,21 @@ struct Parser<'a> {
     /// The place in the outermost array.
     element: usize,
     /// Repeated keys, by that place.
-    faults: Vec<(usize, Found)>,
+    faults: Vec<(usize, ParseProblem)>,
 }
 
 /// The error is boxed here so that results stay small and values are moved rarely and in one piece.
-type Parsed<T> = Result<T, Box<Found>>;
+type Parsed<T> = Result<T, Box<ParseProblem>>;
 
 impl<'a> Parser<'a> {
     #[cold]
-    fn error(&self, reason: Reason) -> Box<Found> {
-        Box::new(Found { reason, at: self.at })
+    fn error(&self, reason: Reason) -> Box<ParseProblem> {
+        Box::new(ParseProblem { reason, at: self.at })
     }
 
     /// The byte is not allowed here.
     #[cold]
-    fn unexpected(&self) -> Box<Found> {
+    fn unexpected(&self) -> Box<ParseProblem> {
         let here = self.text.get(self.at..).and_then(|rest| rest.chars().next());
         self.error(here.map_or(Reason::UnexpectedEnd, Reason::Unexpected))
     }
@@ -225,7 +228,7 @@ impl<'a> Parser<'a> {
         if let Some(doubled) = refused {
             let key: String = pairs[doubled].0.chars().take(64).collect();
             if self.faults.last().is_none_or(|(element, _)| *element < self.element) {
-                let fault = Found { reason: Reason::DuplicateKey(key), at: self.at - 1 };
+                let fault = ParseProblem { reason: Reason::DuplicateKey(key), at: self.at - 1 };
                 self.faults.push((self.element, fault));
             }
             return pairs;
@@ -329,7 +332,9 @@ impl<'a> Parser<'a> {
             Some(b'f') => '\u{c}',
             Some(b'u') => return self.unicode_escape(),
             Some(_) => return Err(self.error(Reason::BadEscape)),
-            None => return Err(Box::new(Found { reason: Reason::UnexpectedEnd, at: self.bytes.len() })),
+            None => {
+                return Err(Box::new(ParseProblem { reason: Reason::UnexpectedEnd, at: self.bytes.len() }));
+            }
         };
         self.at += 2;
         Ok(c)

@@ -76,7 +76,7 @@ pub fn line(value: &str, max: usize) -> Rule<()> {
     text(value, max)
 }
 
-/// Name of an organization or a user: `cannot_be_empty` when it shows nothing, else as [`line`] with 255 characters
+/// Name of an organization or a user: `cannot_be_empty` when it shows nothing, else as [`line()`] with 255 characters
 /// (spec: organizations#create, users#create). Stored as sent.
 pub fn display_name(value: &str) -> Rule<()> {
     name_or(value, "cannot_be_empty")

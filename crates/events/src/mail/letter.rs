@@ -2,7 +2,7 @@
 //! HTML) serve all mails, so both forms of a mail always have the same content.
 //!
 //! A text is filled in as plain text first; the HTML layout then escapes all of it. To add a mail, add an object of the
-//! same shape in both languages and its name in [`Kind`].
+//! same shape in both languages and its name in [`MailKind`].
 
 use bailiwick_domain::{Error, Language, Organization, Result, Ts, visible::is_steering};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
@@ -34,7 +34,7 @@ static LAYOUTS: LazyLock<Environment<'static>> =
 
 /// Which mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MailKind {
     /// A new account with its password.
     Welcome,
     /// A new account of a user who signs in at an external provider.
@@ -55,18 +55,18 @@ pub enum Kind {
     AddressLink,
 }
 
-impl Kind {
+impl MailKind {
     const fn key(self) -> &'static str {
         match self {
-            Kind::Welcome => "welcome",
-            Kind::WelcomeElsewhere => "welcome_elsewhere",
-            Kind::WelcomeAtProvider => "welcome_at_provider",
-            Kind::PasswordLink => "password_link",
-            Kind::AddressChanged => "address_changed",
-            Kind::SecondFactorAdded => "second_factor_added",
-            Kind::RecoveryCodeUsed => "recovery_code_used",
-            Kind::SecondFactorsReset => "second_factors_reset",
-            Kind::AddressLink => "address_link",
+            MailKind::Welcome => "welcome",
+            MailKind::WelcomeElsewhere => "welcome_elsewhere",
+            MailKind::WelcomeAtProvider => "welcome_at_provider",
+            MailKind::PasswordLink => "password_link",
+            MailKind::AddressChanged => "address_changed",
+            MailKind::SecondFactorAdded => "second_factor_added",
+            MailKind::RecoveryCodeUsed => "recovery_code_used",
+            MailKind::SecondFactorsReset => "second_factors_reset",
+            MailKind::AddressLink => "address_link",
         }
     }
 }
@@ -94,7 +94,7 @@ pub struct Filled {
 
 /// Fills a mail in. `link` is the target of its button.
 pub fn fill(
-    kind: Kind,
+    kind: MailKind,
     language: Language,
     values: &Map<String, Value>,
     link: Option<&str>,
@@ -186,16 +186,16 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
     use super::*;
 
-    const KINDS: [Kind; 9] = [
-        Kind::Welcome,
-        Kind::WelcomeElsewhere,
-        Kind::WelcomeAtProvider,
-        Kind::PasswordLink,
-        Kind::AddressChanged,
-        Kind::SecondFactorAdded,
-        Kind::RecoveryCodeUsed,
-        Kind::SecondFactorsReset,
-        Kind::AddressLink,
+    const KINDS: [MailKind; 9] = [
+        MailKind::Welcome,
+        MailKind::WelcomeElsewhere,
+        MailKind::WelcomeAtProvider,
+        MailKind::PasswordLink,
+        MailKind::AddressChanged,
+        MailKind::SecondFactorAdded,
+        MailKind::RecoveryCodeUsed,
+        MailKind::SecondFactorsReset,
+        MailKind::AddressLink,
     ];
 
     fn values() -> Map<String, Value> {
@@ -247,7 +247,7 @@ mod tests {
     fn names_stay_on_their_line() {
         let mut values = values();
         values.insert("organization".into(), json!("A\r\nBcc: x\u{2028}y"));
-        let filled = fill(Kind::Welcome, Language::English, &values, None).unwrap();
+        let filled = fill(MailKind::Welcome, Language::English, &values, None).unwrap();
         assert_eq!(filled.subject, "Welcome to A  Bcc: x y - Account Created");
         assert!(filled.text.lines().all(|line| !line.starts_with("Bcc")));
     }
@@ -258,7 +258,7 @@ mod tests {
         let name = "You have won: https://evil.example/a or www.evil.example, evil@x.example";
         values.insert("name".into(), json!(name));
         values.insert("organization".into(), json!("Rossi S.r.l."));
-        let filled = fill(Kind::Welcome, Language::English, &values, None).unwrap();
+        let filled = fill(MailKind::Welcome, Language::English, &values, None).unwrap();
         for link in ["https://evil", "evil.example", "www.", "evil@x", "https:/"] {
             let has = |text: &str| text.contains(link) && !text.contains(&format!("{link}\u{200c}"));
             assert!(!has(&filled.text) && !has(&filled.html), "{link}: {}", filled.text);

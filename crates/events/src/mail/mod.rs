@@ -47,7 +47,7 @@ const OWN_CHANGES_WINDOW: Duration = Duration::from_secs(3600);
 
 /// Numbers of tries to send by outcome, since the process began.
 #[derive(Debug, Default)]
-pub struct Figures {
+pub struct MailCounters {
     /// Taken by the server.
     pub sent: Counter,
     /// Not taken, tried again later.
@@ -68,7 +68,7 @@ pub struct Outbox {
     /// One worker of this process at a time.
     turn: Mutex<()>,
     /// Numbers of mails by outcome.
-    pub figures: Figures,
+    pub figures: MailCounters,
     /// Made by the first that sends.
     mailer: OnceLock<Result<Mailer, String>>,
     /// Requests for a new password by client address.
@@ -80,7 +80,7 @@ impl Default for Outbox {
         Outbox {
             arrived: Notify::new(),
             turn: Mutex::default(),
-            figures: Figures::default(),
+            figures: MailCounters::default(),
             mailer: OnceLock::new(),
             forgotten: SlidingWindow::new(FORGOTTEN_WINDOW),
         }

@@ -4,7 +4,7 @@
 
 use super::{
     FactorChange, KIND, Task, enqueue, forgotten_link,
-    letter::{self, Kind},
+    letter::{self, MailKind},
     open, seal,
 };
 use crate::Events;
@@ -267,7 +267,7 @@ async fn compose(service: &Events, job: &Job, task: &Task) -> Result<Result<Lett
 
 /// The parts that differ between tasks.
 struct Composed {
-    kind: Kind,
+    kind: MailKind,
     to: String,
     link: Option<String>,
 }
@@ -295,20 +295,20 @@ async fn say(
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = service.settings.pages().own_password();
-            Composed { kind: Kind::Welcome, to: user.email.clone(), link: Some(link) }
+            Composed { kind: MailKind::Welcome, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeAtProvider { sealed, .. } => {
             set("password", open(service, sealed)?);
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = service.settings.pages().own_password();
-            Composed { kind: Kind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
+            Composed { kind: MailKind::WelcomeAtProvider, to: user.email.clone(), link: Some(link) }
         }
         Task::WelcomeElsewhere { .. } => {
             set("type", letter::word_of(language, user.organization.org_type.as_str()).to_owned());
             set("roles", roles(service, user));
             let link = Some(service.settings.pages().home());
-            Composed { kind: Kind::WelcomeElsewhere, to: user.email.clone(), link }
+            Composed { kind: MailKind::WelcomeElsewhere, to: user.email.clone(), link }
         }
         Task::PasswordLink { to, sealed, .. } => {
             let token = open(service, sealed)?;
@@ -317,18 +317,18 @@ async fn say(
                 return Ok(Err("the link is used or has expired"));
             };
             set("until", letter::shown(link.expires_at));
-            Composed { kind: Kind::PasswordLink, to: to.clone(), link: page("new-password", &token) }
+            Composed { kind: MailKind::PasswordLink, to: to.clone(), link: page("new-password", &token) }
         }
         Task::AddressChanged { to, old, new, .. } => {
             set("old", old.clone());
             set("new", new.clone());
-            Composed { kind: Kind::AddressChanged, to: to.clone(), link: None }
+            Composed { kind: MailKind::AddressChanged, to: to.clone(), link: None }
         }
         Task::SecondFactors { change, .. } => {
             let kind = match change {
-                FactorChange::Added => Kind::SecondFactorAdded,
-                FactorChange::RecoveryCodeUsed => Kind::RecoveryCodeUsed,
-                FactorChange::Reset => Kind::SecondFactorsReset,
+                FactorChange::Added => MailKind::SecondFactorAdded,
+                FactorChange::RecoveryCodeUsed => MailKind::RecoveryCodeUsed,
+                FactorChange::Reset => MailKind::SecondFactorsReset,
             };
             Composed { kind, to: user.email.clone(), link: service.settings.pages().own_factors() }
         }
@@ -342,7 +342,7 @@ async fn say(
             set("old", old.clone());
             set("new", new.clone());
             set("until", letter::shown(link.expires_at));
-            Composed { kind: Kind::AddressLink, to: new.clone(), link: page("confirm-address", &token) }
+            Composed { kind: MailKind::AddressLink, to: new.clone(), link: page("confirm-address", &token) }
         }
         Task::Forgotten { .. } => return Ok(Err("nothing to send")),
     }))

@@ -142,7 +142,7 @@ impl Card {
 
 /// A column in points from the left edge of a card.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ColumnSpan {
     left: f32,
     right: f32,
     is_right: bool,
@@ -151,7 +151,7 @@ struct Place {
 /// The columns of every card of a report.
 #[derive(Debug)]
 pub(super) struct Columns {
-    places: Vec<Place>,
+    places: Vec<ColumnSpan>,
     pub(super) height: f32,
 }
 
@@ -161,7 +161,7 @@ impl Columns {
         let all = INNER - 2.0 * PADDING_X - gutters;
         let mut left = PADDING_X;
         let places = form.columns.iter().map(|column| {
-            let place = Place { left, right: left + all * column.share, is_right: column.is_right };
+            let place = ColumnSpan { left, right: left + all * column.share, is_right: column.is_right };
             left = place.right + GUTTER;
             place
         });
@@ -169,9 +169,9 @@ impl Columns {
     }
 
     /// From the first of these columns to the last; the first one determines where text begins.
-    fn place(&self, columns: &Range<usize>) -> Option<Place> {
+    fn place(&self, columns: &Range<usize>) -> Option<ColumnSpan> {
         let places = self.places.get(columns.clone())?;
         let (first, last) = (places.first()?, places.last()?);
-        Some(Place { right: last.right, ..*first })
+        Some(ColumnSpan { right: last.right, ..*first })
     }
 }

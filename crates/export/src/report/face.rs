@@ -66,7 +66,7 @@ impl std::fmt::Debug for Face {
 
 /// A text with its glyphs, ready to be drawn.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Run {
+pub(super) struct ShapedText {
     pub(super) text: String,
     pub(super) glyphs: Vec<KrillaGlyph>,
     /// For each glyph the font of the machine that has it; none = the built-in one.
@@ -110,12 +110,12 @@ impl Face {
     }
 
     /// A text as one line: composed, without control characters.
-    pub(super) fn run(&self, text: &str) -> Run {
+    pub(super) fn run(&self, text: &str) -> ShapedText {
         self.shape(&self.clean(text), f32::INFINITY)
     }
 
     /// The same, ending in an ellipsis if it is wider than `most`.
-    pub(super) fn fitted(&self, text: &str, most: f32) -> Run {
+    pub(super) fn fitted(&self, text: &str, most: f32) -> ShapedText {
         self.cut(&self.clean(text), most)
     }
 
@@ -137,7 +137,7 @@ impl Face {
     }
 
     /// The glyphs of a run, by font.
-    pub(super) fn parts<'r>(&'r self, run: &'r Run) -> impl Iterator<Item = Part<'r>> {
+    pub(super) fn parts<'r>(&'r self, run: &'r ShapedText) -> impl Iterator<Item = Part<'r>> {
         let mut from = 0;
         run.fonts.chunk_by(|one, other| one == other).map(move |fonts| {
             let glyphs = &run.glyphs[from..from + fonts.len()];
@@ -149,7 +149,7 @@ impl Face {
     }
 
     /// The text in at most `count` lines no wider than `most`, broken at spaces if there are any.
-    pub(super) fn lines(&self, text: &str, most: f32, count: usize) -> Vec<Run> {
+    pub(super) fn lines(&self, text: &str, most: f32, count: usize) -> Vec<ShapedText> {
         let text = self.clean(text);
         let mut rest = text.trim();
         let mut lines = Vec::new();
@@ -172,8 +172,8 @@ impl Face {
     }
 
     /// The longest beginning of the text that is no wider than `most`.
-    fn shape(&self, text: &str, most: f32) -> Run {
-        let mut run = Run::default();
+    fn shape(&self, text: &str, most: f32) -> ShapedText {
+        let mut run = ShapedText::default();
         let mut end = text.len();
         for (at, c) in text.char_indices() {
             let own = self.slot(c).map(|slot| (None, slot));
@@ -194,7 +194,7 @@ impl Face {
         run
     }
 
-    fn cut(&self, text: &str, most: f32) -> Run {
+    fn cut(&self, text: &str, most: f32) -> ShapedText {
         let mut run = self.shape(text, most);
         if run.text.len() < text.len() {
             let ellipsis = self.ellipsis.advance;
@@ -221,7 +221,7 @@ fn line_end(text: &str, fitting: usize) -> usize {
     }
 }
 
-impl Run {
+impl ShapedText {
     /// Length in bytes of the longest beginning that is no wider than this.
     fn fitting(&self, most: f32) -> usize {
         let mut width = 0.0;

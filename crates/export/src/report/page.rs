@@ -2,7 +2,7 @@
 
 use super::{
     Cover, Faces,
-    face::{Face, Run},
+    face::{Face, ShapedText},
 };
 use krilla::{
     color::rgb,
@@ -49,8 +49,8 @@ const EDGE: f32 = 2.5;
 /// A line of the title block: a label and its text, or the rest of it.
 #[derive(Debug)]
 pub(super) struct Line {
-    label: Run,
-    text: Run,
+    label: ShapedText,
+    text: ShapedText,
     indent: f32,
 }
 
@@ -58,7 +58,7 @@ impl Line {
     /// A line without label.
     pub(super) fn note(faces: &Faces, text: &str) -> Line {
         let text = faces.regular.fitted(text, INNER / ENTRY_SIZE);
-        Line { label: Run::default(), text, indent: 0.0 }
+        Line { label: ShapedText::default(), text, indent: 0.0 }
     }
 }
 
@@ -216,7 +216,14 @@ impl<'f, 'p> Sheet<'f, 'p> {
         }
     }
 
-    pub(super) fn draw(&mut self, (x, y): (f32, f32), run: &Run, face: &Face, size: f32, colour: Colour) {
+    pub(super) fn draw(
+        &mut self,
+        (x, y): (f32, f32),
+        run: &ShapedText,
+        face: &Face,
+        size: f32,
+        colour: Colour,
+    ) {
         if !run.glyphs.is_empty() {
             self.paint(colour);
             let mut from = x;

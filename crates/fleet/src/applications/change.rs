@@ -127,9 +127,9 @@ impl AllowedChange {
             after: Some(audited(&after)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let told =
+        let draft =
             EventDraft::application(happening, &after).with_changes(&audited(&self.before), &audited(&after));
-        told.write(&mut self.tx, self.now).await?;
+        draft.write(&mut self.tx, self.now).await?;
         self.tx.commit().await?;
         Ok(after.seen_from(&hierarchy(caller)))
     }

@@ -8,13 +8,13 @@ mod stats;
 pub use change::{assign, delete, set_notes, unassign};
 pub(crate) use intake::{Listing, ReportedApplications, take_over};
 pub use stats::{
-    ByType, Choices, Kind, Summary, SummaryOrder, SummaryQuery, Totals, TypeVersions, VersionCount, choices,
-    kinds, summary, totals, trend,
+    ByType, Choices, ModuleCount, Summary, SummaryOrder, SummaryQuery, Totals, TypeVersions, VersionCount,
+    choices, kinds, summary, totals, trend,
 };
 
 use crate::Fleet;
 use bailiwick_domain::{
-    ApplicationId, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId, Walked,
+    ApplicationId, CursorPage, Error, ObjectKind, Page, PageRequest, Result, SortDirection, SystemId,
 };
 use bailiwick_platform::{
     answer_cache::{self, DependsOn},
@@ -93,7 +93,7 @@ async fn known(service: &Fleet, scope: Scope, filter: &ApplicationFilter) -> Res
         return Ok(None);
     }
     let total = applications::total(&service.db, &scope, filter);
-    let (shows, other) = (DependsOn::ApplicationTexts, answer_cache::variant(filter));
+    let (shows, other) = (DependsOn::ApplicationTexts, answer_cache::key_text(filter));
     answer_cache::number(service, shows, "applications/found", scope, other, total).await.map(Some)
 }
 
@@ -106,9 +106,9 @@ pub async fn walk(
     caller: &Caller,
     query: ApplicationQuery,
     cursor: &str,
-) -> Result<Walked<ApplicationRecord>> {
+) -> Result<CursorPage<ApplicationRecord>> {
     let (scope, order) = prepare(caller, &query)?;
-    let list = answer_cache::variant(&("applications", &query.filter, order));
+    let list = answer_cache::key_text(&("applications", &query.filter, order));
     let (walk, rows) = (Walk::open(service, &list, cursor)?, query.page.page_size);
     let total = match walk.total() {
         Some(total) => total,

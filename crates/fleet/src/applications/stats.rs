@@ -84,7 +84,7 @@ pub struct VersionCount {
 
 /// The applications of one module, by version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct ModuleCount {
     /// Module.
     pub instance_of: String,
     /// Name of the product.
@@ -96,7 +96,7 @@ pub struct Kind {
 }
 
 /// Listed applications by module and version, the most frequent first.
-pub async fn kinds(service: &Fleet, caller: &Caller) -> Result<Vec<Kind>> {
+pub async fn kinds(service: &Fleet, caller: &Caller) -> Result<Vec<ModuleCount>> {
     let scope = list_scope(caller, Resource::Applications)?;
     let add_up = async {
         let kinds = counts::kinds(&service.db, &scope).await?.into_iter();
@@ -111,17 +111,17 @@ pub async fn kinds(service: &Fleet, caller: &Caller) -> Result<Vec<Kind>> {
     }
     let by_name = counted.into_iter().map(|(instance_of, _, name, n)| (instance_of, name, n)).collect();
     let types = named(service, &scope, &ApplicationFilter::default(), by_name).await?;
-    let mut kinds: Vec<Kind> = types.into_iter().map(|t| of_type(t, &mut versions)).collect();
+    let mut kinds: Vec<ModuleCount> = types.into_iter().map(|t| of_type(t, &mut versions)).collect();
     kinds.sort_by_key(|kind| Reverse(kind.count));
     Ok(kinds)
 }
 
-fn of_type(of: ByType, versions: &mut BTreeMap<String, BTreeMap<String, u64>>) -> Kind {
+fn of_type(of: ByType, versions: &mut BTreeMap<String, BTreeMap<String, u64>>) -> ModuleCount {
     let found = versions.remove(&of.instance_of).unwrap_or_default().into_iter();
     let mut versions: Vec<VersionCount> =
         found.map(|(version, count)| VersionCount { version, count }).collect();
     versions.sort_by_key(|version| Reverse(version.count));
-    Kind { instance_of: of.instance_of, name: of.name, count: of.count, versions }
+    ModuleCount { instance_of: of.instance_of, name: of.name, count: of.count, versions }
 }
 
 /// The number of listed applications over time. `period` as sent; none = 7.
@@ -224,7 +224,7 @@ async fn narrowed(
     let mut filter = ApplicationFilter { include_hierarchy: query.include_hierarchy, ..Default::default() };
     if let Some(id) = &query.organization_id {
         let place = match id.parse::<OrgId>() {
-            Ok(id) => organizations::place(&service.db, id).await?,
+            Ok(id) => organizations::node(&service.db, id).await?,
             Err(_) => None,
         };
         let granted = in_hierarchy(caller, place.as_ref())

@@ -183,7 +183,7 @@ impl Draft {
             uploaded_from: self.from.clone(),
         };
         backups::insert(&mut tx, &backup).await?;
-        if !backups::keep(&mut tx, &self.object_key).await? {
+        if !backups::cancel_removal(&mut tx, &self.object_key).await? {
             let log = "a backup took so long to be stored that its object was given up".into();
             return Err(Error::Unavailable { message: "service temporarily unavailable".into(), log });
         }

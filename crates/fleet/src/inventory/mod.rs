@@ -14,7 +14,7 @@ use bailiwick_domain::{Result, SystemId};
 use bailiwick_policy::Caller;
 use bailiwick_store::inventory;
 
-pub use bailiwick_inventory::{Category, Kind, Rules, Severity};
+pub use bailiwick_inventory::{Category, ChangeKind, Rules, Severity};
 pub use inventory::{
     Quarantined, RecordMeta,
     reads::{DiffFilter, DiffRow, TimeRange},

@@ -10,20 +10,20 @@ use bailiwick_store::inventory::{Claimed, Packed, Stored};
 #[derive(Debug)]
 pub(super) struct Work {
     pub system: SystemId,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<QueuedDocument>,
     pub(super) latest: Option<Stored>,
 }
 
 /// A queued entry, with its body or the text of the record it repeats.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct QueuedDocument {
     pub(super) claimed: Claimed,
     pub(super) body: Vec<u8>,
     /// The text of the record it names instead of a body.
     pub(super) same: Option<Packed>,
 }
 
-impl Entry {
+impl QueuedDocument {
     fn text(&self) -> Result<String> {
         match &self.same {
             Some(packed) => pack::unpack(packed),
@@ -169,7 +169,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn next(&mut self, entry: &Entry) -> Result<New> {
+    fn next(&mut self, entry: &QueuedDocument) -> Result<New> {
         let text = entry.text()?;
         let document = Document::parse(text.as_bytes()).map_err(bailiwick_domain::Error::internal)?;
         let facts = document.facts();

@@ -5,7 +5,7 @@
 //! nothing, because the transaction that uses an entry also removes it.
 
 use super::{
-    plan::{self, Entry, Plan, Work},
+    plan::{self, Plan, QueuedDocument, Work},
     write,
 };
 use crate::Fleet;
@@ -243,7 +243,7 @@ async fn read(service: &Fleet, batch: &[Vec<Claimed>]) -> Result<Vec<Work>, Fail
     let mut works = Vec::with_capacity(batch.len());
     for of_system in batch {
         let Some(system) = of_system.first().map(|entry| entry.system_id) else { continue };
-        let with_text = of_system.iter().map(|claimed| Entry {
+        let with_text = of_system.iter().map(|claimed| QueuedDocument {
             claimed: claimed.clone(),
             body: bodies.remove(&claimed.id).unwrap_or_default(),
             same: claimed.same_as.and_then(|id| texts.get(&id).cloned()),
@@ -313,7 +313,7 @@ async fn watch_queue(service: &Fleet) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::{pack, plan::Entry};
+    use crate::inventory::{pack, plan::QueuedDocument};
     use bailiwick_domain::Ts;
     use bailiwick_inventory::Rules;
     use serde_json::json;
@@ -338,7 +338,7 @@ mod tests {
         let modules: Vec<_> = (0..modules).map(|n| json!({"id": format!("m{n}"), "module": "m"})).collect();
         let text = json!({"installation": "nethserver", "facts": {"modules": modules}}).to_string();
         let claimed = Claimed { data_size: text.len() as i64, ..claimed(system, 1) };
-        let entry = Entry { claimed, body: pack::pack_base(&text).unwrap(), same: None };
+        let entry = QueuedDocument { claimed, body: pack::pack_base(&text).unwrap(), same: None };
         let system = entry.claimed.system_id;
         plan::plan(Rules::standard(), Work { system, entries: vec![entry], latest: None })
     }

@@ -9,7 +9,7 @@ use crate::{
     applications::{self, ReportedApplications},
 };
 use bailiwick_domain::{EventTopic, Happening, SystemId, Ts};
-use bailiwick_inventory::{Change, Facts, Kind, Severity};
+use bailiwick_inventory::{Change, ChangeKind, Facts, Severity};
 use bailiwick_store::{
     Tx,
     epoch::AffectedSystems,
@@ -65,7 +65,7 @@ pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Resu
     if done.is_empty() {
         return Ok(stale);
     }
-    let heard = live.iter_mut().map(|plan| heard(plan, &senders)).collect();
+    let heard = live.iter_mut().map(|plan| take_applications(plan, &senders)).collect();
     let facts: Vec<(SystemId, Facts)> =
         live.iter_mut().map(|plan| (plan.system, std::mem::take(&mut plan.facts))).collect();
     let made = records(&mut tx, live, now).await?;
@@ -79,7 +79,7 @@ pub async fn write(service: &Fleet, claimed_until: Ts, plans: Vec<Plan>) -> Resu
 }
 
 /// The applications in the documents of a plan, with the name the system has after them.
-fn heard(
+fn take_applications(
     plan: &mut Plan,
     senders: &HashMap<SystemId, Sender>,
 ) -> (SystemId, String, Vec<ReportedApplications>) {
@@ -275,7 +275,7 @@ async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(),
     let created: HashSet<(&str, &str)> = made
         .changes
         .iter()
-        .filter(|change| change.kind == Kind::Create)
+        .filter(|change| change.kind == ChangeKind::Create)
         .map(|change| (change.structural_path.as_str(), change.field_path.as_str()))
         .collect();
     if !created.is_empty() {
@@ -288,9 +288,9 @@ async fn alert(tx: &mut Tx, made: &Made, first_diff: i64, now: Ts) -> Result<(),
     // The worst comes first.
     if let Some(worst) = made.changes.first().filter(|change| change.severity == Severity::Critical) {
         let what = match worst.kind {
-            Kind::Delete => "removed",
-            Kind::Update => "changed",
-            Kind::Create => "added",
+            ChangeKind::Delete => "removed",
+            ChangeKind::Update => "changed",
+            ChangeKind::Create => "added",
         };
         let new = alerts::NewAlert {
             system_id: made.system,

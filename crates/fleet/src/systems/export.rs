@@ -2,7 +2,7 @@
 
 use super::{SystemQuery, prepare};
 use crate::Fleet;
-use bailiwick_directory::exports::{self, Asked, File, Format, Kind, Source, Stored, Written};
+use bailiwick_directory::exports::{self, Asked, File, Format, ListName, Source, Stored, Written};
 use bailiwick_domain::{Result, SortDirection};
 use bailiwick_export::{
     Cover, Faces,
@@ -10,8 +10,8 @@ use bailiwick_export::{
 };
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
-    systems::{self as stored, Known, SystemFilter, SystemOrder, SystemRecord},
-    walk::{Step, Walked},
+    systems::{self as stored, KnownCounts, SystemFilter, SystemOrder, SystemRecord},
+    walk::{Step, WalkStep},
 };
 
 /// `GET /systems/export`.
@@ -22,7 +22,7 @@ pub async fn export(service: &Fleet, caller: &Caller, query: SystemQuery, asked:
     let scope = list_scope(caller, Resource::Systems)?;
     let order = prepare(&query)?;
     let format = Format::parse(&asked.format)?;
-    let kind = Kind { noun: "Systems", plural: "systems" };
+    let kind = ListName { noun: "Systems", plural: "systems" };
     let source = Systems { service: service.clone(), scope, filter: query.filter, order };
     exports::export(service, caller, (kind, format), asked.filters, source).await
 }
@@ -44,13 +44,13 @@ impl Systems {
 impl Source for Systems {
     type Line = SystemRecord;
 
-    async fn read(&self, step: Step) -> Stored<Walked<SystemRecord>> {
-        let known = Known::default();
+    async fn read(&self, step: Step) -> Stored<WalkStep<SystemRecord>> {
+        let known = KnownCounts::default();
         stored::walk(&self.service.db, &self.scope, &self.filter, self.order, known, &step).await
     }
 
     async fn count(&self) -> Stored<u64> {
-        stored::total(&self.service.db, &self.scope, &self.filter, Known::default()).await
+        stored::total(&self.service.db, &self.scope, &self.filter, KnownCounts::default()).await
     }
 
     fn table(&self, lines: Vec<SystemRecord>, has_header: bool) -> Written {

@@ -157,11 +157,11 @@ impl AllowedChange {
             after: after.as_ref().map(|found| audited(&found.system)),
         };
         audit::record(&mut self.tx, self.now, caller, ctx, event).await?;
-        let mut told = EventDraft::system(happening, &self.before);
+        let mut draft = EventDraft::system(happening, &self.before);
         if after.is_none() {
-            told = told.without_subject();
+            draft = draft.without_subject();
         }
-        told.write(&mut self.tx, self.now).await?;
+        draft.write(&mut self.tx, self.now).await?;
         Ok(self.tx.commit().await?)
     }
 }

@@ -37,7 +37,7 @@ use bailiwick_platform::{
 use bailiwick_policy::{Action, Caller, Resource, Scope, decide, gate, hierarchy, list_scope};
 use bailiwick_store::{
     organizations,
-    systems::{self, Known, Part},
+    systems::{self, KnownCounts, Part},
 };
 
 pub use systems::{FILTERS, StatusFilter, SystemFilter, SystemOrder, SystemRecord};
@@ -67,7 +67,12 @@ pub(crate) async fn list_within(service: &Fleet, scope: Scope, query: SystemQuer
 }
 
 /// What is already known of the list.
-async fn known(service: &Fleet, scope: Scope, query: &SystemQuery, order: SystemOrder) -> Result<Known> {
+async fn known(
+    service: &Fleet,
+    scope: Scope,
+    query: &SystemQuery,
+    order: SystemOrder,
+) -> Result<KnownCounts> {
     let statuses = query.filter.statuses.clone();
     let has_statuses_only = query.filter == SystemFilter { statuses, ..SystemFilter::default() };
     // The counters of the organizations know how many systems have a status, but not how many are deleted.
@@ -81,7 +86,10 @@ async fn known(service: &Fleet, scope: Scope, query: &SystemQuery, order: System
         true => Some(stats::of(service, scope).await?),
         false => None,
     };
-    Ok(Known { totals, listed: if is_counted { None } else { listed(service, scope, &query.filter).await? } })
+    Ok(KnownCounts {
+        totals,
+        listed: if is_counted { None } else { listed(service, scope, &query.filter).await? },
+    })
 }
 
 /// How many systems a list has, cached until a system changes; none where that cannot be seen.
@@ -94,9 +102,9 @@ async fn listed(service: &Fleet, scope: Scope, filter: &SystemFilter) -> Result<
     if asked.any(|status| *status == StatusFilter::NoInventory) {
         return Ok(None);
     }
-    let total = systems::total(&service.db, &scope, filter, Known::default());
+    let total = systems::total(&service.db, &scope, filter, KnownCounts::default());
     let shows = if systems::depends_on_status(filter) { DependsOn::Listed } else { DependsOn::Systems };
-    let other = answer_cache::variant(filter);
+    let other = answer_cache::key_text(filter);
     answer_cache::number(service, shows, "systems/listed", scope, other, total).await.map(Some)
 }
 

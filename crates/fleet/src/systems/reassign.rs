@@ -192,7 +192,7 @@ impl Work {
         }
         let (before, from) = (audited(&found.system), found.system.organization.id);
         let history_rows = move_system(&mut tx, &found.system.system_key, from, self.to, now).await?;
-        let apps_unassigned = reassignments::place(&mut tx, &target, &granted, &place.path, now).await?;
+        let apps_unassigned = reassignments::move_to(&mut tx, &target, &granted, &place.path, now).await?;
         // As it is there: a search must not find it by a creator whom its new readers are not shown.
         let moved = systems::get(&mut tx, id).await?.ok_or(Error::NotFound(ObjectKind::System))?;
         let mut system = moved.system;

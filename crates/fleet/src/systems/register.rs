@@ -37,8 +37,8 @@ pub async fn register(service: &Fleet, ctx: &RequestContext, secret: Option<&str
     let from = ctx.client_ip.to_string();
     let mut tx = service.db.begin().await?;
     if credentials::register(&mut tx, &found, received_at, &from).await? {
-        let told = EventDraft::system_by_id(Happening::Registered, found.id, &found.system_key);
-        told.write(&mut tx, received_at).await?;
+        let draft = EventDraft::system_by_id(Happening::Registered, found.id, &found.system_key);
+        draft.write(&mut tx, received_at).await?;
         tx.commit().await?;
         return Ok(Registered { system_key: found.system_key, registered_at: received_at });
     }

@@ -25,7 +25,7 @@ pub async fn unregister(service: &Fleet, ctx: &RequestContext, identity: &System
         after: Some(json!({ "registered_at": null })),
     };
     audit::record_unattended(&mut tx, now, ctx, event).await?;
-    let told = EventDraft::system_by_id(Happening::Unregistered, identity.id, &identity.system_key);
-    told.write(&mut tx, now).await?;
+    let draft = EventDraft::system_by_id(Happening::Unregistered, identity.id, &identity.system_key);
+    draft.write(&mut tx, now).await?;
     Ok(tx.commit().await?)
 }

@@ -63,8 +63,8 @@ pub async fn update(
         after: Some(editable(&system)),
     };
     audit::record(&mut tx, system.updated_at, caller, ctx, event).await?;
-    let told = EventDraft::system(Happening::Updated, &system).with_changes(&before, &editable(&system));
-    told.write(&mut tx, system.updated_at).await?;
+    let draft = EventDraft::system(Happening::Updated, &system).with_changes(&before, &editable(&system));
+    draft.write(&mut tx, system.updated_at).await?;
     tx.commit().await?;
     Ok(System { created_by: shown_creator, ..system })
 }

@@ -2,12 +2,12 @@
 
 use super::{SystemQuery, SystemRecord, known, prepare};
 use crate::Fleet;
-use bailiwick_domain::{Result, System, Walked};
+use bailiwick_domain::{CursorPage, Result, System};
 use bailiwick_platform::{answer_cache, cursor::Walk};
 use bailiwick_policy::{Caller, Resource, Scope, list_scope};
 use bailiwick_store::{
-    systems::{self, Known},
-    walk::Walked as Found,
+    systems::{self, KnownCounts},
+    walk::WalkStep as Found,
 };
 
 /// `GET /systems` with a cursor; an empty one begins the walk.
@@ -19,10 +19,10 @@ pub async fn walk(
     caller: &Caller,
     query: SystemQuery,
     cursor: &str,
-) -> Result<Walked<System>> {
+) -> Result<CursorPage<System>> {
     let scope = list_scope(caller, Resource::Systems)?;
     let order = prepare(&query)?;
-    let list = answer_cache::variant(&("systems", &query.filter, order));
+    let list = answer_cache::key_text(&("systems", &query.filter, order));
     let walk = Walk::open(service, &list, cursor)?;
     let (rows, step) = (query.page.page_size, walk.step(query.page.page_size));
     let total = match walk.total() {
@@ -33,7 +33,7 @@ pub async fn walk(
             systems::total(&service.db, &scope, &query.filter, known).await?
         }
     };
-    let known = Known { listed: Some(total), totals: None };
+    let known = KnownCounts { listed: Some(total), totals: None };
     let found = systems::walk(&service.db, &scope, &query.filter, order, known, &step).await?;
     walk.page(seen_from(&scope, found), total, rows)
 }

@@ -6,7 +6,7 @@ mod schema;
 use crate::{
     links::ROOT,
     markdown,
-    search::{Entry, Index, Query},
+    search::{Index, Query, SearchEntry},
 };
 use serde_json::{Map, Value, json};
 use std::sync::OnceLock;
@@ -119,7 +119,7 @@ impl Reference {
         })
     }
 
-    fn entry(&self, operation: &Operation) -> Entry {
+    fn entry(&self, operation: &Operation) -> SearchEntry {
         let found = self.find(operation);
         let texts = |list: &Value, key: &str| {
             let list = list.as_array().into_iter().flatten();
@@ -135,7 +135,7 @@ impl Reference {
             texts(&found["x-permissions-one-of"], ""),
         ];
         let description = found["description"].as_str().unwrap_or_default();
-        Entry {
+        SearchEntry {
             href: operation.href(),
             title: summary.clone(),
             heading: format!("{} {path}", method.to_uppercase()),

@@ -1,4 +1,4 @@
-//! Personal API keys (spec: account#api-keys): their owner creates, lists and revokes them; [`authenticate`] admits
+//! Personal API keys (spec: account#api-keys): their owner creates, lists and revokes them; [`authenticate()`] admits
 //! requests. A key has the live rights of its owner, masked by the mode of the key (`policy::KeyMode`).
 
 mod authenticate;
@@ -75,12 +75,12 @@ pub async fn create(
     let owner = identity(caller)?;
     check_fresh_sign_in(service, caller)?;
     let user = owner.user_id;
-    let place = passwords::home(service, user).await?;
+    let place = passwords::location(service, user).await?;
     let place = place.ok_or_else(|| Error::forbidden("api keys are not available for this account"))?;
     check_limit(api_keys::count_active(&service.db, user, service.now()).await?)?;
     let accepted = accept(body()?)?;
     let wrong = || Error::field("password", "incorrect_password");
-    if !passwords::is_right(service, user, ctx.client_ip, &accepted.password, &place).await? {
+    if !passwords::verify_at(service, user, ctx.client_ip, &accepted.password, &place).await? {
         return Err(wrong());
     }
     let mut tx = service.db.begin().await?;
@@ -91,7 +91,7 @@ pub async fn create(
         return Err(gone());
     }
     // The password checked before must still be current.
-    if !passwords::is_still(&mut tx, user, &place).await? {
+    if !passwords::is_unchanged(&mut tx, user, &place).await? {
         return Err(wrong());
     }
     let now = service.now();

@@ -45,9 +45,9 @@ pub async fn end_open(service: &Identity, user: UserId, only: Option<Uuid>) -> R
         Some(id) if end_one(&mut tx, user, id, now).await? => {}
         Some(_) => return Err(Error::NotFound(ObjectKind::Session)),
     }
-    let entry = audit::Entry {
+    let entry = audit::AuditRecord {
         after: only.map(|id| json!({"session": id})),
-        ..audit::Entry::of_operator(now, AuditAction::UserEndSessions, user)
+        ..audit::AuditRecord::of_operator(now, AuditAction::UserEndSessions, user)
     };
     audit::record(&mut tx, entry).await?;
     tx.commit().await?;

@@ -77,28 +77,28 @@ pub struct Failures {
 /// How long a counter that was full over all processes is asked before a password is hashed.
 const SUSPECTED: Duration = Duration::from_secs(60);
 
-/// An attempt that counts as failed until it is [forgiven](Failures::forgive), so that attempts made at the same
+/// An attempt that counts as failed until it is [forgotten](Failures::forget), so that attempts made at the same
 /// moment cannot all pass the limit.
 #[must_use]
 pub struct Attempt {
-    told: Vec<Counter>,
+    reported: Vec<Counter>,
     /// Empty when the account has failed too often.
-    silent: Vec<Counter>,
+    hidden: Vec<Counter>,
     at: Ts,
-    is_hopeless: bool,
+    is_rejected: bool,
 }
 
 impl Attempt {
     /// Whether the account has already failed too often. The caller does not learn this: the password counts as wrong,
     /// after the time that a check takes.
-    pub fn is_hopeless(&self) -> bool {
-        self.is_hopeless
+    pub fn is_rejected(&self) -> bool {
+        self.is_rejected
     }
 
     /// The same attempt over all processes.
     pub fn shared(&self, platform: &Platform, limits: &Limits) -> Guess {
         let shared = |counters: &[Counter]| counters.iter().map(|c| c.shared(platform, limits)).collect();
-        Guess { told: shared(&self.told), silent: shared(&self.silent), at: self.at }
+        Guess { reported: shared(&self.reported), hidden: shared(&self.hidden), at: self.at }
     }
 }
 
@@ -122,28 +122,28 @@ impl Failures {
     ) -> Result<Attempt> {
         let address = client_network(address);
         let of = |account: Account| [Counter::Pair(account.clone(), address), Counter::Account(account)];
-        let (told, silent) = match guessed {
+        let (reported, hidden) = match guessed {
             GuessTarget::User(user) => (of(account_of(user)), None),
             GuessTarget::Name(name, user) => {
                 (of(token_digest(&format!("name {name}"))), user.map(|user| of(account_of(user))))
             }
         };
-        let told = [&told[..], &[Counter::Address(address)]].concat();
-        let silent = silent.map_or_else(Vec::new, Vec::from);
+        let reported = [&reported[..], &[Counter::Address(address)]].concat();
+        let hidden = hidden.map_or_else(Vec::new, Vec::from);
         let mut recent = self.recent.lock();
-        if let Some(retry_after) = wait(&mut recent, &told, limits, now) {
+        if let Some(retry_after) = wait(&mut recent, &reported, limits, now) {
             self.refused.one();
             return Err(Error::TooMany { retry_after });
         }
-        let is_hopeless = wait(&mut recent, &silent, limits, now).is_some();
-        if is_hopeless {
+        let is_rejected = wait(&mut recent, &hidden, limits, now).is_some();
+        if is_rejected {
             self.refused.one();
         }
-        let silent = if is_hopeless { Vec::new() } else { silent };
-        for counter in told.iter().chain(&silent) {
+        let hidden = if is_rejected { Vec::new() } else { hidden };
+        for counter in reported.iter().chain(&hidden) {
             recent.add(counter.clone(), now);
         }
-        Ok(Attempt { told, silent, at: now, is_hopeless })
+        Ok(Attempt { reported, hidden, at: now, is_rejected })
     }
 
     /// How many attempts were refused.
@@ -152,33 +152,33 @@ impl Failures {
     }
 
     /// The attempt succeeded: it does not count.
-    pub fn forgive(&self, attempt: &Attempt) {
+    pub fn forget(&self, attempt: &Attempt) {
         let mut recent = self.recent.lock();
-        for counter in attempt.told.iter().chain(&attempt.silent) {
+        for counter in attempt.reported.iter().chain(&attempt.hidden) {
             recent.forget(counter, attempt.at);
         }
     }
 
     /// The processes together have had too many failures, of which the caller may learn: the attempt does not count.
     pub fn refuse(&self, attempt: &Attempt) {
-        self.forgive(attempt);
+        self.forget(attempt);
         self.refused.one();
         let mut full = self.full.lock();
-        attempt.told.iter().for_each(|counter| full.add(counter.clone(), attempt.at));
+        attempt.reported.iter().for_each(|counter| full.add(counter.clone(), attempt.at));
     }
 
     /// The account has failed too often at the processes together.
-    pub fn give_up(&self, attempt: &mut Attempt) {
-        attempt.is_hopeless = true;
+    pub fn reject_account(&self, attempt: &mut Attempt) {
+        attempt.is_rejected = true;
         self.refused.one();
         let mut recent = self.recent.lock();
-        attempt.silent.drain(..).for_each(|counter| recent.forget(&counter, attempt.at));
+        attempt.hidden.drain(..).for_each(|counter| recent.forget(&counter, attempt.at));
     }
 
     /// Whether a counter of the attempt was full at other processes just now, so that it is probably refused again.
     pub fn is_suspected(&self, attempt: &Attempt) -> bool {
         let mut full = self.full.lock();
-        attempt.told.iter().any(|counter| full.wait(counter, (1, SUSPECTED), attempt.at).is_some())
+        attempt.reported.iter().any(|counter| full.wait(counter, (1, SUSPECTED), attempt.at).is_some())
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
         let user = "0195fada-0000-7000-8000-000000000001".parse().unwrap();
         let tries = |name| {
             let one = |_| all.attempt(&limits(), NOW, GuessTarget::Name(name, Some(user)), ip(1));
-            (0..10).map(one).map(|attempt| attempt.unwrap().is_hopeless()).collect::<Vec<_>>()
+            (0..10).map(one).map(|attempt| attempt.unwrap().is_rejected()).collect::<Vec<_>>()
         };
         assert_eq!(tries("a"), [false; 10]);
         assert_eq!(tries("b"), [true; 10], "each name is refused after as many tries as one of nobody");
@@ -274,11 +274,11 @@ mod tests {
             assert!(all.is_suspected(&refused));
         }
         for _ in 0..9 {
-            all.give_up(&mut attempt("a"));
+            all.reject_account(&mut attempt("a"));
         }
-        assert!(!attempt("a").is_hopeless(), "tries that were hopeless do not count for the account");
+        assert!(!attempt("a").is_rejected(), "tries that were hopeless do not count for the account");
         assert!(all.attempt(&limits(), NOW, GuessTarget::Name("a", None), ip(1)).is_err());
-        assert!(!attempt("b").is_hopeless());
+        assert!(!attempt("b").is_rejected());
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         let all = Failures::new(limits().password_window);
         for _ in 0..50 {
             let attempt = all.attempt(&limits(), NOW, GuessTarget::Name("a", None), ip(1)).unwrap();
-            all.forgive(&attempt);
+            all.forget(&attempt);
         }
         assert_eq!(failures(&all, NOW, |_| ("a".into(), ip(1))), 10);
     }

@@ -248,9 +248,9 @@ pub async fn issue_operator_token(service: &Identity, user: UserId) -> Result<Se
     let device = Device { by_operator: true, ..Device::default() };
     let session = issue(service, &mut tx, user, device).await?;
     let made = json!({"session": session.chain, "expires_in": session.expires_in});
-    let entry = audit::Entry {
+    let entry = audit::AuditRecord {
         after: Some(made),
-        ..audit::Entry::of_operator(service.now(), AuditAction::TokenCreate, user)
+        ..audit::AuditRecord::of_operator(service.now(), AuditAction::TokenCreate, user)
     };
     audit::record(&mut tx, entry).await?;
     tx.commit().await?;

@@ -10,7 +10,7 @@ use crate::{
     auth::{self, Reason, Session, revoke_chain, unreadable},
     callers,
     oidc::{
-        Refusal,
+        ProviderError,
         authorize::Parameters,
         clients,
         tokens::{self, nonce_of},
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use url::form_urlencoded;
 
-/// What [`Entry::cookie`] is sealed for.
+/// What [`SignInRedirect::cookie`] is sealed for.
 const PURPOSE: &str = "console entry";
 /// How long a sign-in may take.
 pub const ENTRY_LIFE: Duration = Duration::from_secs(3600);
@@ -40,7 +40,7 @@ const MAX_PAGE_BYTES: usize = 1500;
 
 /// The way to the provider.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct SignInRedirect {
     /// Where the browser is sent.
     pub address: String,
     /// What it brings back, as a cookie.
@@ -49,7 +49,7 @@ pub struct Entry {
 
 /// A completed sign-in.
 #[derive(Clone, Debug)]
-pub struct Entered {
+pub struct CompletedSignIn {
     /// The session's cookie.
     pub cookie: String,
     /// The page that was asked for before the sign-in.
@@ -58,7 +58,7 @@ pub struct Entered {
 
 /// Why a browser came back without a session.
 #[derive(Debug)]
-pub enum Refused {
+pub enum CallbackError {
     /// The browser was not sent from here, or took too long; a new attempt helps.
     Stale,
     /// The provider refuses the person, or names an account without a user here.
@@ -67,18 +67,18 @@ pub enum Refused {
     Fault(Error),
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
+impl From<Error> for CallbackError {
+    fn from(error: Error) -> CallbackError {
         match error {
-            Error::Unauthenticated { .. } => Refused::NotAdmitted,
-            other => Refused::Fault(other),
+            Error::Unauthenticated { .. } => CallbackError::NotAdmitted,
+            other => CallbackError::Fault(other),
         }
     }
 }
 
 /// What is remembered of an entry.
 #[derive(Serialize, Deserialize)]
-struct Waiting {
+struct PendingSignIn {
     state: String,
     nonce: String,
     verifier: String,
@@ -103,9 +103,14 @@ const FRESH: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// 502, 503 and 504 for an external issuer.
-pub async fn begin(service: &Identity, redirect_uri: &str, page: &str, is_fresh: bool) -> Result<Entry> {
+pub async fn begin(
+    service: &Identity,
+    redirect_uri: &str,
+    page: &str,
+    is_fresh: bool,
+) -> Result<SignInRedirect> {
     let fresh = || fresh_secret(&*service.entropy);
-    let waiting = Waiting {
+    let waiting = PendingSignIn {
         state: fresh(),
         nonce: fresh(),
         verifier: fresh(),
@@ -141,7 +146,10 @@ pub async fn begin(service: &Identity, redirect_uri: &str, page: &str, is_fresh:
     let separator = if endpoint.contains('?') { '&' } else { '?' };
     let text = serde_json::to_vec(&waiting).map_err(Error::internal)?;
     let sealed = service.keys.seal(PURPOSE, &text, &*service.entropy)?;
-    Ok(Entry { address: format!("{endpoint}{separator}{query}"), cookie: URL_SAFE_NO_PAD.encode(sealed) })
+    Ok(SignInRedirect {
+        address: format!("{endpoint}{separator}{query}"),
+        cookie: URL_SAFE_NO_PAD.encode(sealed),
+    })
 }
 
 /// Completes an entry: `cookie` is what [`begin`] gave, `answer` the query that the provider has sent the browser back
@@ -155,20 +163,21 @@ pub async fn complete(
     counted: TokenRequest,
     (cookie, before): (Option<&str>, Option<&str>),
     answer: &Parameters,
-) -> Result<Entered, Refused> {
+) -> Result<CompletedSignIn, CallbackError> {
     let one = |name| answer.one(name).ok().flatten();
-    let waiting = cookie.and_then(|cookie| waiting(service, cookie, service.now())).ok_or(Refused::Stale)?;
+    let waiting =
+        cookie.and_then(|cookie| waiting(service, cookie, service.now())).ok_or(CallbackError::Stale)?;
     let is_ours = one("state").is_some_and(|state| is_same(state, &waiting.state));
     if !is_ours {
-        return Err(Refused::Stale);
+        return Err(CallbackError::Stale);
     }
-    let Some(code) = one("code") else { return Err(Refused::NotAdmitted) };
+    let Some(code) = one("code") else { return Err(CallbackError::NotAdmitted) };
     let session = match &service.external {
         None => redeem(service, ctx, counted, code, &waiting).await?,
         Some(external) => {
             let console = &service.settings.console;
             let redemption = relying_party::Redemption {
-                client_id: console.client_id.as_deref().ok_or(Refused::NotAdmitted)?,
+                client_id: console.client_id.as_deref().ok_or(CallbackError::NotAdmitted)?,
                 secret: console.client_secret.as_ref().map(|secret| secret.reveal().as_str()),
                 code,
                 redirect_uri: &waiting.redirect_uri,
@@ -176,7 +185,7 @@ pub async fn complete(
                 nonce: &waiting.nonce,
             };
             let found = counted.beside(relying_party::redeem(service, external, &redemption)).await?;
-            let found = found.ok_or(Refused::NotAdmitted)?;
+            let found = found.ok_or(CallbackError::NotAdmitted)?;
             let mut sign_in = found.sign_in;
             if waiting.is_fresh {
                 // It must say when that was (OpenID Connect Core §3.1.2.1): an issuer that does not has not heard the question.
@@ -200,7 +209,7 @@ pub async fn complete(
     }
     let cookie = sign_in(service, &mut tx, session.chain).await?;
     tx.commit().await.map_err(unreadable)?;
-    Ok(Entered { cookie, page: waiting.page })
+    Ok(CompletedSignIn { cookie, page: waiting.page })
 }
 
 /// The chain of an earlier session of the same person, so that signing in again leaves no session behind. A session
@@ -211,13 +220,13 @@ async fn earlier(service: &Identity, session: &Session, hash: &[u8]) -> Result<O
     Ok(old.filter(is_replaced).map(|old| old.chain).filter(|chain| *chain != session.chain))
 }
 
-fn waiting(service: &Identity, cookie: &str, now: Ts) -> Option<Waiting> {
+fn waiting(service: &Identity, cookie: &str, now: Ts) -> Option<PendingSignIn> {
     if cookie.len() > MAX_COOKIE_BYTES {
         return None;
     }
     let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
     let text = service.keys.open(PURPOSE, &sealed).ok()?;
-    let waiting: Waiting = serde_json::from_slice(&text).ok()?;
+    let waiting: PendingSignIn = serde_json::from_slice(&text).ok()?;
     (waiting.expires_at > now.secs()).then_some(waiting)
 }
 
@@ -231,24 +240,24 @@ async fn redeem(
     ctx: &RequestContext,
     counted: TokenRequest,
     code: &str,
-    waiting: &Waiting,
-) -> Result<Session, Refused> {
+    waiting: &PendingSignIn,
+) -> Result<Session, CallbackError> {
     let form = form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")
         .append_pair("code", code)
         .append_pair("redirect_uri", &waiting.redirect_uri)
         .append_pair("code_verifier", &waiting.verifier)
         .finish();
-    let client = clients::find(&service.settings, clients::CONSOLE_ID).ok_or(Refused::NotAdmitted)?;
+    let client = clients::find(&service.settings, clients::CONSOLE_ID).ok_or(CallbackError::NotAdmitted)?;
     let parameters = Parameters::parse(form.as_bytes());
     let tokens = match tokens::token(service, &client, counted, &parameters).await {
         Ok(tokens) => tokens,
-        Err(Refusal::Protocol(_)) => return Err(Refused::Stale),
-        Err(Refusal::Fault(error)) => return Err(Refused::Fault(error)),
+        Err(ProviderError::Protocol(_)) => return Err(CallbackError::Stale),
+        Err(ProviderError::Fault(error)) => return Err(CallbackError::Fault(error)),
     };
     let nonce = tokens.id_token.as_deref().and_then(nonce_of);
     if !nonce.is_some_and(|nonce| is_same(&nonce, &waiting.nonce)) {
-        return Err(Refused::Stale);
+        return Err(CallbackError::Stale);
     }
     let counted = TokenRequest::admitted_before();
     Ok(callers::exchange(service, ctx, counted, &tokens.access_token).await?)

@@ -1,7 +1,7 @@
 //! Sessions of the console: a browser signs in at the provider, and from then on its cookie names a session chain. No
 //! token ever reaches the browser.
 //!
-//! [`entry`] leads to the provider and back; [`browser_session`] says whose a request is; [`leave`] signs out. A cookie is 256
+//! [`entry`] leads to the provider and back; [`browser_session()`] says whose a request is; [`leave()`] signs out. A cookie is 256
 //! random bits, stored as their SHA-256. What ends the chain ends the session with it, for the very next request of
 //! every process.
 
@@ -12,7 +12,7 @@ mod leave;
 
 pub use acting::{Open, go_back, go_on, open};
 pub use browser_session::{Acting, BrowserSession, browser_session, present};
-pub use entry::{ENTRY_LIFE, Entered, Entry, Refused, begin, complete, is_available};
+pub use entry::{CallbackError, CompletedSignIn, ENTRY_LIFE, SignInRedirect, begin, complete, is_available};
 pub use leave::leave;
 
 use crate::{Identity, auth::unreadable};

@@ -55,7 +55,7 @@ impl Default for CheckPermits {
 pub async fn take_over(service: &Identity, id: SystemId, imported: &Imported, secret: &str) -> Result<bool> {
     let waiting = service.credentials().imported.0.clone().acquire_owned();
     let turn = acquire_within(waiting, LONGEST_WAIT, "too many imported secrets wait to be checked").await?;
-    if !passwords::is_behind(secret, &imported.0, turn).await? {
+    if !passwords::hash_matches(secret, &imported.0, turn).await? {
         return Ok(false);
     }
     let own = hash_secret(secret, &*service.entropy);

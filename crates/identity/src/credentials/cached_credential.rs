@@ -30,7 +30,7 @@ pub struct SystemIdentity {
 
 /// A row as of an epoch.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct CachedCredential {
     /// Read before the row.
     pub epoch: i64,
     /// Lookup part of the secret.
@@ -46,11 +46,11 @@ pub(super) struct Entry {
     has_called: AtomicBool,
 }
 
-impl Entry {
-    pub fn new(row: CredentialRecord, epoch: i64) -> Entry {
+impl CachedCredential {
+    pub fn new(row: CredentialRecord, epoch: i64) -> CachedCredential {
         let (hash, imported) = (SaltedHash::parse(&row.secret_hash), Imported::parse(&row.secret_hash));
         let has_secret = hash.is_some() || imported.is_some();
-        Entry {
+        CachedCredential {
             epoch,
             public: row.secret_public,
             is_allowed: row.registered_at.is_some() && !row.is_suspended && !row.is_deleted && has_secret,

@@ -217,7 +217,7 @@ async fn note(
     system: Option<SystemId>,
     after: serde_json::Value,
 ) -> Result<()> {
-    let entry = audit::Entry {
+    let entry = audit::AuditRecord {
         at: now,
         actor_user_id: None,
         acting_for_user_id: None,

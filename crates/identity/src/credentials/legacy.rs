@@ -4,7 +4,7 @@
 
 use super::{
     Basic, CredentialKey, basic, by_key,
-    cached_credential::{Entry, SystemIdentity},
+    cached_credential::{CachedCredential, SystemIdentity},
     is_secret, note_first_call,
     secret::SaltedHash,
 };
@@ -79,7 +79,7 @@ async fn by_pair(
     };
     memory.failures.confirm(service.as_ref(), pair, now).await?;
     // Its epoch does not matter: the entry is not cached.
-    let entry = Entry::new(system, 0);
+    let entry = CachedCredential::new(system, 0);
     note_first_call(service, &entry).await?;
     Ok(entry.identity.clone())
 }

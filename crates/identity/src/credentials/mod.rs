@@ -28,9 +28,9 @@ use bailiwick_domain::{
     validate::{SystemKey, SystemSecret},
 };
 use bailiwick_platform::group_commit::GroupCommit;
-use bailiwick_store::{Db, StoreError, credentials, epoch::Known};
+use bailiwick_store::{Db, StoreError, credentials, epoch::CachedEpoch};
 use basic::Basic;
-use cached_credential::Entry;
+use cached_credential::CachedCredential;
 use moka::sync::Cache;
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -46,12 +46,12 @@ const ROWS: usize = 256;
 type Wanted = (String, i64);
 /// The system with a key, and whether the epoch stayed the same while it was read. If not, the row may be that of a commit
 /// that a failover loses, while the epoch of the entry stays valid.
-type Found = (Option<Arc<Entry>>, bool);
+type ReadCredential = (Option<Arc<CachedCredential>>, bool);
 
 /// The cached credentials; bounded.
 #[derive(Debug)]
 pub struct Credentials {
-    entries: Cache<String, Arc<Entry>>,
+    entries: Cache<String, Arc<CachedCredential>>,
     /// Hash of the key, time of the read.
     unknown: Cache<u64, Ts>,
     /// Failed authentications and registrations.
@@ -59,7 +59,7 @@ pub struct Credentials {
     /// Permits for checking imported hashes.
     imported: argon2_secrets::CheckPermits,
     epochs: GroupCommit<(), i64>,
-    rows: GroupCommit<Wanted, Found>,
+    rows: GroupCommit<Wanted, ReadCredential>,
 }
 
 impl Credentials {
@@ -89,21 +89,26 @@ impl Credentials {
     /// The present epoch: no commit answered before this call has moved it since.
     async fn epoch(&self, service: &Identity) -> Result<i64> {
         match service.db.known_auth_epoch() {
-            Known::Fresh(epoch) => return Ok(epoch),
-            Known::Ageing(epoch) => {
+            CachedEpoch::Fresh(epoch) => return Ok(epoch),
+            CachedEpoch::Ageing(epoch) => {
                 self.epochs.hint(());
                 return Ok(epoch);
             }
-            Known::Unknown => {}
+            CachedEpoch::Unknown => {}
         }
         let read = self.epochs.submit_within(service.db.longest_wait(), ()).await;
         read.map_err(|e| Error::security_unavailable(e.0.to_string()))
     }
 
     /// The present system with this key; none = no such key.
-    async fn entry(&self, service: &Identity, key: &str, epoch: i64) -> Result<Option<Arc<Entry>>> {
+    async fn entry(
+        &self,
+        service: &Identity,
+        key: &str,
+        epoch: i64,
+    ) -> Result<Option<Arc<CachedCredential>>> {
         let is_current =
-            |entry: &Arc<Entry>| service.db.is_credential_current(entry.identity.id, entry.epoch);
+            |entry: &Arc<CachedCredential>| service.db.is_credential_current(entry.identity.id, entry.epoch);
         if let Some(entry) = self.entries.get(key).filter(is_current) {
             return Ok(Some(entry));
         }
@@ -146,14 +151,16 @@ async fn read_epoch(db: Db, waiting: usize) -> Result<Vec<i64>, StoreError> {
 }
 
 /// One statement for all waiting keys. Every requested epoch was read before, so the newest of them is a correct tag.
-async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<Found>, StoreError> {
+async fn read_rows(db: Db, group: Vec<Wanted>) -> Result<Vec<ReadCredential>, StoreError> {
     let epoch = group.iter().map(|(_, epoch)| *epoch).max().unwrap_or_default();
     let mut keys: Vec<String> = group.iter().map(|(key, _)| key.clone()).collect();
     keys.sort_unstable();
     keys.dedup();
     let rows = credentials::by_keys(&db, keys).await?;
-    let found: HashMap<String, Arc<Entry>> =
-        rows.into_iter().map(|row| (row.system_key.clone(), Arc::new(Entry::new(row, epoch)))).collect();
+    let found: HashMap<String, Arc<CachedCredential>> = rows
+        .into_iter()
+        .map(|row| (row.system_key.clone(), Arc::new(CachedCredential::new(row, epoch))))
+        .collect();
     let lasts = db.auth_epoch().await? == epoch;
     Ok(group.iter().map(|(key, _)| (found.get(key).cloned(), lasts)).collect())
 }
@@ -200,9 +207,9 @@ async fn by_key(service: &Identity, basic: &Basic, client_ip: IpAddr) -> Result<
 /// stored afterwards decides.
 async fn first_use(
     service: &Identity,
-    entry: Arc<Entry>,
+    entry: Arc<CachedCredential>,
     secret: &SystemSecret,
-) -> Result<Option<Arc<Entry>>> {
+) -> Result<Option<Arc<CachedCredential>>> {
     let Some(hash) = &entry.imported else { return Ok(None) };
     if !take_over(service, entry.identity.id, hash, secret.secret.reveal()).await? {
         return Ok(None);
@@ -218,7 +225,7 @@ async fn first_use(
 
 /// Ends the time in which the registration may be repeated (spec: systems-interface#register). Later first calls need
 /// no note.
-async fn note_first_call(service: &Identity, entry: &Entry) -> Result<()> {
+async fn note_first_call(service: &Identity, entry: &CachedCredential) -> Result<()> {
     let Some(registered_at) = entry.registered_at.filter(|_| !entry.has_called()) else { return Ok(()) };
     let now = service.now();
     // Twice the time, because another process's clock may differ.

@@ -32,6 +32,7 @@ pub async fn reset_by_operator(service: &Identity, user: UserId) -> Result<()> {
     let mut tx = service.db.begin().await?;
     identities::get_for_login(&mut tx, user).await?.ok_or(Error::NotFound(ObjectKind::User))?;
     reset(service, &mut tx, user, now).await?;
-    audit::record(&mut tx, audit::Entry::of_operator(now, AuditAction::UserResetSecondFactors, user)).await?;
+    audit::record(&mut tx, audit::AuditRecord::of_operator(now, AuditAction::UserResetSecondFactors, user))
+        .await?;
     Ok(tx.commit().await?)
 }

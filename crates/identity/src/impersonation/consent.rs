@@ -102,9 +102,9 @@ async fn finish(
     sessions::end(&mut tx, Which::As(user), now, Cause::Consent, None).await?;
     let event = audit::Event { action, object_type: "user", object_id: user.0, before: None, after };
     let what = if event.after.is_some() { Happening::Consented } else { Happening::ConsentWithdrawn };
-    let told =
+    let draft =
         EventDraft::impersonation(what, user.to_string(), user).with(event.after.clone().unwrap_or_default());
     audit::record(&mut tx, now, caller, ctx, event).await?;
-    told.write(&mut tx, now).await?;
+    draft.write(&mut tx, now).await?;
     Ok(tx.commit().await?)
 }

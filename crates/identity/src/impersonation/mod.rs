@@ -19,7 +19,7 @@ mod validity;
 
 pub use bailiwick_store::impersonation::{
     consents::Consent,
-    entries::Entry,
+    entries::ImpersonationEntry,
     sessions::{Session, Side},
 };
 pub use consent::{consent, give_consent, withdraw_consent};

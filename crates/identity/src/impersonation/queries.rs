@@ -6,7 +6,7 @@ use bailiwick_domain::{Error, ImpersonationId, ObjectKind, Page, PageRequest, Re
 use bailiwick_policy::Caller;
 use bailiwick_store::impersonation::{
     consents,
-    entries::{self, Entry},
+    entries::{self, ImpersonationEntry},
     sessions::{self, Cause, Session, Side, Which},
 };
 
@@ -44,7 +44,7 @@ pub async fn audit(
     caller: &Caller,
     id: Option<ImpersonationId>,
     page: PageRequest,
-) -> Result<(Session, Page<Entry>)> {
+) -> Result<(Session, Page<ImpersonationEntry>)> {
     let session = session(service, caller, id).await?;
     let entries = entries::of_session(&service.db, session.id, page).await?;
     Ok((session, entries))

@@ -141,9 +141,9 @@ async fn attempt(
     let organization = placed.as_ref().map(|placed| placed.user.organization.id);
     let event = (&session, organization);
     audit::record_impersonation(&mut tx, now, ctx, event, AuditAction::ImpersonationStart).await?;
-    let told = EventDraft::impersonation(Happening::Started, session.id.to_string(), wanted);
+    let draft = EventDraft::impersonation(Happening::Started, session.id.to_string(), wanted);
     let data = json!({"session_id": session.id, "expires_at": session.expires_at});
-    told.with(data).write(&mut tx, now).await?;
+    draft.with(data).write(&mut tx, now).await?;
     let started = started(service, session, &impersonated, &impersonator, now)?;
     tx.commit().await?;
     Ok(started)

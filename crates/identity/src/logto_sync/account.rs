@@ -12,7 +12,7 @@ use bailiwick_store::{
     identities::account_links,
     logto::{
         self,
-        outbox::{self, Kind},
+        outbox::{self, OutboxKind},
     },
     users,
 };
@@ -99,7 +99,7 @@ async fn forget(service: &Identity, logto: &LogtoSync, user: UserId) -> Result<(
 async fn leave(service: &Identity, logto: &LogtoSync, user: &User) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     if users::lock(&mut tx, user.id).await?.is_none() {
-        let gone = (Kind::GoneUser, user.id.0);
+        let gone = (OutboxKind::GoneUser, user.id.0);
         outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, &user.username, service.now()).await?;
         tx.commit().await?;
     }

@@ -3,8 +3,8 @@
 //!
 //! The transaction of a change notes which object has changed, and which aspects of it. [`worker`] sends them to the
 //! tenant afterwards, in their state at that time, so repeated or late sends are harmless. In the other modes nothing
-//! is noted. [`reconcile`] finds other differences. Passwords are checked and set directly ([`passwords`]), outside
-//! every transaction; [`applications`] reads those of third parties.
+//! is noted. [`mod@reconcile`] finds other differences. Passwords are checked and set directly ([`passwords`]), outside
+//! every transaction; [`mod@applications`] reads those of third parties.
 //!
 //! To sync one more aspect: add a bit in [`aspect`], a function here that use cases call, and its calls in [`user`] or
 //! [`organization`].
@@ -19,7 +19,7 @@ mod user;
 mod worker;
 
 pub use applications::{Applications, applications, is_third_party};
-pub use reconcile::{Difference, Figures, reconcile};
+pub use reconcile::{Difference, ReconcileReport, reconcile};
 pub use worker::{run_until_idle, start};
 
 use crate::Identity;
@@ -27,15 +27,15 @@ use bailiwick_domain::{
     AuditAction, Clock, Entropy, Error, OrgId, OrgType, Organization, Result, Ts, User, UserId,
     org::SyncState, validate::OWNER_USERNAME,
 };
-use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, Refusal};
+use bailiwick_outbound::logto::{Access, LogtoClient, LogtoError, LogtoRefusal};
 use bailiwick_settings::{IdentityMode, Logto};
 use bailiwick_store::{
     Tx,
-    audit::{self, Entry},
+    audit::{self, AuditRecord},
     identities::{self, account_links},
     logto::{
         self,
-        outbox::{self, Kind},
+        outbox::{self, OutboxKind},
     },
     organizations,
 };
@@ -121,7 +121,7 @@ pub fn wake(service: &Identity) {
     }
 }
 
-async fn note(service: &Identity, tx: &mut Tx, kind: Kind, object: Uuid, aspects: i64) -> Result<()> {
+async fn note(service: &Identity, tx: &mut Tx, kind: OutboxKind, object: Uuid, aspects: i64) -> Result<()> {
     let Some(logto) = &service.logto else { return Ok(()) };
     Ok(outbox::put(tx, logto.issuer(), kind, object, aspects, service.now()).await?)
 }
@@ -139,7 +139,7 @@ pub async fn user_created(
         let sealed = seal(service, password)?;
         logto::keep_password(tx, logto.issuer(), user, &sealed, generated_at).await?;
     }
-    note(service, tx, Kind::User, user.0, aspect::USER).await
+    note(service, tx, OutboxKind::User, user.0, aspect::USER).await
 }
 
 /// A changed user.
@@ -151,17 +151,17 @@ pub async fn user_changed(service: &Identity, tx: &mut Tx, before: &User, after:
     if before.organization.id != after.organization.id {
         aspects |= aspect::MEMBERSHIP | aspect::STATE;
     }
-    note(service, tx, Kind::User, after.id.0, aspects).await
+    note(service, tx, OutboxKind::User, after.id.0, aspects).await
 }
 
 /// A user whose own lifecycle state has changed.
 pub async fn user_moved(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
-    note(service, tx, Kind::User, user.0, aspect::STATE).await
+    note(service, tx, OutboxKind::User, user.0, aspect::STATE).await
 }
 
 /// A user with another picture.
 pub async fn picture_changed(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
-    note(service, tx, Kind::User, user.0, aspect::PICTURE).await
+    note(service, tx, OutboxKind::User, user.0, aspect::PICTURE).await
 }
 
 /// A user who is about to be destroyed.
@@ -175,31 +175,31 @@ pub async fn user_destroyed(service: &Identity, tx: &mut Tx, user: UserId) -> Re
 pub async fn user_linked(service: &Identity, tx: &mut Tx, user: UserId) -> Result<()> {
     let Some(logto) = &service.logto else { return Ok(()) };
     logto::user_created(tx, logto.issuer(), user).await?;
-    note(service, tx, Kind::User, user.0, aspect::USER).await
+    note(service, tx, OutboxKind::User, user.0, aspect::USER).await
 }
 
 /// A new organization.
 pub async fn organization_created(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
-    note(service, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await
+    note(service, tx, OutboxKind::Organization, id.0, aspect::ORGANIZATION).await
 }
 
 /// A changed organization.
 pub async fn organization_changed(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
-    note(service, tx, Kind::Organization, id.0, aspect::PROFILE).await
+    note(service, tx, OutboxKind::Organization, id.0, aspect::PROFILE).await
 }
 
 /// A promoted organization: its type, and with it the role of its members.
 pub async fn organization_promoted(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
-    note(service, tx, Kind::Organization, id.0, aspect::ORGANIZATION).await?;
-    note(service, tx, Kind::Members, id.0, aspect::MEMBERSHIP).await
+    note(service, tx, OutboxKind::Organization, id.0, aspect::ORGANIZATION).await?;
+    note(service, tx, OutboxKind::Members, id.0, aspect::MEMBERSHIP).await
 }
 
 /// An organization with another lifecycle state, which its users and the organizations below inherit.
 pub async fn organization_moved(service: &Identity, tx: &mut Tx, id: OrgId) -> Result<()> {
     // The organization itself is unchanged; but it was not created at the tenant while it was deleted, and may be
     // needed now.
-    note(service, tx, Kind::Organization, id.0, 0).await?;
-    note(service, tx, Kind::Tree, id.0, aspect::STATE).await
+    note(service, tx, OutboxKind::Organization, id.0, 0).await?;
+    note(service, tx, OutboxKind::Tree, id.0, aspect::STATE).await
 }
 
 /// An organization that is about to be destroyed with all below it.
@@ -247,7 +247,7 @@ pub async fn marked(service: &Identity, organization: Organization) -> Result<Or
 /// The tenant has no such object, or another object holds the value: phrased as a refusal of the tenant.
 fn refused(status: u16, key: &str, code: &str) -> worker::Stop {
     let fields = vec![(key.to_owned(), code.to_owned())];
-    worker::Stop::Logto(LogtoError::Refused(Refusal { status, fields, code: None }))
+    worker::Stop::Logto(LogtoError::Refused(LogtoRefusal { status, fields, code: None }))
 }
 
 fn seal(service: &Identity, password: &str) -> Result<String> {
@@ -326,7 +326,7 @@ async fn link_configured(service: &Identity, logto: &LogtoSync) -> Result<()> {
 /// A link that the service has stored by itself.
 async fn record_link(service: &Identity, tx: &mut Tx, user: UserId, subject: &str) -> Result<()> {
     let issuer = service.logto.as_ref().map(LogtoSync::issuer);
-    let entry = Entry {
+    let entry = AuditRecord {
         at: service.now(),
         actor_user_id: None,
         acting_for_user_id: None,

@@ -10,7 +10,7 @@ use bailiwick_outbound::logto::{LogtoError, LogtoOrganizationFields};
 use bailiwick_store::{
     logto::{
         self,
-        outbox::{self, Kind},
+        outbox::{self, OutboxKind},
     },
     organizations,
 };
@@ -87,7 +87,7 @@ async fn create(
     service: &Identity,
     logto: &LogtoSync,
     organization: Organization,
-    there: logto::There,
+    there: logto::TenantOrganization,
 ) -> Result<Option<Made>, Stop> {
     let (id, name, is_deleted) =
         (organization.id, organization.details.name.clone(), organization.deleted.is_set());
@@ -167,7 +167,7 @@ async fn forget(service: &Identity, logto: &LogtoSync, id: OrgId) -> Result<(), 
 async fn leave(service: &Identity, logto: &LogtoSync, id: OrgId, name: &str) -> Result<(), Stop> {
     let mut tx = service.db.begin().await?;
     if organizations::hold(&mut tx, id).await?.is_none() {
-        let gone = (Kind::GoneOrganization, id.0);
+        let gone = (OutboxKind::GoneOrganization, id.0);
         outbox::put_gone_unknown(&mut tx, logto.issuer(), gone, name, service.now()).await?;
         tx.commit().await?;
     }

@@ -6,7 +6,7 @@ use crate::Identity;
 use bailiwick_domain::{Error, FieldError, Result, UserId};
 use bailiwick_outbound::{
     issuer::IssuerError,
-    logto::{LogtoError, Refusal},
+    logto::{LogtoError, LogtoRefusal},
 };
 use bailiwick_store::logto;
 use std::{
@@ -62,7 +62,7 @@ fn to_error(error: LogtoError) -> Error {
         error @ (LogtoError::Missing | LogtoError::Unsupported | LogtoError::Later(_)) => {
             Error::Upstream { message: "identity provider unreachable".into(), log: error.to_string() }
         }
-        LogtoError::Refused(Refusal { fields, .. }) => {
+        LogtoError::Refused(LogtoRefusal { fields, .. }) => {
             let error = |(key, code): (String, String)| FieldError::new(key, code);
             Error::Invalid(fields.into_iter().map(error).collect())
         }

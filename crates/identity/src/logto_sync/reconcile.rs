@@ -9,7 +9,7 @@ use bailiwick_store::{
     identities::account_links,
     logto::{
         self,
-        outbox::{self, Kind},
+        outbox::{self, OutboxKind},
     },
     organizations, users,
 };
@@ -38,7 +38,7 @@ pub struct Difference {
 
 /// The result of a reconciliation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct ReconcileReport {
     /// Organizations and users compared.
     pub looked_at: u64,
     /// Those that differ.
@@ -56,7 +56,7 @@ pub async fn reconcile(
     service: &Identity,
     is_dry: bool,
     mut each: impl FnMut(&Difference),
-) -> Result<Figures> {
+) -> Result<ReconcileReport> {
     let logto = service.logto.as_ref().ok_or_else(|| Error::bad_request("identity.mode is not `logto`"))?;
     // If this call fails there is no tenant, and a 404 would say nothing about the requested object.
     logto.client.roles().await.map_err(away)?;
@@ -66,7 +66,7 @@ pub async fn reconcile(
         outbox::retry_gone(&mut tx, logto.issuer(), service.now()).await?;
         tx.commit().await?;
     }
-    let mut figures = Figures::default();
+    let mut figures = ReconcileReport::default();
     let mut after = Uuid::nil();
     loop {
         let ids = logto::organizations_after(&service.db, after, PAGE).await?;
@@ -98,7 +98,7 @@ async fn take(
     service: &Identity,
     logto: &LogtoSync,
     is_dry: bool,
-    figures: &mut Figures,
+    figures: &mut ReconcileReport,
     found: Vec<Result<Option<Difference>>>,
     each: &mut impl FnMut(&Difference),
 ) -> Result<()> {
@@ -118,9 +118,9 @@ async fn take(
 async fn note(service: &Identity, logto: &LogtoSync, difference: &Difference) -> Result<()> {
     let (issuer, now) = (logto.issuer(), service.now());
     let mut tx = service.db.begin().await?;
-    let kind = if difference.kind == "user" { Kind::User } else { Kind::Organization };
+    let kind = if difference.kind == "user" { OutboxKind::User } else { OutboxKind::Organization };
     match (&difference.dead_link, kind) {
-        (Some(theirs), Kind::User) => {
+        (Some(theirs), OutboxKind::User) => {
             account_links::remove_subject(&mut tx, issuer, UserId(difference.id), theirs).await?;
         }
         (Some(theirs), _) => {

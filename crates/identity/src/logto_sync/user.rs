@@ -16,7 +16,7 @@ use bailiwick_store::{
     StoreError, avatars,
     logto::{
         self,
-        outbox::{self, Kind},
+        outbox::{self, OutboxKind},
     },
     users::{self, Placed},
 };
@@ -144,7 +144,7 @@ async fn wait_for(
 ) -> Result<Outcome, Stop> {
     let (issuer, now) = (logto.issuer(), service.now());
     let mut tx = service.db.begin().await?;
-    let (kind, all) = (Kind::Organization, aspect::ORGANIZATION);
+    let (kind, all) = (OutboxKind::Organization, aspect::ORGANIZATION);
     // Several users of a new organization are often sent in one round: each of them can follow it at once.
     let at_once = outbox::put_new(&mut tx, issuer, kind, organization.0, all, now).await?;
     tx.commit().await?;

@@ -13,7 +13,7 @@ use bailiwick_store::{
     identities,
     logto::{
         self,
-        outbox::{self, Due, Kind, NextUsers},
+        outbox::{self, Due, NextUsers, OutboxKind},
     },
     organizations,
 };
@@ -95,7 +95,8 @@ async fn round(service: &Identity) -> Result<u64> {
     let now = service.now();
     let due = outbox::claim(&service.db, logto.issuer(), now, now.plus(LEASE), CLAIMS).await?;
     // Users need their organizations.
-    let (first, then): (Vec<&Due>, Vec<&Due>) = due.iter().partition(|due| due.kind == Kind::Organization);
+    let (first, then): (Vec<&Due>, Vec<&Due>) =
+        due.iter().partition(|due| due.kind == OutboxKind::Organization);
     let mut is_away = false;
     for group in [first, then] {
         for told in
@@ -174,7 +175,7 @@ async fn settle(
     now: bailiwick_domain::Ts,
 ) -> Result<()> {
     match due.kind {
-        Kind::User => {
+        OutboxKind::User => {
             let user = UserId(due.object);
             if identities::get_steady(tx, user).await?.is_none() {
                 return Ok(());
@@ -184,7 +185,7 @@ async fn settle(
                 Some(why) => logto::user_failed(tx, issuer, user, why).await?,
             }
         }
-        Kind::Organization => {
+        OutboxKind::Organization => {
             let organization = OrgId(due.object);
             if organizations::hold(tx, organization).await?.is_none() {
                 return Ok(());
@@ -194,7 +195,7 @@ async fn settle(
                 Some(why) => logto::organization_failed(tx, issuer, organization, why).await?,
             }
         }
-        Kind::Members | Kind::Tree | Kind::GoneUser | Kind::GoneOrganization => {}
+        OutboxKind::Members | OutboxKind::Tree | OutboxKind::GoneUser | OutboxKind::GoneOrganization => {}
     }
     Ok(())
 }
@@ -202,22 +203,24 @@ async fn settle(
 async fn deliver(service: &Identity, logto: &LogtoSync, due: &Due) -> std::result::Result<Outcome, Stop> {
     let gone = due.provider_id.as_deref();
     match (due.kind, gone) {
-        (Kind::User, _) => Box::pin(user::deliver(service, logto, UserId(due.object), due.aspects)).await,
-        (Kind::Organization, _) => {
+        (OutboxKind::User, _) => {
+            Box::pin(user::deliver(service, logto, UserId(due.object), due.aspects)).await
+        }
+        (OutboxKind::Organization, _) => {
             Box::pin(organization::deliver(service, logto, OrgId(due.object), due.aspects)).await
         }
-        (Kind::Members | Kind::Tree, _) => next_users(service, logto, due).await,
-        (Kind::GoneUser, Some(id)) => user::remove(logto, id).await,
-        (Kind::GoneOrganization, Some(id)) => remove_organization(logto, id).await,
+        (OutboxKind::Members | OutboxKind::Tree, _) => next_users(service, logto, due).await,
+        (OutboxKind::GoneUser, Some(id)) => user::remove(logto, id).await,
+        (OutboxKind::GoneOrganization, Some(id)) => remove_organization(logto, id).await,
         // An account that a creation with a lost response may have made.
-        (Kind::GoneUser, None) => {
+        (OutboxKind::GoneUser, None) => {
             let Some(name) = &due.search_name else { return Ok(Outcome::Done) };
             match account::find(logto, UserId(due.object), name).await? {
                 Some(id) => user::remove(logto, &id).await,
                 None => Ok(Outcome::Done),
             }
         }
-        (Kind::GoneOrganization, None) => {
+        (OutboxKind::GoneOrganization, None) => {
             let Some(name) = &due.search_name else { return Ok(Outcome::Done) };
             match organization::find(logto, OrgId(due.object), name).await? {
                 Some(id) => remove_organization(logto, &id).await,
@@ -234,8 +237,8 @@ async fn remove_organization(logto: &LogtoSync, id: &str) -> std::result::Result
 /// Queues the next users of an organization, or of its tree.
 async fn next_users(service: &Identity, logto: &LogtoSync, due: &Due) -> std::result::Result<Outcome, Stop> {
     let id = OrgId(due.object);
-    let Some(place) = organizations::place(&service.db, id).await? else { return Ok(Outcome::Done) };
-    let below = (due.kind == Kind::Tree).then_some(place.org_type);
+    let Some(place) = organizations::node(&service.db, id).await? else { return Ok(Outcome::Done) };
+    let below = (due.kind == OutboxKind::Tree).then_some(place.org_type);
     let mut tx = service.db.begin().await?;
     let (issuer, now) = (logto.issuer(), service.now());
     let next = NextUsers { organization: id, below, after: due.after, limit: TREE_USERS };

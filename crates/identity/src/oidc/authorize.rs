@@ -1,7 +1,7 @@
 //! Authorization requests: what they may request, and the response (spec: openid-provider#endpoints, steps 2 and 4).
 
 use super::{
-    Code, INTERACTION, Refused, clients, consent,
+    Code, INTERACTION, OAuthError, clients, consent,
     redirect::{BrowserRedirect, ClientResponse, with_query},
 };
 use crate::{Identity, TokenRequest, factors};
@@ -44,10 +44,10 @@ impl Parameters {
     ///
     /// # Errors
     /// `invalid_request` when it appears more often, is too long or has control characters.
-    pub fn one(&self, name: &'static str) -> Result<Option<&str>, Refused> {
+    pub fn one(&self, name: &'static str) -> Result<Option<&str>, OAuthError> {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let value = values.next();
-        let wrong = |what: &str| Refused::new(Code::InvalidRequest, format!("{name} {what}"));
+        let wrong = |what: &str| OAuthError::new(Code::InvalidRequest, format!("{name} {what}"));
         if values.next().is_some() {
             return Err(wrong("must not be repeated"));
         }
@@ -66,8 +66,8 @@ impl Parameters {
     }
 
     /// As [`Parameters::one`] for a required parameter.
-    pub fn required(&self, name: &'static str) -> Result<&str, Refused> {
-        self.one(name)?.ok_or_else(|| Refused::new(Code::InvalidRequest, format!("{name} is missing")))
+    pub fn required(&self, name: &'static str) -> Result<&str, OAuthError> {
+        self.one(name)?.ok_or_else(|| OAuthError::new(Code::InvalidRequest, format!("{name} is missing")))
     }
 }
 
@@ -121,7 +121,7 @@ struct PromptOptions {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Authorized {
     /// Unknown client or address: shown here, never sent on.
-    Untrusted(Refused),
+    Untrusted(OAuthError),
     /// Back to the client, with a code or an error.
     BrowserRedirect(BrowserRedirect),
     /// The user must sign in first.
@@ -151,9 +151,9 @@ pub async fn authorize(
         Ok(known) => known,
         Err(refused) => return Ok(Authorized::Untrusted(refused)),
     };
-    let refuse = |refused: &Refused| {
+    let refuse = |refused: &OAuthError| {
         let state = parameters.one("state").ok().flatten();
-        let by_form = response_mode(parameters).unwrap_or_default();
+        let by_form = is_form_post(parameters).unwrap_or_default();
         let response = ClientResponse { redirect_uri: &redirect_uri, state, by_form };
         Authorized::BrowserRedirect(response.refusal(service, refused))
     };
@@ -175,7 +175,7 @@ pub async fn authorize(
                 return Ok(Authorized::BrowserRedirect(onward));
             }
             consent::SignInEnd::Ask if wish.no_page => {
-                return Ok(refuse(&Refused::new(Code::ConsentRequired, "the user must be asked first")));
+                return Ok(refuse(&OAuthError::new(Code::ConsentRequired, "the user must be asked first")));
             }
             consent::SignInEnd::Ask => {
                 drop(tx);
@@ -187,21 +187,21 @@ pub async fn authorize(
         }
     }
     if wish.no_page {
-        return Ok(refuse(&Refused::new(Code::LoginRequired, "nobody is signed in in this browser")));
+        return Ok(refuse(&OAuthError::new(Code::LoginRequired, "nobody is signed in in this browser")));
     }
     let (interaction, browser) = store(service, Some(&request), browser, now).await?;
     Ok(Authorized::SignIn { interaction, browser })
 }
 
 /// Client and redirect URI: until both are verified, nothing may be sent anywhere.
-fn destination(service: &Identity, parameters: &Parameters) -> Result<(clients::Client, String), Refused> {
-    let unknown = || Refused::new(Code::InvalidClient, "the client is not known here");
+fn destination(service: &Identity, parameters: &Parameters) -> Result<(clients::Client, String), OAuthError> {
+    let unknown = || OAuthError::new(Code::InvalidClient, "the client is not known here");
     let client = clients::find(&service.settings, parameters.required("client_id")?).ok_or_else(unknown)?;
     let uri = parameters.required("redirect_uri")?;
     if client.may_redirect_to(uri) {
         Ok((client, uri.to_owned()))
     } else {
-        Err(Refused::new(Code::InvalidRequest, "the redirect URI is not registered for this client"))
+        Err(OAuthError::new(Code::InvalidRequest, "the redirect URI is not registered for this client"))
     }
 }
 
@@ -210,8 +210,8 @@ fn read(
     parameters: &Parameters,
     client: &clients::Client,
     redirect_uri: &str,
-) -> Result<(AuthorizationRequest, PromptOptions), Refused> {
-    let refused = |code, text: &'static str| Err(Refused::new(code, text));
+) -> Result<(AuthorizationRequest, PromptOptions), OAuthError> {
+    let refused = |code, text: &'static str| Err(OAuthError::new(code, text));
     if parameters.one("request")?.is_some() {
         return refused(Code::RequestNotSupported, "request objects are not supported");
     }
@@ -232,18 +232,18 @@ fn read(
         login_hint: parameters.one("login_hint")?.map(str::to_owned),
         wants_consent: has_prompt(parameters, "consent")?,
         asked: None,
-        by_form: response_mode(parameters)?,
+        by_form: is_form_post(parameters)?,
     };
     Ok((request, wish(parameters)?))
 }
 
 /// Whether the response is posted by a form.
-fn response_mode(parameters: &Parameters) -> Result<bool, Refused> {
+fn is_form_post(parameters: &Parameters) -> Result<bool, OAuthError> {
     match parameters.one("response_mode")? {
         None | Some("query") => Ok(false),
         Some("form_post") => Ok(true),
         Some(_) => {
-            Err(Refused::new(Code::InvalidRequest, "only response_mode query and form_post are supported"))
+            Err(OAuthError::new(Code::InvalidRequest, "only response_mode query and form_post are supported"))
         }
     }
 }
@@ -254,8 +254,8 @@ fn known_scopes(asked: &str) -> String {
 }
 
 /// Mandatory for public clients; `plain` never.
-fn challenge(parameters: &Parameters, client: &clients::Client) -> Result<Option<String>, Refused> {
-    let refused = |text: &'static str| Err(Refused::new(Code::InvalidRequest, text));
+fn challenge(parameters: &Parameters, client: &clients::Client) -> Result<Option<String>, OAuthError> {
+    let refused = |text: &'static str| Err(OAuthError::new(Code::InvalidRequest, text));
     let method = parameters.one("code_challenge_method")?;
     match parameters.one("code_challenge")? {
         None if client.is_public() => refused("code_challenge is missing: PKCE is required"),
@@ -274,22 +274,22 @@ fn is_base64url(text: &str) -> bool {
 }
 
 /// The only resource: the service itself.
-pub(super) fn resource(service: &Identity, parameters: &Parameters) -> Result<Option<String>, Refused> {
+pub(super) fn resource(service: &Identity, parameters: &Parameters) -> Result<Option<String>, OAuthError> {
     match parameters.one("resource")? {
         None => Ok(None),
         Some(resource) if resource == service.settings.tokens.audience => Ok(Some(resource.to_owned())),
-        Some(_) => Err(Refused::new(Code::InvalidTarget, "the resource is not known here")),
+        Some(_) => Err(OAuthError::new(Code::InvalidTarget, "the resource is not known here")),
     }
 }
 
-fn has_prompt(parameters: &Parameters, word: &str) -> Result<bool, Refused> {
+fn has_prompt(parameters: &Parameters, word: &str) -> Result<bool, OAuthError> {
     Ok(parameters.one("prompt")?.unwrap_or_default().split(' ').any(|prompt| prompt == word))
 }
 
-fn wish(parameters: &Parameters) -> Result<PromptOptions, Refused> {
+fn wish(parameters: &Parameters) -> Result<PromptOptions, OAuthError> {
     let prompts: Vec<&str> = parameters.one("prompt")?.unwrap_or_default().split(' ').collect();
     let has = |word: &str| prompts.contains(&word);
-    let refused = |text: &'static str| Refused::new(Code::InvalidRequest, text);
+    let refused = |text: &'static str| OAuthError::new(Code::InvalidRequest, text);
     if has("none") && prompts.len() > 1 {
         return Err(refused("prompt=none cannot be combined"));
     }
@@ -396,7 +396,7 @@ pub(super) async fn hold_user(tx: &mut Tx, user: UserId) -> Result<Option<Identi
 }
 
 /// The user of a login, if both are still valid; they stay so until the transaction ends.
-pub(super) async fn hold(tx: &mut Tx, login: &Login) -> Result<Option<Identified>> {
+pub(super) async fn lock_user(tx: &mut Tx, login: &Login) -> Result<Option<Identified>> {
     let user = hold_user(tx, login.user_id).await?;
     Ok(if logins::hold(tx, login.id).await? { user } else { None })
 }

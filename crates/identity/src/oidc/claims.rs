@@ -1,7 +1,7 @@
 //! The claims about a user in ID tokens, userinfo and introspection (spec: openid-provider#endpoints).
 
 use super::{
-    Code, Refusal,
+    Code, ProviderError,
     clients::Client,
     find_token,
     keys::{self, SigningKey},
@@ -13,7 +13,7 @@ use bailiwick_store::{
     identities::{self, Identified},
     oidc::{
         grants::Grant,
-        tokens::{Kind, Token},
+        tokens::{ProviderTokenKind, Token},
     },
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -83,7 +83,7 @@ pub(super) fn id_token(
     service: &Identity,
     issuance: &Issuance<'_>,
     access_token: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, ProviderError> {
     let Issuance { key, grant, user, scope, now } = *issuance;
     let mut claims = of_user(user, scope);
     let life = i64::try_from(service.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
@@ -114,7 +114,7 @@ pub(super) fn access_jwt(
     service: &Identity,
     issuance: &Issuance<'_>,
     resource: &str,
-) -> Result<String, Refusal> {
+) -> Result<String, ProviderError> {
     let Issuance { key, grant, scope, now, .. } = *issuance;
     let life = i64::try_from(service.settings.provider.access.as_secs()).unwrap_or(i64::MAX);
     let claims = json!({
@@ -131,16 +131,17 @@ pub(super) fn access_jwt(
 }
 
 /// `GET /oidc/me`.
-pub async fn userinfo(service: &Identity, access_token: &str) -> Result<Map<String, Value>, Refusal> {
-    let invalid = || Refusal::new(Code::InvalidToken, "the access token is unknown, expired or revoked");
+pub async fn userinfo(service: &Identity, access_token: &str) -> Result<Map<String, Value>, ProviderError> {
+    let invalid =
+        || ProviderError::new(Code::InvalidToken, "the access token is unknown, expired or revoked");
     let token = find_token(service, access_token).await?.ok_or_else(invalid)?;
-    if token.kind != Kind::Access || !token.is_alive(service.now()) {
+    if token.kind != ProviderTokenKind::Access || !token.is_alive(service.now()) {
         return Err(invalid());
     }
     let user = identities::get(&service.db, token.grant.user_id).await?;
     let user = user.filter(|user| user.standing.is_enabled()).ok_or_else(invalid)?;
     if !has_scope(&token.scope, "openid") {
-        return Err(Refusal::new(Code::InsufficientScope, "the access token was not given for openid"));
+        return Err(ProviderError::new(Code::InsufficientScope, "the access token was not given for openid"));
     }
     Ok(of_user(&user, &token.scope))
 }
@@ -155,15 +156,15 @@ pub async fn introspect(
     client: &Client,
     counted: TokenRequest,
     token: &str,
-) -> Result<Value, Refusal> {
+) -> Result<Value, ProviderError> {
     if client.is_public() {
-        return Err(Refusal::new(Code::InvalidClient, "introspection is for confidential clients"));
+        return Err(ProviderError::new(Code::InvalidClient, "introspection is for confidential clients"));
     }
     let now = service.now();
     let inactive = json!({"active": false});
     let Some(token) = counted.beside(find_token(service, token)).await? else { return Ok(inactive) };
     let is_own = token.grant.client_id == client.id();
-    let may_learn = is_own || (client.is_first_party() && token.kind == Kind::Access);
+    let may_learn = is_own || (client.is_first_party() && token.kind == ProviderTokenKind::Access);
     if !may_learn || !token.is_alive(now) || token.rotated_at.is_some() {
         return Ok(inactive);
     }
@@ -183,7 +184,7 @@ fn active(service: &Identity, token: &Token, user: &Identified) -> Value {
         "iat": token.created_at.secs(),
         "exp": token.expires_at.secs(),
     });
-    if let (Some(answer), Kind::Access) = (answer.as_object_mut(), token.kind) {
+    if let (Some(answer), ProviderTokenKind::Access) = (answer.as_object_mut(), token.kind) {
         answer.insert("token_type".into(), json!("Bearer"));
         if let Some(resource) = &token.grant.resource {
             answer.insert("aud".into(), json!(resource));
@@ -225,6 +226,6 @@ pub fn discovery(service: &Identity) -> Value {
 }
 
 /// `GET /oidc/jwks`.
-pub async fn jwks(service: &Identity) -> Result<Value, Refusal> {
+pub async fn jwks(service: &Identity) -> Result<Value, ProviderError> {
     Ok(keys::published(service).await?)
 }

@@ -1,6 +1,6 @@
 //! Registered clients: the built-in one and the configured ones (spec: openid-provider#endpoints).
 
-use super::{Code, Refused, loopback::Loopback};
+use super::{Code, OAuthError, loopback::Loopback};
 use aws_lc_rs::{constant_time, digest};
 use bailiwick_domain::{OrgId, fold::fold, ports::hex};
 use bailiwick_policy::UserIdentity;
@@ -201,8 +201,8 @@ pub fn find(settings: &Settings, id: &str) -> Option<Client> {
 ///
 /// # Errors
 /// `invalid_client`: unknown, wrong or missing secret, a secret where there is none.
-pub fn authenticate(settings: &Settings, given: &ClientCredentials) -> Result<Client, Refused> {
-    let invalid = || Refused::new(Code::InvalidClient, "client authentication failed");
+pub fn authenticate(settings: &Settings, given: &ClientCredentials) -> Result<Client, OAuthError> {
+    let invalid = || OAuthError::new(Code::InvalidClient, "client authentication failed");
     let named = given.id.as_deref().filter(|id| *id != CONSOLE_ID);
     let client = named.and_then(|id| find(settings, id)).ok_or_else(invalid)?;
     let is_proved = match &given.secret {

@@ -6,14 +6,14 @@
 //! interaction that names its login; without the cookie of that login it is useless.
 
 use super::{
-    Code, Refused,
+    Code, OAuthError,
     authorize::{self, AuthorizationRequest, Browser},
     claims::has_scope,
     clients,
     login::Person,
     redirect::{BrowserRedirect, ClientResponse, form_target},
     scripted_sign_in::latest,
-    sign_in::{Denied, form_token, open, request_of, take},
+    sign_in::{SignInError, claim, form_token, open, request_of},
 };
 use crate::{Identity, auth::identity_of};
 use bailiwick_domain::{AuditAction, Error, LoginId, Result, Ts, UserId};
@@ -94,9 +94,9 @@ pub(super) async fn settle(
     let Some(client) = client.filter(|client| client.may_redirect_to(&request.redirect_uri)) else {
         return Ok(SignInEnd::Gone);
     };
-    let Some(user) = authorize::hold(tx, login).await? else { return Ok(SignInEnd::Gone) };
+    let Some(user) = authorize::lock_user(tx, login).await? else { return Ok(SignInEnd::Gone) };
     if !admits(service, &client, &user) {
-        let refused = Refused::new(Code::AccessDenied, "this user may not use the application");
+        let refused = OAuthError::new(Code::AccessDenied, "this user may not use the application");
         return Ok(SignInEnd::BrowserRedirect(ClientResponse::to(request).refusal(service, &refused)));
     }
     if !client.is_first_party() && !is_allowed(tx, request, login).await? {
@@ -172,24 +172,24 @@ pub async fn answer(
     id: Uuid,
     browser: &Browser,
     allows: bool,
-) -> Result<BrowserRedirect, Denied> {
-    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+) -> Result<BrowserRedirect, SignInError> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let Waiting { interaction, mut request, client, login, .. } =
-        waiting(service, interaction, browser).await?.ok_or(Denied::Gone)?;
+        waiting(service, interaction, browser).await?.ok_or(SignInError::Gone)?;
     let now = service.now();
     let mut tx = service.db.begin().await?;
     // Locks in the order user, stored request, login, like every sign-in.
-    let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
-    take(&mut tx, &interaction).await?;
+    let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(SignInError::Gone)?;
+    claim(&mut tx, &interaction).await?;
     let onward = if allows {
         remember(&mut tx, ctx, &user, &client, &request.scope, now).await?;
         request.asked = Some(Asked { login: login.id, is_allowed: true });
         match settle(service, &mut tx, &request, &login, now).await? {
             SignInEnd::BrowserRedirect(onward) => onward,
-            SignInEnd::Ask | SignInEnd::Gone => return Err(Denied::Gone),
+            SignInEnd::Ask | SignInEnd::Gone => return Err(SignInError::Gone),
         }
     } else {
-        let refused = Refused::new(Code::AccessDenied, "the user has declined");
+        let refused = OAuthError::new(Code::AccessDenied, "the user has declined");
         ClientResponse::to(&request).refusal(service, &refused)
     };
     tx.commit().await?;
@@ -201,16 +201,16 @@ pub async fn allow_by_script(
     service: &Identity,
     ctx: &RequestContext,
     browser: &Browser,
-) -> Result<Option<String>, Denied> {
+) -> Result<Option<String>, SignInError> {
     let interaction = latest(service, browser).await?;
     let Some(waiting) = waiting(service, interaction, browser).await? else { return Ok(None) };
     let Waiting { interaction, mut request, client, login, .. } = waiting;
     request.asked = Some(Asked { login: login.id, is_allowed: true });
     let written = serde_json::to_value(&request).map_err(Error::internal)?;
     let mut tx = service.db.begin().await?;
-    let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(Denied::Gone)?;
+    let user = authorize::hold_user(&mut tx, login.user_id).await?.ok_or(SignInError::Gone)?;
     if !interactions::rewrite(&mut tx, &interaction, &written).await? {
-        return Err(Denied::Gone);
+        return Err(SignInError::Gone);
     }
     remember(&mut tx, ctx, &user, &client, &request.scope, service.now()).await?;
     tx.commit().await?;
@@ -222,11 +222,11 @@ pub(super) async fn resume(
     service: &Identity,
     interaction: &Interaction,
     browser: &Browser,
-) -> Result<Option<BrowserRedirect>, Denied> {
+) -> Result<Option<BrowserRedirect>, SignInError> {
     let Some(waiting) = waiting(service, interaction.clone(), browser).await? else { return Ok(None) };
     let mut tx = service.db.begin().await?;
-    authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(Denied::Gone)?;
-    take(&mut tx, interaction).await?;
+    authorize::hold_user(&mut tx, waiting.login.user_id).await?.ok_or(SignInError::Gone)?;
+    claim(&mut tx, interaction).await?;
     let settled = settle(service, &mut tx, &waiting.request, &waiting.login, service.now()).await?;
     // Not answered yet: the transaction ends without a write, and the page asks.
     let SignInEnd::BrowserRedirect(onward) = settled else {

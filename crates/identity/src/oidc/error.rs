@@ -64,56 +64,56 @@ impl Code {
 
 /// An error of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct OAuthError {
     pub code: Code,
     /// For the client's developer; never a value the client sent.
     pub description: Cow<'static, str>,
 }
 
-impl Refused {
+impl OAuthError {
     /// A refusal.
-    pub fn new(code: Code, description: impl Into<Cow<'static, str>>) -> Refused {
-        Refused { code, description: description.into() }
+    pub fn new(code: Code, description: impl Into<Cow<'static, str>>) -> OAuthError {
+        OAuthError { code, description: description.into() }
     }
 }
 
 /// Why a request of the provider was not served.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum ProviderError {
     /// The client's mistake.
-    Protocol(Refused),
+    Protocol(OAuthError),
     /// Ours, or an overload.
     Fault(Error),
 }
 
-impl Refusal {
-    pub(crate) fn new(code: Code, description: impl Into<Cow<'static, str>>) -> Refusal {
-        Refusal::Protocol(Refused::new(code, description))
+impl ProviderError {
+    pub(crate) fn new(code: Code, description: impl Into<Cow<'static, str>>) -> ProviderError {
+        ProviderError::Protocol(OAuthError::new(code, description))
     }
 
     /// One text for every problem of a code or a refresh token.
-    pub(crate) fn invalid_grant() -> Refusal {
-        Refusal::new(
+    pub(crate) fn invalid_grant() -> ProviderError {
+        ProviderError::new(
             Code::InvalidGrant,
             "the grant is invalid, expired, revoked, or belongs to another client",
         )
     }
 }
 
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Refusal {
-        Refusal::Protocol(refused)
+impl From<OAuthError> for ProviderError {
+    fn from(refused: OAuthError) -> ProviderError {
+        ProviderError::Protocol(refused)
     }
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Refusal {
-        Refusal::Fault(error)
+impl From<Error> for ProviderError {
+    fn from(error: Error) -> ProviderError {
+        ProviderError::Fault(error)
     }
 }
 
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Refusal {
-        Refusal::Fault(error.into())
+impl From<StoreError> for ProviderError {
+    fn from(error: StoreError) -> ProviderError {
+        ProviderError::Fault(error.into())
     }
 }

@@ -3,7 +3,7 @@
 //! [`authorize`] judges a request and either answers it or stores it as an interaction. [`sign_in`] completes the
 //! interaction; [`consent`] asks the user what third parties may learn; [`redirect`] leads back. [`tokens`] exchanges codes for tokens, renews
 //! and revokes them; [`claims`] builds their claims. [`login`] is the same sign-in without a client; [`recovery`]
-//! handles the links in mails. Everything a client or a browser holds is stored hashed. Refusals are [`Refusal`]s: the
+//! handles the links in mails. Everything a client or a browser holds is stored hashed. Refusals are [`ProviderError`]s: the
 //! protocol's errors for a fault of the client, or a fault of ours.
 
 pub mod authorize;
@@ -24,14 +24,14 @@ pub mod tokens;
 
 pub(crate) use clients::names;
 pub use clients::{Client, ClientCredentials};
-pub use error::{Code, Refusal, Refused};
+pub use error::{Code, OAuthError, ProviderError};
 
 use crate::Identity;
 use bailiwick_domain::{LoginId, Result, SignInMethods, Ts, UserId};
 use bailiwick_platform::keys::token_digest;
 use bailiwick_store::{
     identities,
-    oidc::{self, tokens::Kind},
+    oidc::{self, tokens::ProviderTokenKind},
 };
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub struct ProviderSubject {
 pub async fn subject_of_access_token(service: &Identity, token: &str) -> Result<Option<ProviderSubject>> {
     let now = service.now();
     let Some(token) = find_token(service, token).await? else { return Ok(None) };
-    if token.kind != Kind::Access || token.is_revoked || token.expires_at <= now {
+    if token.kind != ProviderTokenKind::Access || token.is_revoked || token.expires_at <= now {
         return Ok(None);
     }
     let Some(client) = clients::find(&service.settings, &token.grant.client_id) else { return Ok(None) };

@@ -4,7 +4,7 @@
 
 use super::{
     authorize::{self, Browser, is_cookie},
-    sign_in::{Denied, form_token, made_form_token},
+    sign_in::{SignInError, form_token, made_form_token},
 };
 use crate::{
     Identity, TokenRequest,
@@ -103,20 +103,20 @@ pub async fn reset(
     token: &str,
     new: &str,
     again: &str,
-) -> Result<(), Denied> {
-    let link = counted.beside(find(service, token, Purpose::Password)).await?.ok_or(Denied::Gone)?;
+) -> Result<(), SignInError> {
+    let link = counted.beside(find(service, token, Purpose::Password)).await?.ok_or(SignInError::Gone)?;
     if new != again {
-        return Err(Denied::WeakPassword("mismatch"));
+        return Err(SignInError::WeakPassword("mismatch"));
     }
-    validate::password(new).map_err(Denied::WeakPassword)?;
+    validate::password(new).map_err(SignInError::WeakPassword)?;
     let hash = passwords::hash(service, new).await?;
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    let (person, addresses) = hold(&mut tx, link.user_id).await?;
+    let (person, addresses) = lock_user(&mut tx, link.user_id).await?;
     // The link was sent to the address that links still go to: it is neither confirmed nor changed since.
     let is_there = Email::key_of(addresses.for_recovery()) == Email::key_of(&link.address);
-    if !is_there || !mail_links::take(&mut tx, &link, now).await? {
-        return Err(Denied::Gone);
+    if !is_there || !mail_links::use_up(&mut tx, &link, now).await? {
+        return Err(SignInError::Gone);
     }
     passwords::set_password(&mut tx, now, person.id, Some(&hash), Origin::Chosen, None).await?;
     if Email::key_of(&addresses.email) == Email::key_of(&link.address) {
@@ -164,29 +164,29 @@ pub async fn confirm(
     token: &str,
     browser: &Browser,
     password: &str,
-) -> Result<(), Denied> {
-    let link = find(service, token, Purpose::Address).await?.ok_or(Denied::Gone)?;
+) -> Result<(), SignInError> {
+    let link = find(service, token, Purpose::Address).await?.ok_or(SignInError::Gone)?;
     let mut checked = None;
     if !is_signed_in(service, browser, link.user_id).await? {
-        let stored = identities::password(&service.db, link.user_id).await?.ok_or(Denied::Gone)?.hash;
+        let stored = identities::password(&service.db, link.user_id).await?.ok_or(SignInError::Gone)?.hash;
         let guessed = GuessTarget::User(link.user_id);
         let ip = context.client_ip;
         if !passwords::matches_user(service, guessed, ip, password, stored.as_deref()).await? {
-            return Err(Denied::WrongCredentials);
+            return Err(SignInError::WrongCredentials);
         }
         checked = stored;
     }
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    let (person, addresses) = hold(&mut tx, link.user_id).await?;
+    let (person, addresses) = lock_user(&mut tx, link.user_id).await?;
     let present = identities::password(&mut tx, person.id).await?.and_then(|password| password.hash);
     if checked.is_some() && checked != present {
-        return Err(Denied::WrongCredentials);
+        return Err(SignInError::WrongCredentials);
     }
     // The address was changed again since: this link is for another one.
     let is_present = Email::key_of(&addresses.email) == Email::key_of(&link.address);
-    if !is_present || !mail_links::take(&mut tx, &link, now).await? {
-        return Err(Denied::Gone);
+    if !is_present || !mail_links::use_up(&mut tx, &link, now).await? {
+        return Err(SignInError::Gone);
     }
     mail_links::verify(&mut tx, person.id).await?;
     audit::record_own(
@@ -216,9 +216,9 @@ async fn find(service: &Identity, token: &str, purpose: Purpose) -> Result<Optio
 }
 
 /// The user of a link, locked, if they may sign in.
-async fn hold(tx: &mut Tx, user: UserId) -> Result<(Identified, Addresses), Denied> {
+async fn lock_user(tx: &mut Tx, user: UserId) -> Result<(Identified, Addresses), SignInError> {
     let person = identities::get_for_login(tx, user).await?;
-    let person = person.filter(|person| person.standing.is_enabled()).ok_or(Denied::Gone)?;
-    let addresses = mail_links::addresses(tx, user).await?.ok_or(Denied::Gone)?;
+    let person = person.filter(|person| person.standing.is_enabled()).ok_or(SignInError::Gone)?;
+    let addresses = mail_links::addresses(tx, user).await?.ok_or(SignInError::Gone)?;
     Ok((person, addresses))
 }

@@ -1,6 +1,6 @@
 //! Where a browser goes from the provider: with the response back to the client, or to another page.
 
-use super::{Refused, authorize::AuthorizationRequest};
+use super::{OAuthError, authorize::AuthorizationRequest};
 use crate::Identity;
 use url::{Url, form_urlencoded};
 
@@ -39,7 +39,7 @@ impl<'a> ClientResponse<'a> {
         self.with(service, vec![("code", code)])
     }
 
-    pub(super) fn refusal(self, service: &Identity, refused: &Refused) -> BrowserRedirect {
+    pub(super) fn refusal(self, service: &Identity, refused: &OAuthError) -> BrowserRedirect {
         let error = ("error", refused.code.as_str().to_owned());
         self.with(service, vec![error, ("error_description", refused.description.to_string())])
     }

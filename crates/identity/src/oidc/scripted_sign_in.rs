@@ -5,7 +5,9 @@ use super::{
     authorize::{Browser, is_cookie},
     consent,
     second_factor::{self, Given},
-    sign_in::{Denied, Identifier, Proven, SignedIn, check, check_step, complete, open, proven_by},
+    sign_in::{
+        Authenticated, Identifier, SignInError, SignedIn, check, check_step, complete, open, proven_by,
+    },
 };
 use crate::{Identity, factors};
 use bailiwick_platform::{RequestContext, keys::token_digest};
@@ -16,13 +18,13 @@ use bailiwick_store::{
 use uuid::Uuid;
 
 /// The last stored request of a browser; for scripts.
-pub(super) async fn latest(service: &Identity, browser: &Browser) -> Result<Interaction, Denied> {
-    let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(Denied::Gone)?;
-    interactions::latest(&service.db, &token_digest(cookie), service.now()).await?.ok_or(Denied::Gone)
+pub(super) async fn latest(service: &Identity, browser: &Browser) -> Result<Interaction, SignInError> {
+    let cookie = browser.browser.as_deref().filter(|cookie| is_cookie(cookie)).ok_or(SignInError::Gone)?;
+    interactions::latest(&service.db, &token_digest(cookie), service.now()).await?.ok_or(SignInError::Gone)
 }
 
 /// A script starts over.
-pub async fn restart(service: &Identity, browser: &Browser) -> Result<(), Denied> {
+pub async fn restart(service: &Identity, browser: &Browser) -> Result<(), SignInError> {
     let interaction = latest(service, browser).await?;
     let mut tx = service.db.begin_relaxed().await?;
     interactions::reset(&mut tx, interaction.id).await?;
@@ -37,27 +39,27 @@ pub async fn identify(
     browser: &Browser,
     who: &Identifier,
     password: &str,
-) -> Result<(), Denied> {
+) -> Result<(), SignInError> {
     let interaction = latest(service, browser).await?;
     let known = check(service, context, who, password).await?;
     let mut tx = service.db.begin().await?;
-    let user = known.hold(&mut tx).await?;
+    let user = known.lock_unchanged(&mut tx).await?;
     let step = factors::need(service, &mut tx, &user, service.now()).await?;
     let same = interaction.browser_hash.clone();
     if !interactions::identify(&mut tx, &interaction, known.at(step), &same).await? {
-        return Err(Denied::Gone);
+        return Err(SignInError::Gone);
     }
     tx.commit().await?;
     Ok(())
 }
 
 /// A script is done: the address that leads on.
-pub async fn submit(service: &Identity, browser: &Browser) -> Result<String, Denied> {
+pub async fn submit(service: &Identity, browser: &Browser) -> Result<String, SignInError> {
     let interaction = latest(service, browser).await?;
     match interaction.user_id {
-        None => Err(Denied::NotIdentified),
+        None => Err(SignInError::NotIdentified),
         Some(_) if interaction.step.is_some() => check_step(&interaction).map(|()| String::new()),
-        Some(_) if interaction.must_replace_password => Err(Denied::MustReplacePassword),
+        Some(_) if interaction.must_replace_password => Err(SignInError::MustReplacePassword),
         Some(_) => Ok(format!("{}/auth/{}", service.settings.provider_issuer(), interaction.id)),
     }
 }
@@ -68,31 +70,31 @@ pub async fn resume(
     context: &RequestContext,
     id: Uuid,
     browser: &Browser,
-) -> Result<SignedIn, Denied> {
-    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+) -> Result<SignedIn, SignInError> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     // A consent question, unless a user has signed in since.
     if let Some(onward) = consent::resume(service, &interaction, browser).await? {
         return Ok(SignedIn { onward, login: None });
     }
-    let user = interaction.user_id.ok_or(Denied::NotIdentified)?;
+    let user = interaction.user_id.ok_or(SignInError::NotIdentified)?;
     check_step(&interaction)?;
     if interaction.must_replace_password {
-        return Err(Denied::MustReplacePassword);
+        return Err(SignInError::MustReplacePassword);
     }
     let mut tx = service.db.begin().await?;
     // Locks in the order user, stored request, login, like every transaction that ends the user's sessions.
-    let user = identities::get_steady(&mut tx, user).await?.ok_or(Denied::Gone)?;
-    let proven = Proven { user, methods: proven_by(&interaction) };
+    let user = identities::get_steady(&mut tx, user).await?.ok_or(SignInError::Gone)?;
+    let proven = Authenticated { user, methods: proven_by(&interaction) };
     let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(done)
 }
 
 /// A script sends a code.
-pub async fn prove_factor(service: &Identity, browser: &Browser, code: &str) -> Result<(), Denied> {
+pub async fn prove_factor(service: &Identity, browser: &Browser, code: &str) -> Result<(), SignInError> {
     let interaction = latest(service, browser).await?;
     if interaction.step == Some(Step::Add) {
-        return Err(Denied::MustAddFactor);
+        return Err(SignInError::MustAddFactor);
     }
     let (mut tx, _, methods) = second_factor::prove(service, &interaction, Given::Code(code)).await?;
     second_factor::pass(&mut tx, &interaction, methods).await?;

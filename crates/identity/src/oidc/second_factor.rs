@@ -3,7 +3,7 @@
 
 use super::{
     authorize::Browser,
-    sign_in::{Denied, Progress, Proven, complete, open},
+    sign_in::{Authenticated, Progress, SignInError, complete, open},
 };
 use crate::{
     Identity,
@@ -109,30 +109,31 @@ pub(super) async fn addition(
 }
 
 /// The user of a request that waits at this step, locked for a change.
-async fn hold(tx: &mut Tx, interaction: &Interaction, step: Step) -> Result<Identified, Denied> {
-    let user = interaction.user_id.filter(|_| interaction.step == Some(step)).ok_or(Denied::NotIdentified)?;
+async fn lock_step(tx: &mut Tx, interaction: &Interaction, step: Step) -> Result<Identified, SignInError> {
+    let user =
+        interaction.user_id.filter(|_| interaction.step == Some(step)).ok_or(SignInError::NotIdentified)?;
     enabled(tx, user).await
 }
 
-async fn enabled(tx: &mut Tx, user: UserId) -> Result<Identified, Denied> {
+async fn enabled(tx: &mut Tx, user: UserId) -> Result<Identified, SignInError> {
     let user = identities::get_for_login(tx, user).await?;
-    user.filter(|user| user.standing.is_enabled()).ok_or(Denied::Gone)
+    user.filter(|user| user.standing.is_enabled()).ok_or(SignInError::Gone)
 }
 
 /// A proof that was given, with what is read before a transaction begins: a request never waits for a second connection while it
 /// holds one.
-enum Shown<'a> {
+enum LoadedProof<'a> {
     Code(&'a str),
     Passkey { passkey: Box<ShownPasskey>, state: &'a str },
 }
 
-impl<'a> Shown<'a> {
-    async fn read(service: &Identity, given: Given<'a>) -> Result<Shown<'a>, Denied> {
+impl<'a> LoadedProof<'a> {
+    async fn read(service: &Identity, given: Given<'a>) -> Result<LoadedProof<'a>, SignInError> {
         Ok(match given {
-            Given::Code(code) => Shown::Code(code),
+            Given::Code(code) => LoadedProof::Code(code),
             Given::Passkey { answer, state } => {
-                let passkey = prove::shown_passkey(service, answer).await?.ok_or(Denied::WrongFactor)?;
-                Shown::Passkey { passkey: Box::new(passkey), state }
+                let passkey = prove::shown_passkey(service, answer).await?.ok_or(SignInError::WrongFactor)?;
+                LoadedProof::Passkey { passkey: Box::new(passkey), state }
             }
         })
     }
@@ -144,15 +145,15 @@ pub(super) async fn prove(
     service: &Identity,
     interaction: &Interaction,
     given: Given<'_>,
-) -> Result<(Tx, Identified, SignInMethods), Denied> {
-    let shown = Shown::read(service, given).await?;
+) -> Result<(Tx, Identified, SignInMethods), SignInError> {
+    let shown = LoadedProof::read(service, given).await?;
     let now = service.now();
     let mut tx = service.db.begin().await?;
-    let user = hold(&mut tx, interaction, Step::Prove).await?;
+    let user = lock_step(&mut tx, interaction, Step::Prove).await?;
     let checked = match &shown {
-        Shown::Code(code) => prove::code(service, &mut tx, user.id, code, now).await?,
-        Shown::Passkey { passkey, .. } if passkey.user() != user.id => Checked::Wrong,
-        Shown::Passkey { passkey, state } => {
+        LoadedProof::Code(code) => prove::code(service, &mut tx, user.id, code, now).await?,
+        LoadedProof::Passkey { passkey, .. } if passkey.user() != user.id => Checked::Wrong,
+        LoadedProof::Passkey { passkey, state } => {
             if prove::passkey(service, &mut tx, interaction.id, state, passkey, now).await? {
                 Checked::Right(SignInMethod::Passkey)
             } else {
@@ -162,9 +163,9 @@ pub(super) async fn prove(
     };
     let denied = match checked {
         Checked::Right(method) => return Ok((tx, user, interaction.methods.with(method))),
-        Checked::Wrong => Denied::WrongFactor,
-        Checked::TooMany { retry_after } => Denied::TooMany { retry_after },
-        Checked::Exhausted => Denied::CodesExhausted,
+        Checked::Wrong => SignInError::WrongFactor,
+        Checked::TooMany { retry_after } => SignInError::TooMany { retry_after },
+        Checked::Exhausted => SignInError::CodesExhausted,
     };
     tx.commit().await?;
     Err(denied)
@@ -177,15 +178,15 @@ pub async fn prove_factor(
     id: Uuid,
     browser: &Browser,
     given: Given<'_>,
-) -> Result<Progress, Denied> {
-    let (cookie, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+) -> Result<Progress, SignInError> {
+    let (cookie, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let (mut tx, user, methods) = prove(service, &interaction, given).await?;
     if interaction.must_replace_password {
         pass(&mut tx, &interaction, methods).await?;
         tx.commit().await?;
         return Ok(Progress::NextPage { browser: cookie.to_owned() });
     }
-    let proven = Proven { user, methods };
+    let proven = Authenticated { user, methods };
     let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(Progress::Done(done))
@@ -199,21 +200,21 @@ pub async fn by_passkey(
     browser: &Browser,
     answer: &str,
     state: &str,
-) -> Result<Progress, Denied> {
-    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
-    let shown: ShownPasskey = prove::shown_passkey(service, answer).await?.ok_or(Denied::WrongFactor)?;
+) -> Result<Progress, SignInError> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
+    let shown: ShownPasskey = prove::shown_passkey(service, answer).await?.ok_or(SignInError::WrongFactor)?;
     let mut tx = service.db.begin().await?;
-    let user = identities::get_for_login(&mut tx, shown.user()).await?.ok_or(Denied::WrongFactor)?;
+    let user = identities::get_for_login(&mut tx, shown.user()).await?.ok_or(SignInError::WrongFactor)?;
     if !prove::passkey(service, &mut tx, interaction.id, state, &shown, service.now()).await? {
-        return Err(Denied::WrongFactor);
+        return Err(SignInError::WrongFactor);
     }
     if user.standing.suspension().is_some() {
-        return Err(Denied::AccountSuspended);
+        return Err(SignInError::AccountSuspended);
     }
     if user.standing.is_gone() {
-        return Err(Denied::WrongFactor);
+        return Err(SignInError::WrongFactor);
     }
-    let proven = Proven { user, methods: SignInMethods::of(SignInMethod::Passkey) };
+    let proven = Authenticated { user, methods: SignInMethods::of(SignInMethod::Passkey) };
     let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(Progress::Done(done))
@@ -223,9 +224,9 @@ pub(super) async fn pass(
     tx: &mut Tx,
     interaction: &Interaction,
     methods: SignInMethods,
-) -> Result<(), Denied> {
+) -> Result<(), SignInError> {
     let same = interaction.browser_hash.clone();
-    if interactions::pass(tx, interaction, methods, &same).await? { Ok(()) } else { Err(Denied::Gone) }
+    if interactions::pass(tx, interaction, methods, &same).await? { Ok(()) } else { Err(SignInError::Gone) }
 }
 
 /// The page's form: adds a second factor. The sign-in goes on at [`Added::address`], once the person has kept their recovery
@@ -236,13 +237,13 @@ pub async fn add_factor(
     id: Uuid,
     browser: &Browser,
     given: New<'_>,
-) -> Result<Added, Denied> {
-    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+) -> Result<Added, SignInError> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let mut tx = service.db.begin().await?;
-    let user = hold(&mut tx, &interaction, Step::Add).await?;
+    let user = lock_step(&mut tx, &interaction, Step::Add).await?;
     // Someone else may have added one meanwhile: then that one must be proved.
     if stored::standing(&mut tx, user.id).await?.has_any() {
-        return Err(Denied::Gone);
+        return Err(SignInError::Gone);
     }
     let added = match given {
         New::Totp { state, code } => {
@@ -252,7 +253,7 @@ pub async fn add_factor(
             add_at_sign_in(service, &mut tx, &user, interaction.id, (state, answer)).await?
         }
     };
-    let method = added.ok_or(Denied::WrongFactor)?;
+    let method = added.ok_or(SignInError::WrongFactor)?;
     let recovery_codes =
         factors::account::settle_added(service, &mut tx, user.id, Some(interaction.id)).await?;
     factors::account::record_at_sign_in(&mut tx, service.now(), context, &user, method).await?;

@@ -69,7 +69,7 @@ impl Identifier {
 
 /// Why a sign-in did not go on.
 #[derive(Debug)]
-pub enum Denied {
+pub enum SignInError {
     /// One answer for every problem of name and password.
     WrongCredentials,
     /// The password was right, but the user or an organization above the user is suspended.
@@ -99,18 +99,18 @@ pub enum Denied {
     Fault(Error),
 }
 
-impl From<Error> for Denied {
-    fn from(error: Error) -> Denied {
+impl From<Error> for SignInError {
+    fn from(error: Error) -> SignInError {
         match error {
-            Error::TooMany { retry_after } => Denied::TooMany { retry_after },
-            error => Denied::Fault(error),
+            Error::TooMany { retry_after } => SignInError::TooMany { retry_after },
+            error => SignInError::Fault(error),
         }
     }
 }
 
-impl From<bailiwick_store::StoreError> for Denied {
-    fn from(error: bailiwick_store::StoreError) -> Denied {
-        Denied::Fault(error.into())
+impl From<bailiwick_store::StoreError> for SignInError {
+    fn from(error: bailiwick_store::StoreError) -> SignInError {
+        SignInError::Fault(error.into())
     }
 }
 
@@ -138,7 +138,7 @@ pub struct SignedIn {
 
 /// What a page asks for.
 #[derive(Clone, Debug)]
-pub enum Asks {
+pub enum Prompt {
     /// Name and password, or a passkey where browsers offer them.
     Password(Option<Offer>),
     /// A second factor.
@@ -153,7 +153,7 @@ pub enum Asks {
 #[derive(Clone, Debug)]
 pub struct Page {
     /// What the page asks for.
-    pub asks: Asks,
+    pub asks: Prompt,
     /// The user that probably signs in.
     pub login_hint: Option<String>,
     /// For `form-action`.
@@ -176,17 +176,17 @@ pub async fn page(
     let request = request_of(&interaction)?;
     let asks = match (interaction.user_id, interaction.step) {
         (Some(user), Some(Step::Prove)) => {
-            Asks::Factor(second_factor::proof(service, &interaction, user).await?)
+            Prompt::Factor(second_factor::proof(service, &interaction, user).await?)
         }
         (Some(user), Some(Step::Add)) => {
             match second_factor::addition(service, &interaction, user, offered).await? {
-                Some(addition) => Asks::NewFactor(addition),
+                Some(addition) => Prompt::NewFactor(addition),
                 None => return Ok(None),
             }
         }
-        _ if interaction.must_replace_password => Asks::NewPassword,
-        _ if factors::is_on(service) => Asks::Password(factors::passkeys::offer_to_prove(service, id)?),
-        _ => Asks::Password(None),
+        _ if interaction.must_replace_password => Prompt::NewPassword,
+        _ if factors::is_on(service) => Prompt::Password(factors::passkeys::offer_to_prove(service, id)?),
+        _ => Prompt::Password(None),
     };
     Ok(Some(Page {
         asks,
@@ -225,21 +225,21 @@ pub async fn sign_in(
     browser: &Browser,
     who: &Identifier,
     password: &str,
-) -> Result<Progress, Denied> {
-    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
+) -> Result<Progress, SignInError> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
     let known = check(service, context, who, password).await?;
     let mut tx = service.db.begin().await?;
-    let user = known.hold(&mut tx).await?;
+    let user = known.lock_unchanged(&mut tx).await?;
     let step = factors::need(service, &mut tx, &user, service.now()).await?;
     if step.is_some() || known.must_replace_password {
         let fresh = fresh_secret(&*service.entropy);
         if !interactions::identify(&mut tx, &interaction, known.at(step), &token_digest(&fresh)).await? {
-            return Err(Denied::Gone);
+            return Err(SignInError::Gone);
         }
         tx.commit().await?;
         return Ok(Progress::NextPage { browser: fresh });
     }
-    let proven = Proven { user, methods: SignInMethods::of(SignInMethod::Password) };
+    let proven = Authenticated { user, methods: SignInMethods::of(SignInMethod::Password) };
     let done = complete(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(Progress::Done(done))
@@ -253,31 +253,33 @@ pub async fn replace_password(
     browser: &Browser,
     new: &str,
     again: &str,
-) -> Result<SignedIn, Denied> {
-    let (_, interaction) = open(service, id, browser).await?.ok_or(Denied::Gone)?;
-    let user =
-        interaction.user_id.filter(|_| interaction.must_replace_password).ok_or(Denied::NotIdentified)?;
+) -> Result<SignedIn, SignInError> {
+    let (_, interaction) = open(service, id, browser).await?.ok_or(SignInError::Gone)?;
+    let user = interaction
+        .user_id
+        .filter(|_| interaction.must_replace_password)
+        .ok_or(SignInError::NotIdentified)?;
     check_step(&interaction)?;
-    let old = identities::password(&service.db, user).await?.ok_or(Denied::Gone)?;
+    let old = identities::password(&service.db, user).await?.ok_or(SignInError::Gone)?;
     if new != again {
-        return Err(Denied::WeakPassword("mismatch"));
+        return Err(SignInError::WeakPassword("mismatch"));
     }
-    validate::password(new).map_err(Denied::WeakPassword)?;
+    validate::password(new).map_err(SignInError::WeakPassword)?;
     if passwords::verify(service, new, old.hash.as_deref()).await? {
-        return Err(Denied::WeakPassword("unchanged"));
+        return Err(SignInError::WeakPassword("unchanged"));
     }
     let hash = passwords::hash(service, new).await?;
     let now = service.now();
     let mut tx = service.db.begin().await?;
     let person = identities::get_for_login(&mut tx, user).await?;
-    let person = person.filter(|p| p.standing.is_enabled()).ok_or(Denied::Gone)?;
+    let person = person.filter(|p| p.standing.is_enabled()).ok_or(SignInError::Gone)?;
     // Neither replaced nor expired since the page was built.
     let record = identities::password(&mut tx, user).await?.filter(|record| *record == old);
     if record.is_none_or(|record| is_expired(service, &record, now)) {
-        return Err(Denied::Gone);
+        return Err(SignInError::Gone);
     }
     // Taken first: the change of the password ends every request in which the user has given the old one.
-    take(&mut tx, &interaction).await?;
+    claim(&mut tx, &interaction).await?;
     // A user with a password that was mailed there can read that mailbox (spec: account#change-info).
     let mailed_to = mail_links::addresses(&mut tx, user).await?.and_then(|a| a.password_mailed_to);
     if mailed_to.is_some_and(|address| address == Email::key_of(&person.email)) {
@@ -286,7 +288,7 @@ pub async fn replace_password(
     passwords::set_password(&mut tx, now, user, Some(&hash), Origin::Chosen, None).await?;
     let action = AuditAction::UserReplaceGeneratedPassword;
     audit::record_own(&mut tx, now, context, person.id, person.organization.id, action).await?;
-    let proven = Proven { user: person, methods: proven_by(&interaction) };
+    let proven = Authenticated { user: person, methods: proven_by(&interaction) };
     let done = answer(service, context, &mut tx, &interaction, proven, browser).await?;
     tx.commit().await?;
     Ok(done)
@@ -308,11 +310,11 @@ pub(super) fn request_of(interaction: &Interaction) -> Result<Option<Authorizati
 }
 
 /// Refuses to go on before the step that the request waits for.
-pub(super) fn check_step(interaction: &Interaction) -> Result<(), Denied> {
+pub(super) fn check_step(interaction: &Interaction) -> Result<(), SignInError> {
     match interaction.step {
         None => Ok(()),
-        Some(Step::Prove) => Err(Denied::MustProveFactor),
-        Some(Step::Add) => Err(Denied::MustAddFactor),
+        Some(Step::Prove) => Err(SignInError::MustProveFactor),
+        Some(Step::Add) => Err(SignInError::MustAddFactor),
     }
 }
 
@@ -323,25 +325,25 @@ pub(super) fn proven_by(interaction: &Interaction) -> SignInMethods {
 }
 
 /// A user who may sign in, and what they have proved.
-pub(super) struct Proven {
+pub(super) struct Authenticated {
     pub(super) user: Identified,
     pub(super) methods: SignInMethods,
 }
 
 /// A user whose password was right.
-pub(super) struct Known {
+pub(super) struct PasswordMatch {
     user: UserId,
     hash: Option<String>,
     must_replace_password: bool,
 }
 
-impl Known {
+impl PasswordMatch {
     /// Locks the user until the transaction ends, if their state is unchanged since the password was checked.
-    pub(super) async fn hold(&self, tx: &mut Tx) -> Result<Identified, Denied> {
+    pub(super) async fn lock_unchanged(&self, tx: &mut Tx) -> Result<Identified, SignInError> {
         let user = identities::get_steady(tx, self.user).await?;
         let record = identities::password(tx, self.user).await?;
         let is_same = record.is_some_and(|record| record.hash == self.hash);
-        user.filter(|user| is_same && user.standing.is_enabled()).ok_or(Denied::WrongCredentials)
+        user.filter(|user| is_same && user.standing.is_enabled()).ok_or(SignInError::WrongCredentials)
     }
 
     pub(super) fn at(&self, step: Option<Step>) -> interactions::Identity {
@@ -360,7 +362,7 @@ pub(super) async fn check(
     context: &RequestContext,
     who: &Identifier,
     password: &str,
-) -> Result<Known, Denied> {
+) -> Result<PasswordMatch, SignInError> {
     let found = lookup(service, who).await?.filter(|(user, _)| !user.standing.is_gone());
     let name = Email::key_of(who.text());
     let guessed = GuessTarget::Name(&name, found.as_ref().map(|(user, _)| user.id));
@@ -368,15 +370,19 @@ pub(super) async fn check(
     let is_right = passwords::matches_user(service, guessed, context.client_ip, password, hash).await?;
     let (user, record) = found.filter(|_| is_right).ok_or_else(|| {
         tracing::info!(client_ip = %context.client_ip, "sign-in refused");
-        Denied::WrongCredentials
+        SignInError::WrongCredentials
     })?;
     if user.standing.suspension().is_some() {
-        return Err(Denied::AccountSuspended);
+        return Err(SignInError::AccountSuspended);
     }
     if is_expired(service, &record, service.now()) {
-        return Err(Denied::WrongCredentials);
+        return Err(SignInError::WrongCredentials);
     }
-    Ok(Known { user: user.id, must_replace_password: record.generated_at.is_some(), hash: record.hash })
+    Ok(PasswordMatch {
+        user: user.id,
+        must_replace_password: record.generated_at.is_some(),
+        hash: record.hash,
+    })
 }
 
 async fn lookup(service: &Identity, who: &Identifier) -> Result<Option<(Identified, PasswordRecord)>> {
@@ -395,8 +401,8 @@ fn is_expired(service: &Identity, record: &PasswordRecord, now: Ts) -> bool {
     record.generated_at.is_some_and(|at| at.plus(service.settings.provider.generated_password) <= now)
 }
 
-pub(super) async fn take(tx: &mut Tx, interaction: &Interaction) -> Result<(), Denied> {
-    if interactions::take(tx, interaction).await? { Ok(()) } else { Err(Denied::Gone) }
+pub(super) async fn claim(tx: &mut Tx, interaction: &Interaction) -> Result<(), SignInError> {
+    if interactions::claim(tx, interaction).await? { Ok(()) } else { Err(SignInError::Gone) }
 }
 
 /// Ends the stored request with a login and, for a client, a code.
@@ -405,10 +411,10 @@ pub(super) async fn complete(
     context: &RequestContext,
     tx: &mut Tx,
     interaction: &Interaction,
-    proven: Proven,
+    proven: Authenticated,
     browser: &Browser,
-) -> Result<SignedIn, Denied> {
-    take(tx, interaction).await?;
+) -> Result<SignedIn, SignInError> {
+    claim(tx, interaction).await?;
     answer(service, context, tx, interaction, proven, browser).await
 }
 
@@ -417,9 +423,9 @@ async fn answer(
     context: &RequestContext,
     tx: &mut Tx,
     interaction: &Interaction,
-    proven: Proven,
+    proven: Authenticated,
     browser: &Browser,
-) -> Result<SignedIn, Denied> {
+) -> Result<SignedIn, SignInError> {
     let now = service.now();
     let request = request_of(interaction)?;
     let (login, cookie) = log_in(service, tx, &proven, browser, now).await?;
@@ -446,12 +452,12 @@ async fn answer(
                 interactions::insert(tx, &question).await?;
                 BrowserRedirect::Address(consent::address(service, question.id))
             }
-            consent::SignInEnd::Gone => return Err(Denied::Gone),
+            consent::SignInEnd::Gone => return Err(SignInError::Gone),
         },
-        None if authorize::hold(tx, &login).await?.is_some() => {
+        None if authorize::lock_user(tx, &login).await?.is_some() => {
             BrowserRedirect::Address(login::address(service))
         }
-        None => return Err(Denied::Gone),
+        None => return Err(SignInError::Gone),
     };
     Ok(SignedIn { onward, login: Some(cookie) })
 }
@@ -461,10 +467,10 @@ async fn answer(
 async fn log_in(
     service: &Identity,
     tx: &mut Tx,
-    proven: &Proven,
+    proven: &Authenticated,
     browser: &Browser,
     now: Ts,
-) -> Result<(Login, String), Denied> {
+) -> Result<(Login, String), SignInError> {
     let (user, methods) = (proven.user.id, proven.methods);
     let cookie = fresh_secret(&*service.entropy);
     let expires_at = now.plus(service.settings.provider.login);

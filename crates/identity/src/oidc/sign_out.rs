@@ -1,7 +1,7 @@
 //! Sign-out (spec: authentication#session-chains, openid-provider#endpoints step 10).
 
 use super::{
-    Refused,
+    OAuthError,
     authorize::{Browser, Parameters, is_cookie},
     clients, keys,
     redirect::with_query,
@@ -51,6 +51,8 @@ pub async fn destination(service: &Identity, parameters: &Parameters) -> Result<
 
 type Asked<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>, Option<&'a str>);
 
-fn all<'a>(read: impl Fn(&'static str) -> Result<Option<&'a str>, Refused>) -> Result<Asked<'a>, Refused> {
+fn all<'a>(
+    read: impl Fn(&'static str) -> Result<Option<&'a str>, OAuthError>,
+) -> Result<Asked<'a>, OAuthError> {
     Ok((read("client_id")?, read("post_logout_redirect_uri")?, read("state")?, read("id_token_hint")?))
 }

@@ -2,7 +2,7 @@
 //! 9).
 
 use super::{
-    Code, Refusal, Refused,
+    Code, OAuthError, ProviderError,
     authorize::{Parameters, SCOPES, resource},
     claims::{self, Issuance, has_scope},
     clients::Client,
@@ -21,7 +21,7 @@ use bailiwick_store::{
     oidc::{
         grants::{self, Grant},
         logins,
-        tokens::{self, Kind, NewToken, Token},
+        tokens::{self, NewToken, ProviderTokenKind, Token},
     },
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -65,11 +65,11 @@ pub async fn token(
     client: &Client,
     counted: TokenRequest,
     parameters: &Parameters,
-) -> Result<TokenAnswer, Refusal> {
+) -> Result<TokenAnswer, ProviderError> {
     match parameters.required("grant_type")? {
         "authorization_code" => exchange_code(service, client, counted, parameters).await,
         "refresh_token" => refresh(service, client, counted, parameters).await,
-        _ => Err(Refusal::new(
+        _ => Err(ProviderError::new(
             Code::UnsupportedGrantType,
             "only authorization_code and refresh_token are supported",
         )),
@@ -78,12 +78,12 @@ pub async fn token(
 
 /// Locks user, login and grant, in this order, until the transaction ends. None when one of them is no longer valid, or
 /// the client no longer admits the user.
-async fn hold(
+async fn lock_grant(
     service: &Identity,
     tx: &mut Tx,
     client: &Client,
     seen: &Grant,
-) -> Result<Option<(Identified, Grant)>, Refusal> {
+) -> Result<Option<(Identified, Grant)>, ProviderError> {
     let user = identities::get_steady(tx, seen.user_id).await?;
     let is_on = logins::hold(tx, seen.login_id).await?;
     let grant = grants::lock(tx, seen.id).await?;
@@ -97,7 +97,7 @@ async fn exchange_code(
     client: &Client,
     counted: TokenRequest,
     parameters: &Parameters,
-) -> Result<TokenAnswer, Refusal> {
+) -> Result<TokenAnswer, ProviderError> {
     let code = parameters.required("code")?;
     let redirect_uri = parameters.one("redirect_uri")?;
     let verifier = parameters.one("code_verifier")?;
@@ -105,28 +105,29 @@ async fn exchange_code(
     let now = service.now();
     let key = keys::signing(service).await?;
     let digest = token_digest(code);
-    let found = async { grants::by_code(&service.db, &digest).await.map_err(Refusal::from) };
+    let found = async { grants::by_code(&service.db, &digest).await.map_err(ProviderError::from) };
     let found = counted.beside(found).await?;
-    let seen = found.filter(|grant| grant.client_id == client.id()).ok_or_else(Refusal::invalid_grant)?;
+    let seen =
+        found.filter(|grant| grant.client_id == client.id()).ok_or_else(ProviderError::invalid_grant)?;
     let mut tx = service.db.begin().await?;
-    let Some((user, grant)) = hold(service, &mut tx, client, &seen).await? else {
-        return Err(Refusal::invalid_grant());
+    let Some((user, grant)) = lock_grant(service, &mut tx, client, &seen).await? else {
+        return Err(ProviderError::invalid_grant());
     };
     if let Some(used_at) = grant.code.used_at {
         end_reused(&mut tx, client, &grant, used_at, now).await?;
         tx.commit().await?;
-        return Err(Refusal::invalid_grant());
+        return Err(ProviderError::invalid_grant());
     }
     let is_good = !grant.is_ended
         && now < grant.code.expires_at
         && redirect_uri == Some(grant.code.redirect_uri.as_str())
         && matches_challenge(grant.code.challenge.as_deref(), verifier);
     if !is_good {
-        return Err(Refusal::invalid_grant());
+        return Err(ProviderError::invalid_grant());
     }
     within(wanted.as_deref(), &grant)?;
     if !grants::use_code(&mut tx, grant.id, now).await? {
-        return Err(Refusal::Fault(Error::internal("a code moved under its lock")));
+        return Err(ProviderError::Fault(Error::internal("a code moved under its lock")));
     }
     let scope = grant.scope.clone();
     let issuance = Issuance { key: &key, grant: &grant, user: &user, scope: &scope, now };
@@ -149,7 +150,7 @@ async fn end_reused(
     grant: &Grant,
     used_at: Ts,
     now: Ts,
-) -> Result<(), Refusal> {
+) -> Result<(), ProviderError> {
     if grant.is_ended {
         return Ok(());
     }
@@ -180,16 +181,20 @@ fn matches_challenge(challenge: Option<&str>, verifier: Option<&str>) -> bool {
 }
 
 /// The resource must have been requested at the authorization (RFC 8707 §2.2).
-fn within(wanted: Option<&str>, grant: &Grant) -> Result<(), Refused> {
+fn within(wanted: Option<&str>, grant: &Grant) -> Result<(), OAuthError> {
     match wanted {
         Some(wanted) if grant.resource.as_deref() != Some(wanted) => {
-            Err(Refused::new(Code::InvalidTarget, "the resource was not granted"))
+            Err(OAuthError::new(Code::InvalidTarget, "the resource was not granted"))
         }
         _ => Ok(()),
     }
 }
 
-async fn issue(service: &Identity, tx: &mut Tx, issuance: &Issuance<'_>) -> Result<TokenAnswer, Refusal> {
+async fn issue(
+    service: &Identity,
+    tx: &mut Tx,
+    issuance: &Issuance<'_>,
+) -> Result<TokenAnswer, ProviderError> {
     let Issuance { grant, scope, now, .. } = *issuance;
     let access_token = match &grant.resource {
         Some(resource) => claims::access_jwt(service, issuance, resource)?,
@@ -200,7 +205,7 @@ async fn issue(service: &Identity, tx: &mut Tx, issuance: &Issuance<'_>) -> Resu
     let token = NewToken {
         hash: token_digest(&access_token),
         grant: grant.id,
-        kind: Kind::Access,
+        kind: ProviderTokenKind::Access,
         scope: scope.to_owned(),
         sealed: None,
         created_at: now,
@@ -223,13 +228,18 @@ async fn issue(service: &Identity, tx: &mut Tx, issuance: &Issuance<'_>) -> Resu
     })
 }
 
-async fn issue_refresh(service: &Identity, tx: &mut Tx, grant: &Grant, now: Ts) -> Result<String, Refusal> {
+async fn issue_refresh(
+    service: &Identity,
+    tx: &mut Tx,
+    grant: &Grant,
+    now: Ts,
+) -> Result<String, ProviderError> {
     let token = fresh_secret(&*service.entropy);
     let expires_at = now.plus(service.settings.provider.refresh);
     let stored = NewToken {
         hash: token_digest(&token),
         grant: grant.id,
-        kind: Kind::Refresh,
+        kind: ProviderTokenKind::Refresh,
         scope: grant.scope.clone(),
         sealed: Some(service.keys.seal(PURPOSE, token.as_bytes(), &*service.entropy)?),
         created_at: now,
@@ -245,23 +255,24 @@ async fn refresh(
     client: &Client,
     counted: TokenRequest,
     parameters: &Parameters,
-) -> Result<TokenAnswer, Refusal> {
+) -> Result<TokenAnswer, ProviderError> {
     let presented = parameters.required("refresh_token")?;
     let asked = parameters.one("scope")?;
     let wanted = resource(service, parameters)?;
     let now = service.now();
     let key = keys::signing(service).await?;
-    let is_mine = |token: &Token| token.kind == Kind::Refresh && token.grant.client_id == client.id();
+    let is_mine =
+        |token: &Token| token.kind == ProviderTokenKind::Refresh && token.grant.client_id == client.id();
     let seen = counted.beside(find_token(service, presented)).await?;
-    let seen = seen.filter(is_mine).ok_or_else(Refusal::invalid_grant)?;
+    let seen = seen.filter(is_mine).ok_or_else(ProviderError::invalid_grant)?;
     let mut tx = service.db.begin().await?;
-    let Some((user, grant)) = hold(service, &mut tx, client, &seen.grant).await? else {
-        return Err(Refusal::invalid_grant());
+    let Some((user, grant)) = lock_grant(service, &mut tx, client, &seen.grant).await? else {
+        return Err(ProviderError::invalid_grant());
     };
     // Read again under the lock: another request may have changed it.
     let hash = token_digest(presented);
     let token = tokens::get(&mut tx, &hash).await?;
-    let token = token.filter(|token| token.is_alive(now)).ok_or_else(Refusal::invalid_grant)?;
+    let token = token.filter(|token| token.is_alive(now)).ok_or_else(ProviderError::invalid_grant)?;
     within(wanted.as_deref(), &grant)?;
     let scope = narrowed(asked, &grant.scope)?;
     let refresh_token = match token.rotated_at {
@@ -271,14 +282,14 @@ async fn refresh(
         }
         Some(at) if now.since(at) <= service.settings.tokens.reuse_grace => {
             let sealed = tokens::current_refresh(&mut tx, grant.id, now).await?;
-            let plain = service.keys.open(PURPOSE, &sealed.ok_or_else(Refusal::invalid_grant)?)?;
+            let plain = service.keys.open(PURPOSE, &sealed.ok_or_else(ProviderError::invalid_grant)?)?;
             String::from_utf8(plain).map_err(Error::internal)?
         }
         Some(_) => {
             tracing::warn!(user = %grant.user_id, client = grant.client_id, "refresh token reused, its grant is ended");
             grants::end(&mut tx, grant.id, now).await?;
             tx.commit().await?;
-            return Err(Refusal::invalid_grant());
+            return Err(ProviderError::invalid_grant());
         }
     };
     let issuance = Issuance { key: &key, grant: &grant, user: &user, scope: &scope, now };
@@ -288,13 +299,13 @@ async fn refresh(
 }
 
 /// A refresh may request fewer scopes than were granted; unknown ones are ignored as always.
-fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, Refused> {
+fn narrowed(asked: Option<&str>, granted: &str) -> Result<String, OAuthError> {
     let Some(asked) = asked else { return Ok(granted.to_owned()) };
     let asked: Vec<&str> = SCOPES.into_iter().filter(|scope| has_scope(asked, scope)).collect();
     if asked.iter().all(|scope| has_scope(granted, scope)) {
         Ok(asked.join(" "))
     } else {
-        Err(Refused::new(Code::InvalidScope, "more was asked than was granted"))
+        Err(OAuthError::new(Code::InvalidScope, "more was asked than was granted"))
     }
 }
 
@@ -305,15 +316,15 @@ pub async fn revoke(
     client: &Client,
     counted: TokenRequest,
     token: &str,
-) -> Result<(), Refusal> {
+) -> Result<(), ProviderError> {
     let now = service.now();
     let found = counted.beside(find_token(service, token)).await?;
     let found = found.filter(|found| found.grant.client_id == client.id());
     let Some(found) = found else { return Ok(()) };
     let mut tx = service.db.begin().await?;
     match found.kind {
-        Kind::Refresh => grants::end(&mut tx, found.grant.id, now).await?,
-        Kind::Access => tokens::revoke(&mut tx, &token_digest(token), now).await?,
+        ProviderTokenKind::Refresh => grants::end(&mut tx, found.grant.id, now).await?,
+        ProviderTokenKind::Access => tokens::revoke(&mut tx, &token_digest(token), now).await?,
     };
     tx.commit().await?;
     Ok(())

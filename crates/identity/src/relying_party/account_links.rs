@@ -10,7 +10,7 @@ use crate::{
 use bailiwick_domain::{AuditAction, Error, ObjectKind, Result, Ts, UserId, host::ascii_domain};
 use bailiwick_store::{
     Tx,
-    audit::{self, Entry},
+    audit::{self, AuditRecord},
     identities::{self, account_links},
     mail_links,
 };
@@ -140,7 +140,7 @@ async fn record(
     let said = json!({"issuer": issuer, "subject": subject});
     let (before, after) =
         if action == AuditAction::UserUnlink { (Some(said), None) } else { (None, Some(said)) };
-    let entry = Entry {
+    let entry = AuditRecord {
         at,
         actor_user_id,
         acting_for_user_id: None,

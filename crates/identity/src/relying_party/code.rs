@@ -2,7 +2,7 @@
 //! says so (OpenID Connect Core §3.1.3).
 
 use super::{
-    Found, RelyingParty, Seen, account_links, address_said, is_in_time,
+    RelyingParty, Seen, TokenUser, account_links, address_said, is_in_time,
     jwt::{self, Claims, Shape},
     sign_in, signed_by,
 };
@@ -30,7 +30,7 @@ pub(crate) async fn redeem(
     service: &Identity,
     external: &RelyingParty,
     redemption: &Redemption<'_>,
-) -> Result<Option<Found>> {
+) -> Result<Option<TokenUser>> {
     let judged = async {
         let description = external.memory.description(service).await.map_err(upstream)?;
         let Some(endpoint) = &description.token_endpoint else {
@@ -43,7 +43,7 @@ pub(crate) async fn redeem(
         let Some(id_token) = id_token else { return Ok(None) };
         let Some(seen) = verified(service, external, &id_token, redemption).await? else { return Ok(None) };
         let user = account_links::find(service, external, &access_token, &seen).await?;
-        Ok(user.map(|user| Found { user, sign_in: seen.sign_in.clone() }))
+        Ok(user.map(|user| TokenUser { user, sign_in: seen.sign_in.clone() }))
     };
     let patience = external.settings.patience;
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))

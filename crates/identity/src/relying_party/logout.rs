@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Identity,
     auth::{Reason, revoke_chain},
-    oidc::{Code, Refusal, Refused},
+    oidc::{Code, OAuthError, ProviderError},
 };
 use bailiwick_domain::{ChainId, Error, Result, Ts, UserId};
 use bailiwick_store::{
@@ -27,8 +27,8 @@ const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 /// # Errors
 /// `invalid_request` for a token that is not a logout token of the issuer for a client of ours; 503 while the issuer's keys
 /// or the sessions cannot be read.
-pub async fn end_sessions(service: &Identity, token: &str) -> std::result::Result<(), Refusal> {
-    let invalid = || Refused::new(Code::InvalidRequest, "the logout token is not valid");
+pub async fn end_sessions(service: &Identity, token: &str) -> std::result::Result<(), ProviderError> {
+    let invalid = || OAuthError::new(Code::InvalidRequest, "the logout token is not valid");
     let external = service.external.as_ref().ok_or_else(invalid)?;
     let judged = tokio::time::timeout(external.settings.patience, verified(service, external, token)).await;
     let judged = judged.unwrap_or_else(|_| Err(unread("the issuer does not answer in time".to_owned())));

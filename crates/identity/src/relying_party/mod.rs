@@ -86,7 +86,7 @@ struct Seen {
 }
 
 /// The user of a token.
-pub(crate) struct Found {
+pub(crate) struct TokenUser {
     pub(crate) user: UserId,
     /// What the issuer says of their sign-in.
     pub(crate) sign_in: SignIn,
@@ -184,7 +184,7 @@ pub(crate) async fn user_of(
     service: &Identity,
     external: &RelyingParty,
     token: &str,
-) -> Result<Option<(Found, TokenAudience)>> {
+) -> Result<Option<(TokenUser, TokenAudience)>> {
     let judged = async {
         let Some(seen) = identify(service, external, token).await? else { return Ok(None) };
         let Some(party) = party(service, &external.settings, seen.client_id.as_deref()).await else {
@@ -193,7 +193,7 @@ pub(crate) async fn user_of(
             return Ok(None);
         };
         let user = account_links::find(service, external, token, &seen).await?;
-        Ok(user.map(|user| (Found { user, sign_in: seen.sign_in.clone() }, party)))
+        Ok(user.map(|user| (TokenUser { user, sign_in: seen.sign_in.clone() }, party)))
     };
     let patience = external.settings.patience;
     tokio::time::timeout(patience, judged).await.unwrap_or_else(|_| Err(upstream(IssuerError::TimedOut)))

@@ -2,7 +2,7 @@
 //! classify them.
 
 use super::{
-    Kind,
+    ChangeKind,
     number::{self, Decimal},
     path::{Frame, MAX_DEPTH},
 };
@@ -16,23 +16,23 @@ use std::{
 /// Calls `found` for every difference, each place once.
 pub(super) fn walk<'j, 'a, F>(frame: &Frame<'_, 'j, 'a>, found: &mut F)
 where
-    F: FnMut(&Frame<'_, 'j, 'a>, Kind),
+    F: FnMut(&Frame<'_, 'j, 'a>, ChangeKind),
 {
     let (Some(previous), Some(current)) = (frame.previous, frame.current) else {
-        found(frame, if frame.current.is_some() { Kind::Create } else { Kind::Delete });
+        found(frame, if frame.current.is_some() { ChangeKind::Create } else { ChangeKind::Delete });
         return;
     };
     match (previous, current) {
         (Json::Obj(_), Json::Obj(_)) | (Json::Arr(_), Json::Arr(_)) if frame.depth == MAX_DEPTH => {
             if !are_same(previous, current) {
-                found(frame, Kind::Update);
+                found(frame, ChangeKind::Update);
             }
         }
         (Json::Obj(old), Json::Obj(new)) => objects(frame, old, new, found),
         (Json::Arr(old), Json::Arr(new)) => arrays(frame, old, new, found),
         _ => {
             if !are_same(previous, current) {
-                found(frame, Kind::Update);
+                found(frame, ChangeKind::Update);
             }
         }
     }
@@ -45,7 +45,7 @@ fn objects<'j, 'a, F>(
     new: &'j [(Cow<'a, str>, Json<'a>)],
     found: &mut F,
 ) where
-    F: FnMut(&Frame<'_, 'j, 'a>, Kind),
+    F: FnMut(&Frame<'_, 'j, 'a>, ChangeKind),
 {
     merge(
         old,
@@ -60,7 +60,7 @@ fn objects<'j, 'a, F>(
 
 fn arrays<'j, 'a, F>(frame: &Frame<'_, 'j, 'a>, old: &'j [Json<'a>], new: &'j [Json<'a>], found: &mut F)
 where
-    F: FnMut(&Frame<'_, 'j, 'a>, Kind),
+    F: FnMut(&Frame<'_, 'j, 'a>, ChangeKind),
 {
     let (mut old_rest, mut new_rest): (Vec<usize>, Vec<usize>) =
         ((0..old.len()).collect(), (0..new.len()).collect());

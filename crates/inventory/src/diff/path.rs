@@ -13,7 +13,7 @@ const MAX_SEGMENT_CHARS: usize = 256;
 
 /// The collections with special treatment, and the objects on the way to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Collection {
     Root,
     Facts,
     Nodes,
@@ -36,50 +36,50 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-impl Place {
-    fn member(self, key: &str) -> Place {
+impl Collection {
+    fn member(self, key: &str) -> Collection {
         match (self, key) {
-            (Place::Root, "facts") => Place::Facts,
-            (Place::Facts, "nodes") => Place::Nodes,
-            (Place::Facts, "mountpoints") => Place::DataMap,
-            (Place::Facts, "modules") => Place::Modules,
-            (Place::Facts, "cluster") => Place::Cluster,
-            (Place::Facts, "features") => Place::Features,
-            (Place::Module, "name_module_map") => Place::DataMap,
-            (Place::Module, key) if key.starts_with("nethvoice_") => Place::Counters,
-            (Place::Counters, _) => Place::Counters,
-            (Place::Cluster, "user_domains") => Place::UserDomains,
-            (Place::Features, "network") => Place::Network,
-            (Place::Features, "wireguard") => Place::Wireguard,
-            (Place::Features, "openvpn_rw") => Place::Openvpn("instances"),
-            (Place::Features, "openvpn_tun") => Place::Openvpn("tunnels"),
-            (Place::Features, "database_stats") => Place::DataMap,
-            (Place::Network, "zones") => Place::Zones,
-            (Place::Network, "zone_network_counts" | "configuration") => Place::DataMap,
-            (Place::Wireguard, "servers") => Place::DataMap,
-            (Place::Wireguard, "statistics") => Place::WireguardStatistics,
-            (Place::Openvpn(sections), key) if key == sections => Place::Sections,
-            _ => Place::Elsewhere,
+            (Collection::Root, "facts") => Collection::Facts,
+            (Collection::Facts, "nodes") => Collection::Nodes,
+            (Collection::Facts, "mountpoints") => Collection::DataMap,
+            (Collection::Facts, "modules") => Collection::Modules,
+            (Collection::Facts, "cluster") => Collection::Cluster,
+            (Collection::Facts, "features") => Collection::Features,
+            (Collection::Module, "name_module_map") => Collection::DataMap,
+            (Collection::Module, key) if key.starts_with("nethvoice_") => Collection::Counters,
+            (Collection::Counters, _) => Collection::Counters,
+            (Collection::Cluster, "user_domains") => Collection::UserDomains,
+            (Collection::Features, "network") => Collection::Network,
+            (Collection::Features, "wireguard") => Collection::Wireguard,
+            (Collection::Features, "openvpn_rw") => Collection::Openvpn("instances"),
+            (Collection::Features, "openvpn_tun") => Collection::Openvpn("tunnels"),
+            (Collection::Features, "database_stats") => Collection::DataMap,
+            (Collection::Network, "zones") => Collection::Zones,
+            (Collection::Network, "zone_network_counts" | "configuration") => Collection::DataMap,
+            (Collection::Wireguard, "servers") => Collection::DataMap,
+            (Collection::Wireguard, "statistics") => Collection::WireguardStatistics,
+            (Collection::Openvpn(sections), key) if key == sections => Collection::Sections,
+            _ => Collection::Elsewhere,
         }
     }
 
-    fn element(self) -> Place {
+    fn element(self) -> Collection {
         match self {
-            Place::Modules => Place::Module,
-            Place::Counters => Place::Counters,
-            _ => Place::Elsewhere,
+            Collection::Modules => Collection::Module,
+            Collection::Counters => Collection::Counters,
+            _ => Collection::Elsewhere,
         }
     }
 
     /// Whether the keys of an object here are data rather than names.
     const fn is_data_map(self) -> bool {
-        matches!(self, Place::Nodes | Place::DataMap | Place::Counters)
+        matches!(self, Collection::Nodes | Collection::DataMap | Collection::Counters)
     }
 
     /// The field that identifies the elements of an array here.
     pub(super) const fn identity(self) -> Option<&'static str> {
         match self {
-            Place::Sections => Some("section"),
+            Collection::Sections => Some("section"),
             _ => self.element_label(),
         }
     }
@@ -87,9 +87,9 @@ impl Place {
     /// The field shown instead of an index.
     const fn element_label(self) -> Option<&'static str> {
         match self {
-            Place::Modules => Some("id"),
-            Place::UserDomains | Place::Zones => Some("name"),
-            Place::WireguardStatistics => Some("server"),
+            Collection::Modules => Some("id"),
+            Collection::UserDomains | Collection::Zones => Some("name"),
+            Collection::WireguardStatistics => Some("server"),
             _ => None,
         }
     }
@@ -109,7 +109,7 @@ pub(super) enum Step<'j> {
 pub(super) struct Frame<'f, 'j, 'a> {
     parent: Option<&'f Frame<'f, 'j, 'a>>,
     pub(super) step: Step<'j>,
-    pub(super) place: Place,
+    pub(super) place: Collection,
     pub(super) depth: usize,
     pub(super) previous: Option<&'j Json<'a>>,
     pub(super) current: Option<&'j Json<'a>>,
@@ -118,7 +118,7 @@ pub(super) struct Frame<'f, 'j, 'a> {
 impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
     pub(super) const fn root(previous: &'j Json<'a>, current: &'j Json<'a>) -> Self {
         let (previous, current) = (Some(previous), Some(current));
-        Frame { parent: None, step: Step::Root, place: Place::Root, depth: 0, previous, current }
+        Frame { parent: None, step: Step::Root, place: Collection::Root, depth: 0, previous, current }
     }
 
     #[cfg(test)]
@@ -195,7 +195,7 @@ impl<'f, 'j, 'a> Frame<'f, 'j, 'a> {
         }
         let label_field = match self.step {
             Step::Element(..) => parent.place.element_label(),
-            Step::Key(_) if parent.place == Place::Nodes => Some("ui_name"),
+            Step::Key(_) if parent.place == Collection::Nodes => Some("ui_name"),
             _ => None,
         };
         let segment = match (label_field.and_then(|field| self.label(field)), self.step) {

@@ -3,7 +3,7 @@
 //! was chosen on the appliance.
 
 use super::{
-    Category, Kind, Severity,
+    Category, ChangeKind, Severity,
     number::{Decimal, compare_change},
 };
 use bailiwick_domain::json::Json;
@@ -17,7 +17,7 @@ use std::{cmp::Ordering, fmt, sync::LazyLock};
 #[derive(Debug)]
 pub struct Rules {
     categories: Vec<(Category, Patterns)>,
-    severities: Vec<(Severity, Kind, Patterns)>,
+    severities: Vec<(Severity, ChangeKind, Patterns)>,
     large_change: LargeChange,
     never: Patterns,
     small: (u32, Patterns),
@@ -57,7 +57,7 @@ struct CategoryRule {
 #[serde(deny_unknown_fields)]
 struct SeverityRule {
     severity: Severity,
-    change: Kind,
+    change: ChangeKind,
     patterns: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ struct SmallValues {
 struct AlwaysRule {
     severities: Vec<Severity>,
     categories: Vec<Category>,
-    changes: Vec<Kind>,
+    changes: Vec<ChangeKind>,
     patterns: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ struct AlwaysRule {
 struct Always {
     severities: Vec<Severity>,
     categories: Vec<Category>,
-    changes: Vec<Kind>,
+    changes: Vec<ChangeKind>,
     patterns: Patterns,
 }
 
@@ -154,7 +154,7 @@ impl Rules {
     pub(super) fn judge(
         &self,
         path: &str,
-        kind: Kind,
+        kind: ChangeKind,
         previous: Option<&Json<'_>>,
         current: Option<&Json<'_>>,
     ) -> Option<(Category, Severity)> {
@@ -192,7 +192,7 @@ impl Rules {
     }
 
     /// The severity by the patterns; none when no pattern matches.
-    fn severity(&self, path: &str, kind: Kind) -> Option<Severity> {
+    fn severity(&self, path: &str, kind: ChangeKind) -> Option<Severity> {
         let fitting =
             self.severities.iter().find(|(_, change, patterns)| *change == kind && patterns.fit(path));
         fitting.map(|(severity, ..)| *severity)

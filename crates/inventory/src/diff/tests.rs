@@ -1,7 +1,7 @@
 //! Laws of the walk, with exact places that the shown paths do not tell apart.
 
 use super::{
-    Kind,
+    ChangeKind,
     compare::{digest, walk},
     path::{Frame, Step},
 };
@@ -143,7 +143,7 @@ enum Way {
     Element(Option<usize>, Option<usize>),
 }
 
-type Difference = (Vec<Way>, Kind, Option<Value>, Option<Value>);
+type Difference = (Vec<Way>, ChangeKind, Option<Value>, Option<Value>);
 
 fn way(frame: &Frame<'_, '_, '_>) -> Vec<Way> {
     let mut way = frame.parent().map(way).unwrap_or_default();
@@ -183,7 +183,7 @@ fn applied(from: &Value, differences: &[Difference]) -> Value {
             Way::Key(key) => &mut at[key.as_str()],
             Way::Element(old, _) => &mut at[old.unwrap()],
         });
-        let new = if *kind == Kind::Delete { json!(GONE) } else { current.clone().unwrap() };
+        let new = if *kind == ChangeKind::Delete { json!(GONE) } else { current.clone().unwrap() };
         match (last, container) {
             (Way::Key(key), Value::Object(entries)) => drop(entries.insert(key.clone(), new)),
             (Way::Element(Some(old), _), Value::Array(items)) => items[*old] = new,
@@ -284,9 +284,9 @@ proptest! {
         prop_assert_eq!(places.len(), found.len());
         for (way, kind, previous, current) in &found {
             prop_assert_eq!((previous.is_some(), current.is_some()), match kind {
-                Kind::Delete => (true, false),
-                Kind::Update => (true, true),
-                Kind::Create => (false, true),
+                ChangeKind::Delete => (true, false),
+                ChangeKind::Update => (true, true),
+                ChangeKind::Create => (false, true),
             });
             prop_assert!(way.len() <= 10);
             // No place inside another one.
@@ -299,8 +299,8 @@ proptest! {
         let (there, back) = (differences(&from, &to), differences(&to, &from));
         prop_assert_eq!(there.len(), back.len());
         let number = |list: &[Difference], kind| list.iter().filter(|d| d.1 == kind).count();
-        prop_assert_eq!(number(&there, Kind::Create), number(&back, Kind::Delete));
-        prop_assert_eq!(number(&there, Kind::Update), number(&back, Kind::Update));
+        prop_assert_eq!(number(&there, ChangeKind::Create), number(&back, ChangeKind::Delete));
+        prop_assert_eq!(number(&there, ChangeKind::Update), number(&back, ChangeKind::Update));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Client of Logto's Management API (spec: logto#calls). The only requests are those of [`calls`]; [`transport`] has
 //! the token, the waits when Logto limits requests, and the bounds. Errors of Logto are only passed on as a
-//! [`Refusal`], which has codes and no texts.
+//! [`LogtoRefusal`], which has codes and no texts.
 
 mod calls;
 mod refusal;
 mod transport;
 mod wire;
 
-pub use refusal::Refusal;
+pub use refusal::LogtoRefusal;
 pub use wire::{
     Account, Application, ApplicationClient, Branding, ConsentScopes, Domain, LogtoOrganizationFields,
     LogtoUserFields, Named, SignInExperience,
@@ -54,7 +54,7 @@ pub enum LogtoError {
     /// The call does not exist (405): another program or version answers there. This says nothing about the object.
     Unsupported,
     /// Logto refuses; a retry does not help.
-    Refused(Refusal),
+    Refused(LogtoRefusal),
 }
 
 impl From<IssuerError> for LogtoError {

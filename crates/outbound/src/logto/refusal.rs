@@ -8,7 +8,7 @@ const MOST: usize = 20;
 
 /// A refusal as field errors: key and code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct LogtoRefusal {
     /// HTTP status.
     pub status: u16,
     /// Keys and codes; at least one.
@@ -17,16 +17,16 @@ pub struct Refusal {
     pub code: Option<String>,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for LogtoRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields: Vec<String> = self.fields.iter().map(|(key, code)| format!("{key}: {code}")).collect();
         f.write_str(&fields.join("; "))
     }
 }
 
-impl Refusal {
+impl LogtoRefusal {
     /// Of an answer with JSON; none for any other.
-    pub(super) fn read(status: u16, body: &[u8]) -> Option<Refusal> {
+    pub(super) fn read(status: u16, body: &[u8]) -> Option<LogtoRefusal> {
         let body: Value = serde_json::from_slice(body).ok().filter(Value::is_object)?;
         let code = body.get("code").and_then(Value::as_str).filter(|code| is_word(code));
         let issues = body.pointer("/data/issues").and_then(Value::as_array).filter(|all| !all.is_empty());
@@ -34,7 +34,7 @@ impl Refusal {
             Some(issues) => issues.iter().take(MOST).map(issue).collect(),
             None => vec![field(code.unwrap_or_default())],
         };
-        Some(Refusal { status, fields, code: code.map(str::to_owned) })
+        Some(LogtoRefusal { status, fields, code: code.map(str::to_owned) })
     }
 
     /// Whether the user name, address or phone already belongs to another account.
@@ -94,7 +94,7 @@ mod tests {
     use serde_json::json;
 
     fn fields(body: Value) -> Vec<(String, String)> {
-        Refusal::read(422, body.to_string().as_bytes()).unwrap().fields
+        LogtoRefusal::read(422, body.to_string().as_bytes()).unwrap().fields
     }
 
     #[test]
@@ -138,6 +138,6 @@ mod tests {
             ("unknown", "custom"),
         ];
         assert_eq!(told, expected);
-        assert!(Refusal::read(422, b"<html>").is_none() && Refusal::read(422, b"[]").is_none());
+        assert!(LogtoRefusal::read(422, b"<html>").is_none() && LogtoRefusal::read(422, b"[]").is_none());
     }
 }

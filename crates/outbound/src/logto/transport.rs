@@ -1,6 +1,6 @@
 //! One request to the Management API with its token (spec: logto#calls).
 
-use super::{Access, Inner, LogtoClient, LogtoError, Refusal, Token};
+use super::{Access, Inner, LogtoClient, LogtoError, LogtoRefusal, Token};
 use crate::issuer::{
     IssuerError, Times,
     exchange::{self, About, Connections, WholeAnswer},
@@ -226,7 +226,7 @@ fn sorted(answered: WholeAnswer, method: &Method, path: &str) -> Result<WholeAns
         408 => Err(IssuerError::TimedOut.into()),
         // The request is not to blame for these.
         401 | 403 | 429 => Err(unexpected(&answered, &what()).into()),
-        400..=499 => match Refusal::read(status.as_u16(), &answered.body) {
+        400..=499 => match LogtoRefusal::read(status.as_u16(), &answered.body) {
             Some(refusal) => Err(LogtoError::Refused(refusal)),
             None => Err(unexpected(&answered, &what()).into()),
         },

@@ -36,10 +36,10 @@ impl Mailer {
     pub async fn notify(&self, notice: &Notice) -> Result<(), Failure> {
         let message = match self.notification(notice) {
             Ok(message) => message,
-            Err(e) => return Err(Failure::lasting("the address cannot be used", e)),
+            Err(e) => return Err(Failure::permanent("the address cannot be used", e)),
         };
         match tokio::time::timeout(WHOLE, self.connections.send(&message)).await {
-            Err(_) => Err(Failure::passing("no answer in time", "timed out")),
+            Err(_) => Err(Failure::temporary("no answer in time", "timed out")),
             Ok(Ok(_)) => Ok(()),
             Ok(Err(untaken)) => Err(judge(&self.connections.place(), &untaken)),
         }
@@ -80,11 +80,11 @@ fn judge(place: &str, untaken: &Untaken) -> Failure {
     let detail = format!("{place}: {}", untaken.text);
     match untaken.code {
         Some(code) if untaken.is_about_mail && code >= 500 => {
-            Failure::lasting(format!("the mail server answered {code}"), detail)
+            Failure::permanent(format!("the mail server answered {code}"), detail)
         }
-        Some(code) => Failure::passing(format!("the mail server answered {code}"), detail),
-        None if untaken.is_about_mail => Failure::lasting("the mail server cannot take it", detail),
-        None => Failure::passing("no connection to the mail server", detail),
+        Some(code) => Failure::temporary(format!("the mail server answered {code}"), detail),
+        None if untaken.is_about_mail => Failure::permanent("the mail server cannot take it", detail),
+        None => Failure::temporary("no connection to the mail server", detail),
     }
 }
 

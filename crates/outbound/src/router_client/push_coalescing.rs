@@ -45,7 +45,7 @@ struct Others {
 type SharedOutcome = Option<Result<(), RouterError>>;
 
 /// How a push travels.
-enum Place<'a> {
+enum PushRole<'a> {
     Alone,
     First(First<'a>),
     Other(oneshot::Receiver<SharedOutcome>),
@@ -87,30 +87,30 @@ impl Pushing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place<'a>(&'a self, name: &'a str, body: &Bytes, most: usize) -> Place<'a> {
+    fn place<'a>(&'a self, name: &'a str, body: &Bytes, most: usize) -> PushRole<'a> {
         if most < 2 || body.len() > BYTES {
-            return Place::Alone;
+            return PushRole::Alone;
         }
         let mut tenants = self.tenants();
         if !tenants.contains_key(name) {
             let turn = Arc::new(Semaphore::new(1));
             tenants.insert(name.into(), Tenant { present: 0, turn, gathering: None });
         }
-        let Some(tenant) = tenants.get_mut(name) else { return Place::Alone };
+        let Some(tenant) = tenants.get_mut(name) else { return PushRole::Alone };
         let Some(others) = &mut tenant.gathering else {
             tenant.gathering = Some(Others { bytes: body.len(), pushes: Vec::new() });
             tenant.present += 1;
             let turn = tenant.turn.clone();
-            return Place::First(First { pushing: self, tenant: name, turn, has_taken: false });
+            return PushRole::First(First { pushing: self, tenant: name, turn, has_taken: false });
         };
         // The first counts too.
         if others.pushes.len() + 1 >= most || others.bytes + body.len() > BYTES {
-            return Place::Alone;
+            return PushRole::Alone;
         }
         let (tell, told) = oneshot::channel();
         others.bytes += body.len();
         others.pushes.push((body.clone(), tell));
-        Place::Other(told)
+        PushRole::Other(told)
     }
 }
 
@@ -120,12 +120,12 @@ impl RouterClient {
     pub async fn push_alerts(&self, caller: Caller<'_>, body: Bytes) -> Result<(), RouterError> {
         let deadline = Instant::now() + self.shared.config.write_timeout;
         match self.pushing.place(caller.tenant, &body, self.shared.config.pushes_together) {
-            Place::Alone => self.put_alerts_until(caller, body, deadline).await,
-            Place::Other(told) => match told.await {
+            PushRole::Alone => self.put_alerts_until(caller, body, deadline).await,
+            PushRole::Other(told) => match told.await {
                 Ok(Some(result)) => result,
                 Ok(None) | Err(_) => self.put_alerts_until(caller, body, deadline).await,
             },
-            Place::First(first) => self.push_first(caller, body, first, deadline).await,
+            PushRole::First(first) => self.push_first(caller, body, first, deadline).await,
         }
     }
 

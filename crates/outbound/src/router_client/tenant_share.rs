@@ -1,6 +1,6 @@
 //! Limits the requests in flight of one tenant, so that it cannot take all places.
 
-use bailiwick_domain::in_flight::{InFlight, Place};
+use bailiwick_domain::in_flight::{InFlight, InFlightPermit};
 
 /// The number that a tenant may always have.
 const LEAST: usize = 8;
@@ -17,7 +17,7 @@ impl Shares {
     }
 
     /// A place for one request; `None` when the tenant has used its share.
-    pub(super) fn take(&self, tenant: &str) -> Option<Place<Box<str>>> {
+    pub(super) fn take(&self, tenant: &str) -> Option<InFlightPermit<Box<str>>> {
         self.tenants.take(tenant.into(), self.most)
     }
 }

@@ -12,7 +12,7 @@ mod span;
 
 use bailiwick_domain::{
     Clock, Entropy,
-    metrics::{Counter, Kind, Page},
+    metrics::{Counter, MetricKind, Page},
     ports::random,
 };
 use http::HeaderValue;
@@ -131,9 +131,9 @@ impl Traces {
         let mut page = Page::default();
         let Meters { exported, dropped } = &*self.0.meters;
         let help = "Spans that the collector of traces has taken.";
-        page.single("bailiwick_trace_spans_exported_total", Kind::Counter, help, exported.get());
+        page.single("bailiwick_trace_spans_exported_total", MetricKind::Counter, help, exported.get());
         let help = "Spans that were dropped: too many waited, or the collector did not take them.";
-        page.single("bailiwick_trace_spans_dropped_total", Kind::Counter, help, dropped.get());
+        page.single("bailiwick_trace_spans_dropped_total", MetricKind::Counter, help, dropped.get());
         page.finish()
     }
 }

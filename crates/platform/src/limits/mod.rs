@@ -20,7 +20,7 @@ pub mod shared;
 mod sliding_window;
 mod token_bucket;
 
-pub use bailiwick_domain::in_flight::{InFlight, Place};
+pub use bailiwick_domain::in_flight::{InFlight, InFlightPermit};
 pub use connections::{ConnectionLimit, ConnectionPermit};
 pub use destinations::{Concurrency, Destination, DestinationLimits, OwnPermits, Permit, TenantRateLimit};
 pub use fair_semaphore::{FairPermit, FairSemaphore, acquire_within, unavailable};

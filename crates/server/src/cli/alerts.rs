@@ -59,7 +59,7 @@ fn shown(found: &config::Explanation) -> Result<String, std::fmt::Error> {
     )?;
     for channel in &found.channels {
         writeln!(out, "{:<13} {}", channel.name, channel.why)?;
-        for notified in &channel.told {
+        for notified in &channel.recipients {
             let who = notified.recipient.as_deref().unwrap_or("a recipient of an organization above");
             writeln!(out, "  {who}, named by {}", notified.source())?;
         }

@@ -2,7 +2,7 @@
 
 use super::{compose, print};
 use crate::{
-    config::{self, Config, DatabaseUrl, Found},
+    config::{self, Config, DatabaseUrl, LocatedSecret},
     ports::{SystemClock, SystemEntropy},
 };
 use bailiwick_alerts::config as alert_config;
@@ -38,7 +38,7 @@ pub async fn admitted(config: &Config, db: &Db, purpose: Purpose) -> Result<conf
     }
 }
 
-fn given(config: &Config, found: &Found) -> Result<SecretFingerprints, String> {
+fn given(config: &Config, found: &LocatedSecret) -> Result<SecretFingerprints, String> {
     let previous = config.general.previous_secret.as_ref().map(|secret| secret.reveal().as_bytes());
     SecretFingerprints::of(found.secret.reveal().as_bytes(), previous).map_err(|e| e.to_string())
 }

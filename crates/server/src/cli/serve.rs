@@ -108,7 +108,7 @@ async fn serve(config: &Config, traces: Option<Traces>) -> Result<Listeners, Sto
         traces.start();
     }
     let db = compose::open(config, true).await?;
-    know(&db).await;
+    analyze_after_restore(&db).await;
     let secret = keys::admitted(config, &db, Purpose::Service).await?;
     // Binds first: before the first user is created with a password that is printed once, and before an address is
     // printed.
@@ -206,7 +206,7 @@ fn at_real_port(config: &Config, bound: &Sockets) -> Config {
 
 /// Gathers statistics of a restored database before the first request, unless that takes long: then it continues beside
 /// the first requests.
-async fn know(db: &Db) {
+async fn analyze_after_restore(db: &Db) {
     const MOST: Duration = Duration::from_secs(20);
     match tokio::time::timeout(MOST, analyze_restored(db)).await {
         Ok(Ok(false)) => {}

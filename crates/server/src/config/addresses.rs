@@ -1,7 +1,7 @@
 //! Types of settings that are addresses: of listeners, services, databases and machines, and paths of the interface.
 
 use super::{
-    value::{Kind, Text, Value},
+    value::{Text, Value, ValueType},
     value_types::{COVERED, Secret},
 };
 use bailiwick_identity::oidc::clients::problem_of_address;
@@ -41,7 +41,7 @@ impl Text for ClientUri {
 
 /// The listening address: `host:port` with an IP address or `localhost`; no host = every IPv4 address.
 impl Value for SocketAddr {
-    const KIND: Kind = Kind::text("address");
+    const KIND: ValueType = ValueType::text("address");
     fn parse(text: &str) -> Result<Self, String> {
         let why = "is not an address like 127.0.0.1:8080, [::1]:8080, localhost:8080 or :8080";
         if let Ok(address) = text.parse() {
@@ -78,7 +78,7 @@ impl HttpUrl {
 }
 
 impl Value for HttpUrl {
-    const KIND: Kind = Kind { pattern: Some("^https?://"), ..Kind::text("URL") };
+    const KIND: ValueType = ValueType { pattern: Some("^https?://"), ..ValueType::text("URL") };
     fn parse(text: &str) -> Result<Self, String> {
         let is_http = text.starts_with("http://") || text.starts_with("https://");
         if !is_http {
@@ -128,7 +128,7 @@ impl Origin {
 }
 
 impl Value for Origin {
-    const KIND: Kind = Kind { name: "origin", ..HttpUrl::KIND };
+    const KIND: ValueType = ValueType { name: "origin", ..HttpUrl::KIND };
     fn parse(text: &str) -> Result<Self, String> {
         let url = HttpUrl::parse(text)?;
         if url.url().path() == "/" {
@@ -157,7 +157,7 @@ impl HostName {
 }
 
 impl Value for HostName {
-    const KIND: Kind = Kind::text("host name");
+    const KIND: ValueType = ValueType::text("host name");
     fn parse(text: &str) -> Result<Self, String> {
         if text.parse::<IpAddr>().is_ok() {
             return Ok(HostName(text.to_owned()));
@@ -192,7 +192,7 @@ impl BasePath {
 }
 
 impl Value for BasePath {
-    const KIND: Kind = Kind { pattern: Some("^/"), ..Kind::text("path") };
+    const KIND: ValueType = ValueType { pattern: Some("^/"), ..ValueType::text("path") };
     fn parse(text: &str) -> Result<Self, String> {
         let path = text.trim_end_matches('/');
         let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
@@ -222,7 +222,7 @@ impl ClientUri {
 }
 
 impl Value for ClientUri {
-    const KIND: Kind = Kind::text("URI");
+    const KIND: ValueType = ValueType::text("URI");
     fn parse(text: &str) -> Result<Self, String> {
         problem_of_address(text).map_or_else(|| Ok(ClientUri(text.into())), |why| Err(why.into()))
     }
@@ -233,7 +233,7 @@ impl Value for ClientUri {
 
 /// A range of client or proxy addresses.
 impl Value for Network {
-    const KIND: Kind = Kind::text("address range");
+    const KIND: ValueType = ValueType::text("address range");
     fn parse(text: &str) -> Result<Self, String> {
         let why = "is not an IP address or a range like 10.0.0.0/8";
         let (address, bits) = text.split_once('/').map_or((text, None), |(a, b)| (a, Some(b)));
@@ -257,8 +257,11 @@ pub enum DatabaseUrl {
 }
 
 impl Value for DatabaseUrl {
-    const KIND: Kind =
-        Kind { secret: true, pattern: Some("^(sqlite:|postgres(ql)?://)"), ..Kind::text("database URL") };
+    const KIND: ValueType = ValueType {
+        secret: true,
+        pattern: Some("^(sqlite:|postgres(ql)?://)"),
+        ..ValueType::text("database URL")
+    };
     fn parse(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);

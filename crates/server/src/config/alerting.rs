@@ -1,6 +1,6 @@
 //! Types of settings of messages: the addresses webhooks may have, language and time zone.
 
-use super::value::{Choice, Kind, Value};
+use super::value::{Choice, Value, ValueType};
 use bailiwick_alerts::zone_named;
 use bailiwick_domain::{Language, host::canonical_host};
 use bailiwick_settings::{Network, Zone};
@@ -15,7 +15,7 @@ pub enum AllowedHost {
 }
 
 impl Value for AllowedHost {
-    const KIND: Kind = Kind::text("host or address range");
+    const KIND: ValueType = ValueType::text("host or address range");
     fn parse(text: &str) -> Result<Self, String> {
         if let Ok(range) = Network::parse(text) {
             return Ok(AllowedHost::Range(range));
@@ -56,7 +56,7 @@ impl TimeZone {
 }
 
 impl Value for TimeZone {
-    const KIND: Kind = Kind::text("time zone");
+    const KIND: ValueType = ValueType::text("time zone");
     fn parse(text: &str) -> Result<Self, String> {
         let zone =
             zone_named(text).ok_or("is not a time zone that this system knows, like UTC or Europe/Rome")?;

@@ -1,6 +1,6 @@
 //! Types of settings for the places of objects and images.
 
-use super::value::{Choice, Kind, Value};
+use super::value::{Choice, Value, ValueType};
 use bailiwick_settings::ImageHome;
 
 /// Longest prefix, in bytes: a key may have 1024 of them at S3.
@@ -24,9 +24,9 @@ impl KeyPrefix {
 }
 
 impl Value for KeyPrefix {
-    const KIND: Kind = Kind {
+    const KIND: ValueType = ValueType {
         pattern: Some("^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*$"),
-        ..Kind::text("prefix")
+        ..ValueType::text("prefix")
     };
     fn parse(text: &str) -> Result<Self, String> {
         let is_fine = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');

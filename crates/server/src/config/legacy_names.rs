@@ -5,7 +5,7 @@ use super::{
     Problem, Setting,
     addresses::{BasePath, Origin, quoted_address},
     settings,
-    sources::Entry,
+    sources::SourceEntry,
     value::Value,
 };
 
@@ -24,18 +24,23 @@ fn smtp_tls(text: String) -> String {
 }
 
 /// The settings of a variable of older deployments; none for other names.
-pub(super) fn entries(name: &str, text: String, origin: String, problems: &mut Vec<Problem>) -> Vec<Entry> {
+pub(super) fn entries(
+    name: &str,
+    text: String,
+    origin: String,
+    problems: &mut Vec<Problem>,
+) -> Vec<SourceEntry> {
     if name == API_BASE_URL {
         return api_base(&text, &origin, problems);
     }
     let text = if name == SMTP_TLS { smtp_tls(text) } else { text };
     let setting = settings().find(|setting| setting.older.contains(&name));
-    setting.map(|setting| Entry { path: setting.path.into(), text, origin }).into_iter().collect()
+    setting.map(|setting| SourceEntry { path: setting.path.into(), text, origin }).into_iter().collect()
 }
 
 /// `API_BASE_URL` is a path, or an address with one. The path is added to the base paths (replacing them would cut off
 /// the appliances, which have fixed paths); the address becomes the public one.
-fn api_base(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Entry> {
+fn api_base(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<SourceEntry> {
     let (address, path) = match url::Url::parse(text) {
         Ok(url) => (Some(url.origin().ascii_serialization()), url.path().to_owned()),
         Err(_) => (None, text.to_owned()),
@@ -56,7 +61,7 @@ fn api_base(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Entry>
     if !paths.contains(&base.as_str()) {
         paths.push(base.as_str());
     }
-    let entry = |path: &str, text| Entry { path: path.into(), text, origin: origin.to_owned() };
+    let entry = |path: &str, text| SourceEntry { path: path.into(), text, origin: origin.to_owned() };
     let mut entries = vec![entry("http.base_paths", paths.join(","))];
     entries.extend(address.map(|address| entry("http.public_url", address)));
     entries

@@ -1,6 +1,6 @@
 //! The filter of the log: `info`, or `warn,bailiwick_api=debug,sqlx=off`.
 
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 
 /// The levels, from few lines to many.
 const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
@@ -45,7 +45,7 @@ impl LogFilter {
 }
 
 impl Value for LogFilter {
-    const KIND: Kind = Kind::text("log filter");
+    const KIND: ValueType = ValueType::text("log filter");
     fn parse(text: &str) -> Result<Self, String> {
         let directives = text.split(',').map(|directive| checked(directive.trim()));
         Ok(LogFilter(directives.collect::<Result<Vec<_>, _>>()?.join(",")))

@@ -34,7 +34,7 @@ pub(crate) use check::inventory_rules;
 pub use identity::{Identity, IdentityLogto, IdentityOidc};
 pub use log_filter::LogFilter;
 pub use render::{effective, reference, schema};
-pub use secret::{Found, find_secret, make_secret, secret_file};
+pub use secret::{LocatedSecret, find_secret, make_secret, secret_file};
 pub use section::{SectionTable, Setting, Target, VARIABLE_PREFIX};
 pub use sections::{
     Alerting, AlertingHistory, AlertingLimits, AlertingRemote, AlertingTelegram, AlertingWebhook, Assets,
@@ -42,11 +42,11 @@ pub use sections::{
     Systems, Telemetry, Tokens,
 };
 pub use sources::FILE_VARIABLE;
-pub use value::{Choice, Fills, Form, Kind, Size, Text, Value};
+pub use value::{Choice, Fills, Form, Size, Text, Value, ValueType};
 pub use value_types::{LogFormat, Ratio, Secret, Word};
 
 use bailiwick_settings::Client;
-use sources::Entry;
+use sources::SourceEntry;
 use std::{fmt, path::PathBuf};
 
 /// The configuration file that is read from the working directory if it exists.
@@ -102,7 +102,7 @@ macro_rules! configuration {
         pub const TABLES: &[SectionTable] = &[$($section::TABLE),+];
 
         impl Config {
-            fn read(found: &sources::Found, problems: &mut Vec<Problem>) -> Option<Config> {
+            fn read(found: &sources::GivenSettings, problems: &mut Vec<Problem>) -> Option<Config> {
                 // All sections are read before any error returns, so that all problems are reported.
                 $(let $field = $section::read(found, problems);)+
                 Some(Config {
@@ -185,15 +185,15 @@ fn load_and(
     check: impl Fn(&Config, &mut Vec<Problem>),
 ) -> Result<Config, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut found = sources::Found::new();
+    let mut found = sources::GivenSettings::new();
     let (in_file, clients) = file.map(|text| sources::from_file(text, &mut problems)).unwrap_or_default();
     let (old, ours) = sources::from_environment(environment, &mut problems);
-    let flag = |(path, text): &(String, String)| Entry {
+    let flag = |(path, text): &(String, String)| SourceEntry {
         path: path.clone(),
         text: text.clone(),
         origin: "flag".into(),
     };
-    let flags: Vec<Entry> = flags.iter().map(flag).collect();
+    let flags: Vec<SourceEntry> = flags.iter().map(flag).collect();
     let old_names_win = sources::is_on("older_names", [&in_file, &ours, &flags]);
     let ignored = if old_names_win { Vec::new() } else { sources::ignored(&old, &in_file) };
     let (first, second) = if old_names_win { (in_file, old) } else { (old, in_file) };

@@ -1,6 +1,6 @@
 //! The configured products that can be rebranded.
 
-use super::value::{Kind, Value};
+use super::value::{Value, ValueType};
 use bailiwick_domain::rebranding::{Product, ProductType};
 
 /// Longest id, in bytes: a segment of paths.
@@ -10,9 +10,9 @@ const NAME_CHARS: usize = 255;
 
 /// `<id>:<display name>:<type>`.
 impl Value for Product {
-    const KIND: Kind = Kind {
+    const KIND: ValueType = ValueType {
         pattern: Some("^[a-z0-9][a-z0-9_.-]*:[^:,]+:(application|system)$"),
-        ..Kind::text("id:display name:type")
+        ..ValueType::text("id:display name:type")
     };
     fn parse(text: &str) -> Result<Self, String> {
         product(text).ok_or_else(|| "is not like `ns8:NS8:system`".into())

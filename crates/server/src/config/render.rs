@@ -2,7 +2,7 @@
 
 use super::{
     Config, DEFAULT_FILE, Identity, SectionTable, Setting, TABLES, clients,
-    value::{Form, Kind, Value},
+    value::{Form, Value, ValueType},
 };
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -119,7 +119,7 @@ fn setting_schema(setting: &Setting) -> Json {
 }
 
 /// The schema of a text of this kind.
-fn text_schema(kind: Kind) -> Json {
+fn text_schema(kind: ValueType) -> Json {
     let mut schema = json!({ "type": "string" });
     if !kind.choices.is_empty() {
         schema["enum"] = kind.choices.into();

@@ -11,7 +11,7 @@ use std::{
 
 /// A secret and where it comes from.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct LocatedSecret {
     /// The secret.
     pub secret: Secret,
     /// For messages: `secret (variable BAILIWICK_SECRET)`, `the secret in ./data/secret`.
@@ -24,9 +24,9 @@ pub fn secret_file(config: &Config) -> PathBuf {
 }
 
 /// The configured secret, or the one in `<data_dir>/secret`; none without either. The error is a text for the operator.
-pub fn find_secret(config: &Config) -> Result<Option<Found>, String> {
+pub fn find_secret(config: &Config) -> Result<Option<LocatedSecret>, String> {
     if let Some(secret) = &config.general.secret {
-        return Ok(Some(Found { secret: secret.clone(), place: config.place("secret") }));
+        return Ok(Some(LocatedSecret { secret: secret.clone(), place: config.place("secret") }));
     }
     let path = secret_file(config);
     let text = match fs::read_to_string(&path) {
@@ -38,12 +38,12 @@ pub fn find_secret(config: &Config) -> Result<Option<Found>, String> {
     if secret.reveal().len() < SECRET_BYTES {
         return Err(format!("the secret in {} is shorter than {SECRET_BYTES} bytes", path.display()));
     }
-    Ok(Some(Found { secret, place: format!("the secret in {}", path.display()) }))
+    Ok(Some(LocatedSecret { secret, place: format!("the secret in {}", path.display()) }))
 }
 
 /// Creates the file; if two processes do so at once, the second uses the first one's. The error is a text for the
 /// operator.
-pub fn make_secret(config: &Config, entropy: &dyn Entropy) -> Result<Found, String> {
+pub fn make_secret(config: &Config, entropy: &dyn Entropy) -> Result<LocatedSecret, String> {
     let path = secret_file(config);
     make(&path, entropy)
         .map_err(|why| format!("the secret cannot be kept in {} (data_dir): {why}", path.display()))?;

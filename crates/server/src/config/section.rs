@@ -2,8 +2,8 @@
 
 use super::{
     Problem,
-    sources::Found,
-    value::{Fills, Kind, Value},
+    sources::GivenSettings,
+    value::{Fills, Value, ValueType},
 };
 use bailiwick_settings::{Issuer, Settings};
 
@@ -13,7 +13,7 @@ pub struct Setting {
     /// `alerting.remote.url`: the key in the file, and with `__` for the dots the variable.
     pub path: &'static str,
     /// Its type.
-    pub kind: Kind,
+    pub kind: ValueType,
     /// Its default as text; see [`Setting::default`].
     pub(super) default: fn() -> Option<String>,
     /// Its effect.
@@ -77,7 +77,11 @@ pub(super) fn first<const N: usize>(defaults: [Option<String>; N]) -> Option<Str
 }
 
 /// The value of one setting, or the problem with it. `None` means that a problem was noted.
-pub(super) fn read<T: Value>(setting: &Setting, found: &Found, problems: &mut Vec<Problem>) -> Option<T> {
+pub(super) fn read<T: Value>(
+    setting: &Setting,
+    found: &GivenSettings,
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
     let given = found.get(setting.path);
     let Some(text) = given.map(|given| given.text.clone()).or_else(|| setting.default()) else {
         let value = T::absent();
@@ -134,7 +138,7 @@ macro_rules! section {
             };
 
             pub(super) fn read(
-                found: &$crate::config::sources::Found,
+                found: &$crate::config::sources::GivenSettings,
                 problems: &mut Vec<$crate::config::Problem>,
             ) -> Option<Self> {
                 let mut rows = Self::TABLE.settings.iter();

@@ -25,13 +25,13 @@ pub struct Given {
 }
 
 /// The given settings, by path.
-pub type Found = BTreeMap<&'static str, Given>;
+pub type GivenSettings = BTreeMap<&'static str, Given>;
 
 /// The variable that names the configuration file; not a setting.
 pub const FILE_VARIABLE: &str = "BAILIWICK_CONFIG";
 
 /// One entry of a source, before its name is looked up.
-pub(super) struct Entry {
+pub(super) struct SourceEntry {
     /// Path of the setting, possibly with `_file` at the end.
     pub path: String,
     /// Its text.
@@ -56,14 +56,14 @@ fn resolve(path: &str) -> Option<(&'static Setting, bool)> {
 }
 
 /// Whether a setting of yes and no is on, by the last of these sources that gives it.
-pub(super) fn is_on(path: &str, sources: [&Vec<Entry>; 3]) -> bool {
+pub(super) fn is_on(path: &str, sources: [&Vec<SourceEntry>; 3]) -> bool {
     let mut given = sources.into_iter().flatten().filter(|entry| entry.path == path);
     given.next_back().is_some_and(|entry| entry.text == "true")
 }
 
 /// What to say of each variable of older deployments whose setting the file gives too.
-pub(super) fn ignored(old: &[Entry], file: &[Entry]) -> Vec<String> {
-    let setting = |entry: &Entry| resolve(&entry.path).map(|(setting, _)| setting.path);
+pub(super) fn ignored(old: &[SourceEntry], file: &[SourceEntry]) -> Vec<String> {
+    let setting = |entry: &SourceEntry| resolve(&entry.path).map(|(setting, _)| setting.path);
     let in_file: BTreeSet<&str> = file.iter().filter_map(setting).collect();
     let lost =
         old.iter().filter_map(|entry| Some((entry, setting(entry).filter(|path| in_file.contains(path))?)));
@@ -77,9 +77,9 @@ pub(super) fn ignored(old: &[Entry], file: &[Entry]) -> Vec<String> {
 }
 
 /// Adds one source over the ones before it.
-pub(super) fn add(found: &mut Found, entries: Vec<Entry>, problems: &mut Vec<Problem>) {
-    let mut layer = Found::new();
-    for Entry { path, text, origin } in entries {
+pub(super) fn add(found: &mut GivenSettings, entries: Vec<SourceEntry>, problems: &mut Vec<Problem>) {
+    let mut layer = GivenSettings::new();
+    for SourceEntry { path, text, origin } in entries {
         let Some((setting, by_file)) = resolve(&path) else {
             problems.push(Problem::new(
                 &path,
@@ -112,7 +112,7 @@ fn secret_file(path: &str) -> Result<String, String> {
 
 /// The entries and the clients of a TOML text. A syntax error is reported by line number only: the line itself may hold
 /// a secret.
-pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> (Vec<Entry>, Vec<Client>) {
+pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> (Vec<SourceEntry>, Vec<Client>) {
     let (mut entries, mut found) = (Vec::new(), Vec::new());
     match text.parse::<toml::Table>() {
         Ok(mut table) => {
@@ -130,17 +130,17 @@ pub(super) fn from_file(text: &str, problems: &mut Vec<Problem>) -> (Vec<Entry>,
 }
 
 /// Collects the leaves of a table.
-fn walk(prefix: &str, table: &toml::Table, entries: &mut Vec<Entry>, problems: &mut Vec<Problem>) {
+fn walk(prefix: &str, table: &toml::Table, entries: &mut Vec<SourceEntry>, problems: &mut Vec<Problem>) {
     for (key, value) in table {
         let path = format!("{prefix}{key}");
         let origin = "configuration file".to_owned();
         match (value, resolve(&path)) {
             (toml::Value::Table(inner), None) => walk(&format!("{path}."), inner, entries, problems),
-            (_, None) => entries.push(Entry { path, text: String::new(), origin }),
+            (_, None) => entries.push(SourceEntry { path, text: String::new(), origin }),
             (value, Some((setting, by_file))) => {
                 let form = if by_file { Form::Text } else { setting.kind.form };
                 match toml_text(value, form) {
-                    Some(text) => entries.push(Entry { path, text, origin }),
+                    Some(text) => entries.push(SourceEntry { path, text, origin }),
                     None => problems.push(Problem::new(&path, &origin, wrong_form(form))),
                 }
             }
@@ -181,13 +181,13 @@ fn wrong_form(form: Form) -> &'static str {
 pub(super) fn from_environment(
     variables: impl Iterator<Item = (String, String)>,
     problems: &mut Vec<Problem>,
-) -> (Vec<Entry>, Vec<Entry>) {
+) -> (Vec<SourceEntry>, Vec<SourceEntry>) {
     let (mut old, mut ours) = (Vec::new(), Vec::new());
     for (name, text) in variables.filter(|(_, text)| !text.is_empty()) {
         let origin = format!("variable {name}");
         if let Some(rest) = name.strip_prefix(VARIABLE_PREFIX) {
             if name != FILE_VARIABLE {
-                ours.push(Entry { path: our_path(rest), text, origin });
+                ours.push(SourceEntry { path: our_path(rest), text, origin });
             }
         } else {
             old.extend(legacy_names::entries(&name, text, origin, problems));

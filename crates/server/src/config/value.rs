@@ -21,7 +21,7 @@ pub enum Form {
 
 /// The properties of a type of setting, known without a value.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct ValueType {
     /// For messages and the reference: "duration", "address" …
     pub name: &'static str,
     /// How it is written in the file.
@@ -34,10 +34,10 @@ pub struct Kind {
     pub pattern: Option<&'static str>,
 }
 
-impl Kind {
+impl ValueType {
     /// A kind written as plain text.
-    pub const fn text(name: &'static str) -> Kind {
-        Kind { name, form: Form::Text, secret: false, choices: &[], pattern: None }
+    pub const fn text(name: &'static str) -> ValueType {
+        ValueType { name, form: Form::Text, secret: false, choices: &[], pattern: None }
     }
 
     /// The message about a word that is none of the choices.
@@ -49,7 +49,7 @@ impl Kind {
 /// A type a setting can have.
 pub trait Value: Sized {
     /// Its description.
-    const KIND: Kind;
+    const KIND: ValueType;
     /// Parses the text; the error completes "`<text>` is not …" or stands alone, and never repeats the text.
     fn parse(text: &str) -> Result<Self, String>;
     /// The text of the value, secrets covered; `None` = not set.
@@ -129,7 +129,7 @@ pub trait Choice: Copy + PartialEq + Sized + 'static {
 }
 
 impl<T: Choice> Value for T {
-    const KIND: Kind = Kind { choices: T::WORDS, ..Kind::text(T::NAME) };
+    const KIND: ValueType = ValueType { choices: T::WORDS, ..ValueType::text(T::NAME) };
     fn parse(text: &str) -> Result<T, String> {
         let at = T::WORDS.iter().position(|word| *word == text);
         at.and_then(|i| T::VALUES.get(i)).copied().ok_or_else(|| Self::KIND.refuse())
@@ -141,7 +141,7 @@ impl<T: Choice> Value for T {
 }
 
 impl<T: Value> Value for Option<T> {
-    const KIND: Kind = T::KIND;
+    const KIND: ValueType = T::KIND;
     fn parse(text: &str) -> Result<Self, String> {
         T::parse(text).map(Some)
     }
@@ -157,7 +157,7 @@ impl<T: Value> Value for Option<T> {
 }
 
 impl<T: Value> Value for Vec<T> {
-    const KIND: Kind = Kind { form: Form::List, ..T::KIND };
+    const KIND: ValueType = ValueType { form: Form::List, ..T::KIND };
     fn parse(text: &str) -> Result<Self, String> {
         let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
         items
@@ -178,7 +178,7 @@ impl<T: Value> Value for Vec<T> {
 }
 
 impl Value for String {
-    const KIND: Kind = Kind::text("text");
+    const KIND: ValueType = ValueType::text("text");
     fn parse(text: &str) -> Result<Self, String> {
         let bad = text.is_empty() || text.chars().any(char::is_control);
         if bad { Err("is empty or has control characters".into()) } else { Ok(text.to_owned()) }
@@ -189,7 +189,7 @@ impl Value for String {
 }
 
 impl Value for PathBuf {
-    const KIND: Kind = Kind::text("path");
+    const KIND: ValueType = ValueType::text("path");
     fn parse(text: &str) -> Result<Self, String> {
         String::parse(text).map(PathBuf::from)
     }
@@ -199,7 +199,7 @@ impl Value for PathBuf {
 }
 
 impl Value for u32 {
-    const KIND: Kind = Kind { form: Form::Integer, ..Kind::text("whole number") };
+    const KIND: ValueType = ValueType { form: Form::Integer, ..ValueType::text("whole number") };
     fn parse(text: &str) -> Result<Self, String> {
         text.parse().map_err(|_| format!("is not a whole number from 0 to {}", u32::MAX))
     }
@@ -209,7 +209,7 @@ impl Value for u32 {
 }
 
 impl Value for bool {
-    const KIND: Kind = Kind { form: Form::Boolean, ..Kind::text("true or false") };
+    const KIND: ValueType = ValueType { form: Form::Boolean, ..ValueType::text("true or false") };
     fn parse(text: &str) -> Result<Self, String> {
         text.parse().map_err(|_| "is neither true nor false".into())
     }
@@ -219,7 +219,7 @@ impl Value for bool {
 }
 
 impl Value for NonZeroU32 {
-    const KIND: Kind = Kind { form: Form::Integer, ..Kind::text("whole number above 0") };
+    const KIND: ValueType = ValueType { form: Form::Integer, ..ValueType::text("whole number above 0") };
     fn parse(text: &str) -> Result<Self, String> {
         text.parse().map_err(|_| format!("is not a whole number from 1 to {}", u32::MAX))
     }
@@ -252,7 +252,8 @@ const TIME_UNITS: &[(&str, u64)] = &[
 ];
 
 impl Value for Duration {
-    const KIND: Kind = Kind { pattern: Some(r"^([0-9]+(d|h|m|s|ms))+$"), ..Kind::text("duration") };
+    const KIND: ValueType =
+        ValueType { pattern: Some(r"^([0-9]+(d|h|m|s|ms))+$"), ..ValueType::text("duration") };
     fn parse(text: &str) -> Result<Self, String> {
         nanoseconds(text)
             .filter(|nanos| *nanos > 0)
@@ -277,7 +278,7 @@ impl Value for Duration {
 pub struct AnyDuration(pub Duration);
 
 impl Value for AnyDuration {
-    const KIND: Kind = Duration::KIND;
+    const KIND: ValueType = Duration::KIND;
     fn parse(text: &str) -> Result<Self, String> {
         nanoseconds(text)
             .map(|nanos| AnyDuration(Duration::from_nanos(nanos)))
@@ -332,8 +333,11 @@ impl Size {
 }
 
 impl Value for Size {
-    const KIND: Kind =
-        Kind { form: Form::Size, pattern: Some(r"^[0-9]+( ?(B|KiB|MiB|GiB))?$"), ..Kind::text("size") };
+    const KIND: ValueType = ValueType {
+        form: Form::Size,
+        pattern: Some(r"^[0-9]+( ?(B|KiB|MiB|GiB))?$"),
+        ..ValueType::text("size")
+    };
     fn parse(text: &str) -> Result<Self, String> {
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let (count, unit) = text.split_at(digits);

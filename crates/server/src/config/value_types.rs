@@ -1,6 +1,6 @@
 //! The settings' own types: secrets, words, enumerations.
 
-use super::value::{Choice, Form, Kind, Text, Value};
+use super::value::{Choice, Form, Text, Value, ValueType};
 use bailiwick_domain::OrgType;
 use bailiwick_settings::{
     CatalogueEntry, IdentityMode, ImpersonationScope, Issuer, Logto, RemoteRouter, Router, RouterKind,
@@ -14,7 +14,7 @@ pub(super) const COVERED: &str = "***";
 pub type Secret = bailiwick_platform::Secret<String>;
 
 impl Value for Secret {
-    const KIND: Kind = Kind { secret: true, ..Kind::text("secret") };
+    const KIND: ValueType = ValueType { secret: true, ..ValueType::text("secret") };
     fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() { Err("is empty".into()) } else { Ok(Secret::new(text.to_owned())) }
     }
@@ -35,8 +35,10 @@ pub struct Word(String);
 
 /// A name of alerts with its severity and maybe its service.
 impl Value for CatalogueEntry {
-    const KIND: Kind =
-        Kind { pattern: Some("^[^:,]+:[^:,]+(:[^:,]+)?$"), ..Kind::text("name:severity[:service]") };
+    const KIND: ValueType = ValueType {
+        pattern: Some("^[^:,]+:[^:,]+(:[^:,]+)?$"),
+        ..ValueType::text("name:severity[:service]")
+    };
     fn parse(text: &str) -> Result<Self, String> {
         CatalogueEntry::parse(text)
             .ok_or_else(|| "is not like `DiskFull:critical` or `DiskFull:critical:storage`".into())
@@ -56,7 +58,8 @@ impl Word {
 }
 
 impl Value for Word {
-    const KIND: Kind = Kind { pattern: Some("^[A-Za-z0-9][A-Za-z0-9_.-]*$"), ..Kind::text("word") };
+    const KIND: ValueType =
+        ValueType { pattern: Some("^[A-Za-z0-9][A-Za-z0-9_.-]*$"), ..ValueType::text("word") };
     fn parse(text: &str) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -73,7 +76,8 @@ impl Value for Word {
 
 /// The mode alone; its issuer or tenant comes from the sections of its own.
 impl Value for IdentityMode {
-    const KIND: Kind = Kind { choices: &["embedded", "oidc", "logto"], ..Kind::text("identity mode") };
+    const KIND: ValueType =
+        ValueType { choices: &["embedded", "oidc", "logto"], ..ValueType::text("identity mode") };
     fn parse(text: &str) -> Result<Self, String> {
         let issuer = || Issuer::new("", "");
         match text {
@@ -95,7 +99,8 @@ impl Value for IdentityMode {
 
 /// The mode of alerting (spec: alerts#settings); the remote router comes from its own section.
 impl Value for Router {
-    const KIND: Kind = Kind { choices: &["embedded", "remote"], ..Kind::text("alerting mode") };
+    const KIND: ValueType =
+        ValueType { choices: &["embedded", "remote"], ..ValueType::text("alerting mode") };
     fn parse(text: &str) -> Result<Self, String> {
         let (url, prefix) = (String::new(), String::new());
         match text {
@@ -169,7 +174,7 @@ impl Choice for LogFormat {
 pub struct Ratio(pub f64);
 
 impl Value for Ratio {
-    const KIND: Kind = Kind { form: Form::Number, ..Kind::text("number from 0 to 1") };
+    const KIND: ValueType = ValueType { form: Form::Number, ..ValueType::text("number from 0 to 1") };
     fn parse(text: &str) -> Result<Self, String> {
         let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
         ratio.map(Ratio).ok_or_else(|| "is not a number from 0 to 1".into())

@@ -6,7 +6,7 @@
 
 use super::connection_state::ConnectionState;
 use bailiwick_domain::{
-    metrics::{Counter, Kind, Page},
+    metrics::{Counter, MetricKind, Page},
     net::Network,
 };
 use std::{
@@ -125,11 +125,11 @@ impl Connections {
         drop(state);
         let mut page = Page::default();
         let help = "Open connections; idle: without a request in flight.";
-        let mut family = page.family("bailiwick_http_connections", Kind::Gauge, help);
+        let mut family = page.family("bailiwick_http_connections", MetricKind::Gauge, help);
         family.value(&[("state", "busy")], busy);
         family.value(&[("state", "idle")], idle);
         let help = "Connections that may be open.";
-        page.single("bailiwick_http_connections_max", Kind::Gauge, help, self.limits.open);
+        page.single("bailiwick_http_connections_max", MetricKind::Gauge, help, self.limits.open);
         for (name, help, counts) in [
             (
                 "bailiwick_http_connections_closed_total",
@@ -142,7 +142,7 @@ impl Connections {
                 &self.refused,
             ),
         ] {
-            let mut family = page.family(name, Kind::Counter, help);
+            let mut family = page.family(name, MetricKind::Counter, help);
             family.value(&[("reason", "address")], counts.address.get());
             family.value(&[("reason", "full")], counts.full.get());
         }

@@ -93,7 +93,7 @@ pub(crate) async fn unassign_below(
 
 /// A kind of listed applications of one organization's systems.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
+struct ApplicationKind {
     home: OrgId,
     instance_of: String,
     version: String,
@@ -104,7 +104,7 @@ struct Kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Unassigned and assigned.
-    kinds: BTreeMap<Kind, (i64, i64)>,
+    kinds: BTreeMap<ApplicationKind, (i64, i64)>,
     /// By home and assignee: all counted applications, and the listed ones.
     assignments: BTreeMap<(OrgId, OrgId), (i64, i64)>,
 }
@@ -134,7 +134,7 @@ impl Tally {
             *entry = (entry.0 + 1, entry.1 + i64::from(is_listed));
         }
         if is_listed {
-            let kind = Kind {
+            let kind = ApplicationKind {
                 home,
                 instance_of: instance_of.to_owned(),
                 version: version.to_owned(),
@@ -194,7 +194,7 @@ fn difference<K: Ord>(before: Pairs<K>, mut now: Pairs<K>) -> Pairs<K> {
 }
 
 /// Whether an organization's number of applications of a module changes; another version or name changes no total.
-fn moves_totals(kinds: &Pairs<Kind>) -> bool {
+fn moves_totals(kinds: &Pairs<ApplicationKind>) -> bool {
     let mut modules: BTreeMap<(OrgId, &str), (i64, i64)> = BTreeMap::new();
     for (kind, (unassigned, assigned)) in kinds {
         let entry = modules.entry((kind.home, &kind.instance_of)).or_default();
@@ -203,7 +203,7 @@ fn moves_totals(kinds: &Pairs<Kind>) -> bool {
     modules.values().any(|by| *by != (0, 0))
 }
 
-async fn write_kinds(tx: &mut Tx, kinds: &Pairs<Kind>) -> Result<(), StoreError> {
+async fn write_kinds(tx: &mut Tx, kinds: &Pairs<ApplicationKind>) -> Result<(), StoreError> {
     let rows: Vec<_> = kinds.iter().collect();
     for chunk in rows.chunks(ROWS) {
         let mut q = Q::new(
@@ -326,7 +326,7 @@ pub(crate) async fn add(tx: &mut Tx, rows: &[Added]) -> Result<(), StoreError> {
     let (mut kinds, mut assignments, mut homes) = (Pairs::new(), Pairs::new(), BTreeMap::new());
     for row in rows {
         let (unassigned, assigned) = (n(row.unassigned), n(row.assigned));
-        let kind = Kind {
+        let kind = ApplicationKind {
             home: row.home,
             instance_of: row.instance_of.to_owned(),
             version: row.version.to_owned(),

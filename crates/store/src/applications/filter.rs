@@ -3,7 +3,7 @@
 use crate::{
     filters::{VersionFilter, parsed, push_contains, push_in, push_product_versions},
     sql::Q,
-    walk::Kind,
+    walk::SortType,
 };
 use bailiwick_domain::{Keywords, OrgId, Parameter, SystemId, fold::fold_start};
 
@@ -124,19 +124,19 @@ impl ApplicationOrder {
     ]);
 
     /// Sort column before the id.
-    pub(super) const fn column(self) -> (&'static str, Kind) {
+    pub(super) const fn column(self) -> (&'static str, SortType) {
         match self {
-            ApplicationOrder::DisplayName => ("a.display_key", Kind::Text),
-            ApplicationOrder::ModuleId => ("a.module_key", Kind::Text),
-            ApplicationOrder::InstanceOf => ("a.type_key", Kind::Text),
-            ApplicationOrder::Version => ("a.version", Kind::Text),
-            ApplicationOrder::Status => ("a.status", Kind::Text),
-            ApplicationOrder::SystemName => ("t.name_key", Kind::Text),
-            ApplicationOrder::OrganizationName => ("w.name_key", Kind::Text),
-            ApplicationOrder::UpdatedAt => ("a.updated_at", Kind::Time),
-            ApplicationOrder::LastInventoryAt => ("t.seen_at", Kind::Time),
-            ApplicationOrder::CertificationLevel => ("a.certification_level", Kind::Number),
-            ApplicationOrder::CreatedAt => ("a.created_at", Kind::Time),
+            ApplicationOrder::DisplayName => ("a.display_key", SortType::Text),
+            ApplicationOrder::ModuleId => ("a.module_key", SortType::Text),
+            ApplicationOrder::InstanceOf => ("a.type_key", SortType::Text),
+            ApplicationOrder::Version => ("a.version", SortType::Text),
+            ApplicationOrder::Status => ("a.status", SortType::Text),
+            ApplicationOrder::SystemName => ("t.name_key", SortType::Text),
+            ApplicationOrder::OrganizationName => ("w.name_key", SortType::Text),
+            ApplicationOrder::UpdatedAt => ("a.updated_at", SortType::Time),
+            ApplicationOrder::LastInventoryAt => ("t.seen_at", SortType::Time),
+            ApplicationOrder::CertificationLevel => ("a.certification_level", SortType::Number),
+            ApplicationOrder::CreatedAt => ("a.created_at", SortType::Time),
         }
     }
 }

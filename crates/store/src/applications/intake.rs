@@ -94,7 +94,7 @@ pub struct Arrival {
 
 /// Stores the applications that documents list, those of a system in order: adds new applications, writes changed ones,
 /// marks missing ones as deleted, and restores those that are back. Of each system, `most` are kept.
-pub async fn take(
+pub async fn store_listed(
     tx: &mut Tx,
     arrivals: Vec<Arrival>,
     most: usize,
@@ -113,7 +113,7 @@ pub async fn take(
     for arrival in arrivals {
         let Some(host) = hosts.get_mut(&arrival.system_id) else { continue };
         let of_system = rows.entry(arrival.system_id).or_default();
-        host.hear(of_system, arrival.listed, Times { received_at: arrival.received_at, now });
+        host.apply(of_system, arrival.listed, Times { received_at: arrival.received_at, now });
         surplus.entry(arrival.system_id).or_default().extend(surplus::take_out(of_system, most));
     }
     surplus::remove(tx, &surplus).await?;
@@ -124,7 +124,7 @@ pub async fn take(
         let Some(host) = hosts.get(system) else { continue };
         changed.extend(rows.values().filter(|row| row.is_changed).map(|row| (fresh(), host, row)));
     }
-    if changed.iter().any(|(_, _, row)| row.changes_found) {
+    if changed.iter().any(|(_, _, row)| row.changes_search) {
         tx.application_texts_changed();
     }
     let mut ids = Ids::new();
@@ -150,7 +150,7 @@ async fn tell(
         let id = ids.get(&(host.id.0, row.seen.module_id.clone()))?;
         Some(NewEvent {
             at: now,
-            kind: EventTopic::Application.kind(row.told?),
+            kind: EventTopic::Application.kind(row.event?),
             organization: Some(host.home),
             about: About::System(host.id),
             object_id: id.to_string(),
@@ -228,7 +228,7 @@ impl Host {
         self.digest.as_ref().is_some_and(Vec::is_empty)
     }
 
-    fn hear(&mut self, rows: &mut BTreeMap<String, Row>, listed: Listed, times: Times) {
+    fn apply(&mut self, rows: &mut BTreeMap<String, Row>, listed: Listed, times: Times) {
         match listed {
             Listed::Nothing => {
                 if self.seen_at.is_some() && !self.lists_nothing() {
@@ -237,7 +237,7 @@ impl Host {
                 return;
             }
             Listed::Again if self.seen_at.is_none() || self.lists_nothing() => return,
-            Listed::Again => rows.values_mut().for_each(|row| row.come_back(times.now)),
+            Listed::Again => rows.values_mut().for_each(|row| row.restore(times.now)),
             Listed::These(_, digest) if self.digest.as_ref() == Some(&digest) => {}
             Listed::These(seen, digest) => {
                 list(rows, seen, times);
@@ -261,23 +261,23 @@ struct Row {
     is_stored: bool,
     is_changed: bool,
     /// Whether a search finds it now and did not before, no longer finds it, or may find it by another text.
-    changes_found: bool,
+    changes_search: bool,
     /// Its event.
-    told: Option<Happening>,
+    event: Option<Happening>,
 }
 
 impl Row {
-    fn come_back(&mut self, now: Ts) {
+    fn restore(&mut self, now: Ts) {
         if self.is_dismissed {
             (self.is_dismissed, self.deleted_at) = (false, None);
             (self.updated_at, self.is_changed) = (now, true);
-            self.changes_found |= self.seen.is_listed();
-            self.told = Some(Happening::Found);
+            self.changes_search |= self.seen.is_listed();
+            self.event = Some(Happening::Found);
         }
     }
 
     /// The application was reported again. Changed figures alone do not move `updated_at`.
-    fn see(&mut self, mut seen: Seen, now: Ts) {
+    fn update(&mut self, mut seen: Seen, now: Ts) {
         seen.name = seen.name.or_else(|| self.seen.name.take());
         seen.source = seen.source.or_else(|| self.seen.source.take());
         seen.display_name = seen.display_name.or_else(|| self.seen.display_name.take());
@@ -294,25 +294,25 @@ impl Row {
             return;
         }
         let found = |seen: &Seen| (seen.display_name.clone(), seen.instance_of.clone(), seen.is_listed());
-        self.changes_found |= match is_back {
+        self.changes_search |= match is_back {
             true => self.seen.is_listed(),
             false => (was.is_listed() || self.seen.is_listed()) && found(&was) != found(&self.seen),
         };
         let like_before = Seen { inventory_data: self.seen.inventory_data.clone(), ..was };
         if is_back || like_before != self.seen {
             self.updated_at = now;
-            self.told = Some(if is_back { Happening::Found } else { Happening::Updated });
+            self.event = Some(if is_back { Happening::Found } else { Happening::Updated });
         }
         (self.deleted_at, self.is_dismissed, self.is_changed) = (None, false, true);
     }
 
     /// Missing from a document that lists others.
-    fn miss(&mut self, times: Times) {
+    fn mark_missing(&mut self, times: Times) {
         if self.deleted_at.is_none() {
             (self.deleted_at, self.updated_at) = (Some(times.received_at), times.now);
             self.is_changed = true;
-            self.changes_found |= self.seen.is_listed();
-            self.told = Some(Happening::Gone);
+            self.changes_search |= self.seen.is_listed();
+            self.event = Some(Happening::Gone);
         }
         if self.is_dismissed {
             (self.is_dismissed, self.is_changed) = (false, true);
@@ -322,13 +322,15 @@ impl Row {
 
 fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
     let named: BTreeSet<&str> = seen.iter().map(|s| s.module_id.as_str()).collect();
-    rows.iter_mut().filter(|(id, _)| !named.contains(id.as_str())).for_each(|(_, row)| row.miss(times));
+    rows.iter_mut()
+        .filter(|(id, _)| !named.contains(id.as_str()))
+        .for_each(|(_, row)| row.mark_missing(times));
     for mut seen in seen {
         if let Some((end, _)) = seen.version.char_indices().nth(VERSION_CHARS) {
             seen.version.truncate(end);
         }
         match rows.get_mut(&seen.module_id) {
-            Some(row) => row.see(seen, times.now),
+            Some(row) => row.update(seen, times.now),
             None => {
                 let row = Row {
                     organization: None,
@@ -339,8 +341,8 @@ fn list(rows: &mut BTreeMap<String, Row>, seen: Vec<Seen>, times: Times) {
                     has_notes: false,
                     is_stored: false,
                     is_changed: true,
-                    changes_found: seen.is_listed(),
-                    told: Some(Happening::Found),
+                    changes_search: seen.is_listed(),
+                    event: Some(Happening::Found),
                     seen,
                 };
                 rows.insert(row.seen.module_id.clone(), row);
@@ -385,8 +387,8 @@ async fn known(tx: &mut Tx, systems: &BTreeSet<SystemId>) -> Result<Rows, StoreE
             has_notes: k.notes.is_some(),
             is_stored: true,
             is_changed: false,
-            changes_found: false,
-            told: None,
+            changes_search: false,
+            event: None,
             seen: k.seen,
         };
         rows.entry(SystemId(k.system_id)).or_default().insert(row.seen.module_id.clone(), row);

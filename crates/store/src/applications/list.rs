@@ -14,7 +14,7 @@ use crate::{
     filters::expand,
     scope::push_scope,
     sql::Q,
-    walk::{self, By, FEW, Position, Step, Walked, in_order},
+    walk::{self, MAX_SORTED, Position, SortKey, Step, WalkStep, in_order},
 };
 use bailiwick_domain::{OrgId, OrgType, Page, PageRequest, SortDirection};
 use bailiwick_policy::Scope;
@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
+enum AssignmentPart {
     /// Assigned to an organization of the scope.
     Assigned,
     /// Assigned to an organization that the reader does not see.
@@ -84,13 +84,14 @@ pub async fn walk(
     order: (ApplicationOrder, SortDirection),
     total: u64,
     step: &Step,
-) -> Result<Walked<ApplicationRecord>, StoreError> {
+) -> Result<WalkStep<ApplicationRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec::of(db, scope, filter, &expanded, order).with_total(total);
     let runs = spec.walk_runs().into_iter().map(|run| (run, spec.by(run)));
-    let ids = |run: &Option<Run>, after: Option<&Position>, limit| spec.ids_query(*run, after, limit);
+    let ids =
+        |run: &Option<AssignmentPart>, after: Option<&Position>, limit| spec.ids_query(*run, after, limit);
     let (ids, next) = walk::walk(db, runs, step, ids).await?;
-    Ok(Walked { rows: by_ids(db, &ids).await?, next })
+    Ok(WalkStep { rows: by_ids(db, &ids).await?, next })
 }
 
 /// The statement that finds the ids of a step in the run of its position; for EXPLAIN.
@@ -148,7 +149,7 @@ impl<'a> Spec<'a> {
 
     /// The same list, with the way to a page that suits its length.
     fn with_total(self, total: u64) -> Spec<'a> {
-        Spec { is_few: total <= FEW && *self.filter != ApplicationFilter::default(), ..self }
+        Spec { is_few: total <= MAX_SORTED && *self.filter != ApplicationFilter::default(), ..self }
     }
 
     async fn total(&self) -> Result<u64, StoreError> {
@@ -208,9 +209,9 @@ impl<'a> Spec<'a> {
     }
 
     /// The runs by the organization's name, in order.
-    fn runs(&self) -> Vec<Run> {
-        let mut runs = vec![Run::Assigned, Run::Elsewhere, Run::Unassigned];
-        runs.retain(|run| *run != Run::Elsewhere || *self.scope != Scope::Everything);
+    fn runs(&self) -> Vec<AssignmentPart> {
+        let mut runs = vec![AssignmentPart::Assigned, AssignmentPart::Elsewhere, AssignmentPart::Unassigned];
+        runs.retain(|run| *run != AssignmentPart::Elsewhere || *self.scope != Scope::Everything);
         if self.direction == SortDirection::Desc {
             runs.reverse();
         }
@@ -218,7 +219,7 @@ impl<'a> Spec<'a> {
     }
 
     /// The runs of a walk.
-    fn walk_runs(&self) -> Vec<Option<Run>> {
+    fn walk_runs(&self) -> Vec<Option<AssignmentPart>> {
         match self.order {
             ApplicationOrder::OrganizationName => self.runs().into_iter().map(Some).collect(),
             _ => vec![None],
@@ -226,26 +227,26 @@ impl<'a> Spec<'a> {
     }
 
     /// At most so many applications of a run, behind the position if there is one.
-    fn ids_query(&self, run: Option<Run>, after: Option<&Position>, limit: u64) -> Q {
+    fn ids_query(&self, run: Option<AssignmentPart>, after: Option<&Position>, limit: u64) -> Q {
         let mut q = Q::new("");
         self.push_ids(&mut q, run, after, (limit, 0));
         q
     }
 
-    fn by(&self, run: Option<Run>) -> By {
-        let is_by_id = matches!(run, Some(Run::Elsewhere | Run::Unassigned));
+    fn by(&self, run: Option<AssignmentPart>) -> SortKey {
+        let is_by_id = matches!(run, Some(AssignmentPart::Elsewhere | AssignmentPart::Unassigned));
         let column = if is_by_id { None } else { Some(self.order.column()) };
-        By { column, id: "a.id" }
+        SortKey { column, id: "a.id" }
     }
 
-    async fn count(&self, run: Run) -> Result<u64, StoreError> {
+    async fn count(&self, run: AssignmentPart) -> Result<u64, StoreError> {
         let mut q = Q::new("SELECT CAST(COUNT(*) AS BIGINT) FROM applications a");
         q.push(JOINS);
         push_visible(&mut q, self.scope);
         match run {
-            Run::Assigned => self.push_assigned(&mut q, "IN"),
-            Run::Elsewhere => self.push_assigned(&mut q, "NOT IN"),
-            Run::Unassigned => {
+            AssignmentPart::Assigned => self.push_assigned(&mut q, "IN"),
+            AssignmentPart::Elsewhere => self.push_assigned(&mut q, "NOT IN"),
+            AssignmentPart::Unassigned => {
                 q.push(" AND a.organization_id IS NULL");
             }
         }
@@ -265,7 +266,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    async fn ids(&self, run: Option<Run>, part: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
+    async fn ids(&self, run: Option<AssignmentPart>, part: (u64, u64)) -> Result<Vec<Uuid>, StoreError> {
         let mut q = Q::new("");
         self.push_ids(&mut q, run, None, part);
         let rows: Vec<(Uuid,)> = q.all(self.db).await?;
@@ -273,7 +274,13 @@ impl<'a> Spec<'a> {
     }
 
     /// The ids of rows behind a position, if there is one.
-    fn push_ids(&self, q: &mut Q, run: Option<Run>, after: Option<&Position>, (limit, offset): (u64, u64)) {
+    fn push_ids(
+        &self,
+        q: &mut Q,
+        run: Option<AssignmentPart>,
+        after: Option<&Position>,
+        (limit, offset): (u64, u64),
+    ) {
         let by = self.by(run);
         q.push(walk::PAGE).push(if self.is_few { "SELECT * FROM (SELECT " } else { "SELECT " });
         by.push_columns(q);
@@ -286,10 +293,10 @@ impl<'a> Spec<'a> {
             (true, _, true) => {
                 "applications a [[JOIN||CROSS JOIN]] application_hosts t ON t.system_id = a.system_id"
             }
-            (_, Some(Run::Assigned), false) => {
+            (_, Some(AssignmentPart::Assigned), false) => {
                 "organizations w [[JOIN||CROSS JOIN]] applications a ON a.organization_id = w.id"
             }
-            (_, Some(Run::Assigned), true) => {
+            (_, Some(AssignmentPart::Assigned), true) => {
                 "applications a [[JOIN||CROSS JOIN]] organizations w ON w.id = a.organization_id"
             }
             _ => "applications a",
@@ -297,7 +304,7 @@ impl<'a> Spec<'a> {
         q.push(JOINS).push(" WHERE 1 = 1");
         // Before `certification_level >= 4`: SQLite takes the first of two lower bounds of a column as the range of the index.
         if let Some(position) = after {
-            if by_host || run == Some(Run::Assigned) {
+            if by_host || run == Some(AssignmentPart::Assigned) {
                 position.push_not_before(q, self.order.column().0, self.direction);
             }
             by.push_behind(q, position, self.direction);
@@ -308,13 +315,13 @@ impl<'a> Spec<'a> {
             push_scope(q, "t", "home_id", self.scope);
         }
         match run {
-            Some(Run::Assigned) => {
+            Some(AssignmentPart::Assigned) => {
                 q.push(" AND a.organization_id IS NOT NULL");
                 push_scope(q, "w", "id", self.scope);
             }
-            Some(Run::Elsewhere) => self.push_assigned(q, "NOT IN"),
+            Some(AssignmentPart::Elsewhere) => self.push_assigned(q, "NOT IN"),
             // In the form of the index.
-            Some(Run::Unassigned) => {
+            Some(AssignmentPart::Unassigned) => {
                 q.push(" AND a.status = 'unassigned'");
             }
             None => {}
@@ -327,11 +334,13 @@ impl<'a> Spec<'a> {
         walk::push_page_end(q, limit, offset);
     }
 
-    fn push_order(&self, q: &mut Q, run: Option<Run>) {
+    fn push_order(&self, q: &mut Q, run: Option<AssignmentPart>) {
         let word = self.direction.as_str();
         let (column, _) = self.order.column();
         match run {
-            Some(Run::Elsewhere | Run::Unassigned) => q.push(&format!(" ORDER BY a.id {word}")),
+            Some(AssignmentPart::Elsewhere | AssignmentPart::Unassigned) => {
+                q.push(&format!(" ORDER BY a.id {word}"))
+            }
             _ => q.push(&format!(" ORDER BY {column} {word}, a.id {word}")),
         };
     }

@@ -1,8 +1,8 @@
 //! Groups of alerts of the embedded router: which are due, when, and which alerts they contain (spec:
 //! alert-delivery#routing).
 //!
-//! A process leases tenants with due work ([`take`]), reads their [`fresh`] alerts, keeps the timers ([`open_groups`],
-//! [`start`], [`finish`]) and gives the tenants back ([`release`]). Every write about a tenant follows [`hold`] in the
+//! A process leases tenants with due work ([`acquire`]), reads their [`fresh`] alerts, keeps the timers ([`open_groups`],
+//! [`start`], [`finish`]) and gives the tenants back ([`release`]). Every write about a tenant follows [`renew`] in the
 //! same transaction, so a process that has lost a lease writes nothing any more. Sent notifications are in
 //! [`notification_log`]; [`clock_skew`] handles a clock that was set back.
 
@@ -86,7 +86,7 @@ pub async fn due_tenants(
 }
 
 /// Takes or renews the lease of these tenants until `until`; tenants of other processes and removed ones are left out.
-pub async fn take(
+pub async fn acquire(
     tx: &mut Tx,
     me: Uuid,
     now: Ts,
@@ -95,7 +95,7 @@ pub async fn take(
 ) -> Result<Vec<Tenant>, StoreError> {
     let mut taken: Vec<TenantRow> = Vec::new();
     let tenants = sorted(tenants);
-    keep(tx, &tenants).await?;
+    prevent_destruction(tx, &tenants).await?;
     for chunk in tenants.chunks(ROWS) {
         let mut q = Q::new(
             "INSERT INTO router_tenants (organization_id, holder, held_until, version, plan) \
@@ -115,7 +115,7 @@ pub async fn take(
 
 /// Keeps these tenants from being destroyed until the transaction ends, before any of their rows is locked: a
 /// destruction locks the tenants first too, and their rows afterwards.
-async fn keep(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
+async fn prevent_destruction(tx: &mut Tx, tenants: &[OrgId]) -> Result<(), StoreError> {
     if !tx.is_postgres() {
         return Ok(());
     }
@@ -133,10 +133,15 @@ fn sorted(tenants: &[OrgId]) -> Vec<OrgId> {
 
 /// Renews the lease of these tenants and returns those that this process still holds. Other processes that take or
 /// destroy one of them wait. Call this once, before the first write.
-pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result<HashSet<OrgId>, StoreError> {
+pub async fn renew(
+    tx: &mut Tx,
+    me: Uuid,
+    until: Ts,
+    tenants: &[OrgId],
+) -> Result<HashSet<OrgId>, StoreError> {
     let mut held = HashSet::new();
     let tenants = sorted(tenants);
-    keep(tx, &tenants).await?;
+    prevent_destruction(tx, &tenants).await?;
     for chunk in tenants.chunks(ROWS) {
         let mut q = Q::by_index(
             "UPDATE router_tenants SET held_until = ? WHERE organization_id [[= ANY(ARRAY(||IN (]]SELECT t.organization_id \
@@ -154,7 +159,7 @@ pub async fn hold(tx: &mut Tx, me: Uuid, until: Ts, tenants: &[OrgId]) -> Result
 /// Gives tenants back, so that no process waits for the end of the lease. Nothing of them is in progress any more, so
 /// groups still marked as started become due.
 pub async fn release(tx: &mut Tx, me: Uuid, tenants: &[OrgId], now: Ts) -> Result<(), StoreError> {
-    let held = hold(tx, me, now, tenants).await?;
+    let held = renew(tx, me, now, tenants).await?;
     recover(tx, &held.into_iter().collect::<Vec<_>>(), now).await?;
     for chunk in sorted(tenants).chunks(ROWS) {
         let mut q =

@@ -1,6 +1,6 @@
 //! Synthetic applications, and their counters.
 
-use super::{Column, Columns, Kind, PlacedSystem, insert};
+use super::{Column, ColumnType, Columns, PlacedSystem, insert};
 use crate::{
     StoreError, Tx,
     applications::{self, intake::Seen},

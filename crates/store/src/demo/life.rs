@@ -1,7 +1,7 @@
 //! The mark of a demo database, and what `bailiwick demo` has made: so that the service can keep it alive, and a command
 //! can take it out again.
 
-use super::{Column, Columns, Kind, insert};
+use super::{Column, ColumnType, Columns, insert};
 use crate::{
     StoreError, Tx,
     sql::{Arg, Column as Cells, On, Q, ROWS, push_rows},
@@ -187,7 +187,7 @@ pub async fn loads(on: impl Into<On<'_>>) -> Result<Vec<Load>, StoreError> {
 }
 
 /// Notes up to when the systems of a load have sent what they send.
-pub async fn lived(tx: &mut Tx, seed: u64, until: Ts) -> Result<(), StoreError> {
+pub async fn set_lived_until(tx: &mut Tx, seed: u64, until: Ts) -> Result<(), StoreError> {
     Q::new(LIVED).bind(until).bind(seed.cast_signed()).run(tx).await?;
     Ok(())
 }

@@ -92,7 +92,7 @@ pub async fn number(
         return Ok(None);
     }
     let ids: Vec<i64> = waiting.iter().map(|w| w.id).collect();
-    let kept = keep(tx, &waiting).await?;
+    let kept = lock_organizations(tx, &waiting).await?;
     let mut rows = Vec::with_capacity(waiting.len());
     for w in waiting {
         // No reader may see the events of an organization that no longer exists.
@@ -118,7 +118,7 @@ pub async fn number(
 
 /// Locks the organizations of these events until the events have their numbers, in the order in which a destruction
 /// locks them. Returns the existing ones with their places.
-async fn keep(tx: &mut Tx, waiting: &[Waiting]) -> Result<HashMap<Uuid, Path>, StoreError> {
+async fn lock_organizations(tx: &mut Tx, waiting: &[Waiting]) -> Result<HashMap<Uuid, Path>, StoreError> {
     let all: BTreeSet<Uuid> = waiting.iter().filter_map(|w| w.organization_id).collect();
     let mut q = Q::new("SELECT o.id, o.p2, o.p3 FROM organizations o WHERE o.id IN (");
     q.list(all).push(") ORDER BY o.id [[FOR KEY SHARE||]]");

@@ -259,11 +259,11 @@ pub async fn change(tx: &mut Tx, target: &Granted<Uuid>, s: &Subscription) -> Re
     if target.id() != s.id {
         return Err(StoreError::Misuse("a grant for another subscription"));
     }
-    keep(tx, s).await
+    save(tx, s).await
 }
 
 /// Writes the state of the delivery, for the process that has leased it.
-pub async fn keep(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
+pub async fn save(tx: &mut Tx, s: &Subscription) -> Result<(), StoreError> {
     Q::new(
         "UPDATE event_subscriptions SET name = ?, url = ?, named_by_org_id = ?, secret = ?, previous_secret = ?, \
          previous_until = ?, types = ?, is_enabled = ?, disabled_at = ?, disabled_reason = ?, failing_since = ?, \

@@ -3,7 +3,7 @@
 use super::{
     Counts,
     alert_events::{self, AlertFacts},
-    hold,
+    lock_for_writing,
 };
 use crate::{
     Db, StoreError, Tx, alert_handling,
@@ -48,7 +48,7 @@ pub async fn sweep(db: &Db, now: Ts, spared: Spared, limit: i64) -> Result<u64, 
         return Ok(0);
     }
     let mut tx = db.begin_relaxed().await?;
-    hold(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
+    lock_for_writing(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
     // Rows refreshed before they were locked have not expired.
     let mut q = Q::by_index(
         "UPDATE alert_history SET status = 'resolved', ends_at = expires_at, expires_at = NULL, created_at = ? \
@@ -99,7 +99,7 @@ async fn settle_ended(tx: &mut Tx, ended: Vec<Ended>, now: Ts) -> Result<(), Sto
     alert_handling::end(tx, &ended, now).await?;
     let mut counts = Counts::default();
     ended.iter().for_each(|(organization, _)| counts.add(*organization, now, 1));
-    counts.keep(tx).await
+    counts.write(tx).await
 }
 
 /// Ends the open rows of a system that is about to be removed or moved; its organization is locked.
@@ -126,7 +126,7 @@ pub async fn move_system(
     to: OrgId,
     now: Ts,
 ) -> Result<u64, StoreError> {
-    let held = hold(tx, [from, to]).await?;
+    let held = lock_for_writing(tx, [from, to]).await?;
     let Some(path) = held.0.get(&to) else {
         return Err(StoreError::Misuse("a system is moved to an organization that is not there"));
     };
@@ -147,7 +147,7 @@ pub async fn move_system(
     let q = Q::new(MOVE_ROWS).bind(path.id).bind(path.p2).bind(path.p3);
     q.bind(from).bind(system_key).run(&mut *tx).await?;
     Q::new(MOVE_NAMES).bind(to).bind(system_key).run(&mut *tx).await?;
-    counts.keep(tx).await?;
+    counts.write(tx).await?;
     Ok(days.iter().map(|(_, n)| u64::try_from(*n).unwrap_or(0)).sum())
 }
 
@@ -158,7 +158,7 @@ pub async fn purge(db: &Db, before: Ts, limit: i64) -> Result<u64, StoreError> {
         return Ok(0);
     }
     let mut tx = db.begin_relaxed().await?;
-    hold(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
+    lock_for_writing(&mut tx, found.iter().map(|(_, organization)| OrgId(*organization))).await?;
     let mut q = Q::by_index(
         "DELETE FROM alert_history WHERE status || '' = 'resolved' AND (created_at < ?) IS TRUE AND id IN (",
     );
@@ -166,7 +166,7 @@ pub async fn purge(db: &Db, before: Ts, limit: i64) -> Result<u64, StoreError> {
     let gone: Vec<(Uuid, TsCodec)> = q.all(&mut tx).await?;
     let mut counts = Counts::default();
     gone.iter().for_each(|(organization, at)| counts.add(OrgId(*organization), at.0, -1));
-    counts.keep(&mut tx).await?;
+    counts.write(&mut tx).await?;
     tx.commit().await?;
     Ok(gone.len() as u64)
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 /// The present values of an alert's system and organization, shown with the alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct AlertDetails {
     /// The system's name, type, host name and address; none when the organization has no such system.
     pub system: Option<[String; 4]>,
     /// The organization's name, type and VAT number.
@@ -53,7 +53,10 @@ impl ShownRow {
 }
 
 /// The values shown with these alerts, each with the key of its system.
-pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertKey, Shown)>, StoreError> {
+pub async fn shown(
+    db: &Db,
+    alerts: &[(AlertKey, String)],
+) -> Result<Vec<(AlertKey, AlertDetails)>, StoreError> {
     let mut found = Vec::with_capacity(alerts.len());
     for chunk in alerts.chunks(ROWS) {
         let alerts: Vec<_> = chunk.iter().collect();
@@ -82,7 +85,7 @@ pub async fn shown(db: &Db, alerts: &[(AlertKey, String)]) -> Result<Vec<(AlertK
                 .as_ref()
                 .map(|name| [name.clone(), text(&row.system_type), text(&row.fqdn), text(&row.ipv4_address)]);
             let organization = [row.org_name, row.org_type, row.vat.unwrap_or_default()];
-            ((OrgId(row.o), row.f), Shown { system, organization, assigned })
+            ((OrgId(row.o), row.f), AlertDetails { system, organization, assigned })
         }));
     }
     Ok(found)

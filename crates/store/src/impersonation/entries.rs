@@ -22,7 +22,7 @@ pub struct NewCall<'a> {
 
 /// A recorded entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct ImpersonationEntry {
     pub id: Uuid,
     /// When.
     pub at: Ts,
@@ -51,9 +51,9 @@ struct Row {
     response_status_text: Option<String>,
 }
 
-impl From<Row> for Entry {
-    fn from(row: Row) -> Entry {
-        Entry {
+impl From<Row> for ImpersonationEntry {
+    fn from(row: Row) -> ImpersonationEntry {
+        ImpersonationEntry {
             id: row.id,
             at: row.at.0,
             action_type: row.action_type,
@@ -129,13 +129,13 @@ pub async fn of_session(
     db: &Db,
     session: ImpersonationId,
     page: PageRequest,
-) -> Result<Page<Entry>, StoreError> {
+) -> Result<Page<ImpersonationEntry>, StoreError> {
     let total = Q::new(TOTAL).bind(session).count(db).await?;
     let mut rows = Vec::new();
     if page.offset() < total {
         rows = Q::new(PAGE).bind(session).bind(page.page_size).bind(page.offset()).all::<Row>(db).await?;
     }
-    Ok(Page { rows: rows.into_iter().map(Entry::from).collect(), total, request: page })
+    Ok(Page { rows: rows.into_iter().map(ImpersonationEntry::from).collect(), total, request: page })
 }
 
 /// How many entries sessions have that ended before `before`, including the entries that their ends will still add.

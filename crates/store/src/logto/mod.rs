@@ -217,7 +217,7 @@ pub async fn user_failed(tx: &mut Tx, issuer: &str, user: UserId, why: &str) -> 
 
 /// The stored state of an organization at the tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct There {
+pub struct TenantOrganization {
     /// Its id there.
     pub id: Option<String>,
     /// A creation was begun, and its outcome is unknown.
@@ -231,10 +231,10 @@ pub async fn organization(
     on: impl Into<On<'_>>,
     issuer: &str,
     organization: OrgId,
-) -> Result<There, StoreError> {
+) -> Result<TenantOrganization, StoreError> {
     let row: Option<(Option<String>, Option<TsCodec>, Option<String>)> =
         Q::new(ORGANIZATION).bind(organization).bind(issuer).optional(on).await?;
-    let there = |(id, at, creating_name): (_, Option<TsCodec>, _)| There {
+    let there = |(id, at, creating_name): (_, Option<TsCodec>, _)| TenantOrganization {
         id,
         is_creating: at.is_some(),
         creating_name,

@@ -82,7 +82,7 @@ const LAST_POSITION: i64 = 6;
 
 /// The kind of a row's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutboxKind {
     Organization,
     /// The users of an organization.
     Members,
@@ -95,30 +95,36 @@ pub enum Kind {
     GoneOrganization,
 }
 
-impl Kind {
-    const ALL: [Kind; 6] =
-        [Kind::Organization, Kind::Members, Kind::Tree, Kind::User, Kind::GoneUser, Kind::GoneOrganization];
+impl OutboxKind {
+    const ALL: [OutboxKind; 6] = [
+        OutboxKind::Organization,
+        OutboxKind::Members,
+        OutboxKind::Tree,
+        OutboxKind::User,
+        OutboxKind::GoneUser,
+        OutboxKind::GoneOrganization,
+    ];
 
     /// The word of its rows.
     pub const fn word(self) -> &'static str {
         match self {
-            Kind::Organization => "organization",
-            Kind::Members => "members",
-            Kind::Tree => "tree",
-            Kind::User => "user",
-            Kind::GoneUser => "gone_user",
-            Kind::GoneOrganization => "gone_organization",
+            OutboxKind::Organization => "organization",
+            OutboxKind::Members => "members",
+            OutboxKind::Tree => "tree",
+            OutboxKind::User => "user",
+            OutboxKind::GoneUser => "gone_user",
+            OutboxKind::GoneOrganization => "gone_organization",
         }
     }
 
     /// Organizations before their users; of a destroyed tree users first, then organizations bottom-up.
     const fn position(self) -> i64 {
         match self {
-            Kind::Organization => 0,
-            Kind::Members | Kind::Tree => 1,
-            Kind::User => 2,
-            Kind::GoneUser => 3,
-            Kind::GoneOrganization => 4,
+            OutboxKind::Organization => 0,
+            OutboxKind::Members | OutboxKind::Tree => 1,
+            OutboxKind::User => 2,
+            OutboxKind::GoneUser => 3,
+            OutboxKind::GoneOrganization => 4,
         }
     }
 }
@@ -127,7 +133,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
     /// The kind of the object.
-    pub kind: Kind,
+    pub kind: OutboxKind,
     /// The local id, also of a removed object.
     pub object: Uuid,
     /// The id of a removed object at the tenant.
@@ -161,7 +167,7 @@ struct Row {
 pub async fn put(
     tx: &mut Tx,
     issuer: &str,
-    kind: Kind,
+    kind: OutboxKind,
     object: Uuid,
     aspects: i64,
     at: Ts,
@@ -177,7 +183,7 @@ pub async fn put_gone_account(
     subject: &str,
     at: Ts,
 ) -> Result<(), StoreError> {
-    put_one(tx, issuer, (Kind::GoneUser, id, Some(subject)), 0, at).await
+    put_one(tx, issuer, (OutboxKind::GoneUser, id, Some(subject)), 0, at).await
 }
 
 /// Queues the removal of an organization at the tenant that has no local one; `id`: a fresh one.
@@ -188,13 +194,13 @@ pub async fn put_gone_organization(
     provider_id: &str,
     at: Ts,
 ) -> Result<(), StoreError> {
-    put_one(tx, issuer, (Kind::GoneOrganization, id, Some(provider_id)), 0, at).await
+    put_one(tx, issuer, (OutboxKind::GoneOrganization, id, Some(provider_id)), 0, at).await
 }
 
 async fn put_one(
     tx: &mut Tx,
     issuer: &str,
-    (kind, object, provider_id): (Kind, Uuid, Option<&str>),
+    (kind, object, provider_id): (OutboxKind, Uuid, Option<&str>),
     aspects: i64,
     at: Ts,
 ) -> Result<(), StoreError> {
@@ -216,7 +222,7 @@ async fn put_one(
 pub async fn put_new(
     tx: &mut Tx,
     issuer: &str,
-    kind: Kind,
+    kind: OutboxKind,
     object: Uuid,
     aspects: i64,
     at: Ts,
@@ -230,7 +236,7 @@ pub async fn put_new(
 pub async fn put_gone_unknown(
     tx: &mut Tx,
     issuer: &str,
-    (kind, object): (Kind, Uuid),
+    (kind, object): (OutboxKind, Uuid),
     name: &str,
     at: Ts,
 ) -> Result<(), StoreError> {
@@ -247,7 +253,7 @@ pub async fn retry_gone(tx: &mut Tx, issuer: &str, at: Ts) -> Result<(), StoreEr
 
 /// Queues the removal of the account of a user who is about to be destroyed.
 pub async fn put_gone_user(tx: &mut Tx, issuer: &str, user: UserId, at: Ts) -> Result<(), StoreError> {
-    let q = Q::new(GONE_USER).bind(issuer).bind(Kind::GoneUser.position()).bind(at).bind(at);
+    let q = Q::new(GONE_USER).bind(issuer).bind(OutboxKind::GoneUser.position()).bind(at).bind(at);
     q.bind(issuer).bind(issuer).bind(user).run(&mut *tx).await?;
     Q::by_index(FORGET_USER).bind(issuer).bind(user).run(tx).await?;
     Ok(())
@@ -271,7 +277,7 @@ pub async fn put_gone_tree(
          ON CONFLICT (issuer, kind, object_id) DO NOTHING",
         below(org_type)
     );
-    let q = Q::new(&users).bind(issuer).bind(Kind::GoneUser.position()).bind(top).bind(at).bind(at);
+    let q = Q::new(&users).bind(issuer).bind(OutboxKind::GoneUser.position()).bind(top).bind(at).bind(at);
     q.bind(issuer).bind(issuer).bind(top).run(&mut *tx).await?;
     let organizations = format!(
         "INSERT INTO logto_outbox (issuer, kind, object_id, provider_id, search_name, aspects, wanted, position, batch, \
@@ -282,7 +288,7 @@ pub async fn put_gone_tree(
          WHERE (l.provider_id IS NOT NULL OR l.creating_at IS NOT NULL) AND o.{} = ? ON CONFLICT (issuer, kind, object_id) DO NOTHING",
         subtree_column(org_type, "id")
     );
-    let q = Q::new(&organizations).bind(Kind::GoneOrganization.position()).bind(top).bind(at).bind(at);
+    let q = Q::new(&organizations).bind(OutboxKind::GoneOrganization.position()).bind(top).bind(at).bind(at);
     q.bind(issuer).bind(top).run(&mut *tx).await?;
     for (kinds, table, column) in [
         ("'user'", "users", below(org_type)),
@@ -332,7 +338,7 @@ pub async fn put_next_users(
     )
     .bind(issuer)
     .bind(aspects)
-    .bind(Kind::User.position())
+    .bind(OutboxKind::User.position())
     .bind(at)
     .bind(at)
     .bind(issuer)
@@ -363,7 +369,7 @@ pub async fn claim(db: &Db, issuer: &str, now: Ts, until: Ts, limit: i64) -> Res
     tx.commit().await?;
     rows.into_iter()
         .map(|row| {
-            let kind = Kind::ALL.into_iter().find(|kind| kind.word() == row.kind);
+            let kind = OutboxKind::ALL.into_iter().find(|kind| kind.word() == row.kind);
             Ok(Due {
                 kind: kind.ok_or_else(|| StoreError::Corrupt(format!("outbox kind \"{}\"", row.kind)))?,
                 object: row.object_id,

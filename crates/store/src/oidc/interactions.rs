@@ -242,7 +242,7 @@ pub async fn reset(tx: &mut Tx, id: Uuid) -> Result<u64, StoreError> {
 }
 
 /// Ends the request because it is answered. False when it no longer exists or has changed since it was read.
-pub async fn take(tx: &mut Tx, of: &Interaction) -> Result<bool, StoreError> {
+pub async fn claim(tx: &mut Tx, of: &Interaction) -> Result<bool, StoreError> {
     let q = Q::new(TAKE)
         .bind(of.id)
         .bind(of.browser_hash.clone())

@@ -79,7 +79,7 @@ pub async fn insert(tx: &mut Tx, key: &StoredKey) -> Result<(), StoreError> {
     q.run(tx).await.map(|_| ())
 }
 
-/// Retires all keys but one; they verify until they are no longer [published](published).
+/// Retires all keys but one; they verify until they are no longer [`published`].
 pub async fn retire_others(tx: &mut Tx, kid: &str, at: Ts) -> Result<u64, StoreError> {
     Q::new(RETIRE).bind(at).bind(kid).run(tx).await
 }

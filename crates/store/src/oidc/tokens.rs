@@ -12,19 +12,19 @@ use uuid::Uuid;
 
 /// Kinds of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProviderTokenKind {
     /// Opens userinfo and is exchanged for a session.
     Access,
     /// Exchanged for the next pair of tokens.
     Refresh,
 }
 
-impl Kind {
+impl ProviderTokenKind {
     /// As stored.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Kind::Access => "access",
-            Kind::Refresh => "refresh",
+            ProviderTokenKind::Access => "access",
+            ProviderTokenKind::Refresh => "refresh",
         }
     }
 }
@@ -33,7 +33,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
     pub grant: Grant,
-    pub kind: Kind,
+    pub kind: ProviderTokenKind,
     /// Scopes, separated by spaces.
     pub scope: String,
     /// Issue.
@@ -59,7 +59,7 @@ pub struct NewToken {
     /// Its digest.
     pub hash: Vec<u8>,
     pub grant: Uuid,
-    pub kind: Kind,
+    pub kind: ProviderTokenKind,
     /// Scopes, separated by spaces.
     pub scope: String,
     /// The token itself, sealed; for refresh tokens.
@@ -85,8 +85,8 @@ struct TokenRow {
 impl TokenRow {
     fn into_token(self) -> Result<Token, StoreError> {
         let kind = match self.kind.as_str() {
-            "access" => Kind::Access,
-            "refresh" => Kind::Refresh,
+            "access" => ProviderTokenKind::Access,
+            "refresh" => ProviderTokenKind::Refresh,
             other => return Err(StoreError::Corrupt(format!("token kind \"{other}\""))),
         };
         Ok(Token {

@@ -35,7 +35,7 @@ pub enum DirectorySort {
 
 /// An organization of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListedOrganization {
     pub id: OrgId,
     pub org_type: OrgType,
     pub name: String,
@@ -113,7 +113,7 @@ pub async fn directory(
     (sort, direction): (DirectorySort, SortDirection),
     page: PageRequest,
     total: u64,
-) -> Result<Page<Entry>, StoreError> {
+) -> Result<Page<ListedOrganization>, StoreError> {
     if page.offset() >= total {
         return Ok(Page { rows: Vec::new(), total, request: page });
     }
@@ -128,7 +128,7 @@ pub async fn directory(
     q.push(" LIMIT ? OFFSET ?").arg(page.page_size).arg(page.offset());
     let rows: Vec<(Uuid, String, String, String)> = q.all(db).await?;
     let entry = |(id, org_type, name, description): (Uuid, String, String, String)| {
-        Ok(Entry { id: OrgId(id), org_type: parse_type(&org_type)?, name, description })
+        Ok(ListedOrganization { id: OrgId(id), org_type: parse_type(&org_type)?, name, description })
     };
     let rows = rows.into_iter().map(entry).collect::<Result<_, StoreError>>()?;
     Ok(Page { rows, total, request: page })

@@ -9,7 +9,7 @@ use crate::{
     sql::Q,
     time::TsCodec,
     tree::parse_type,
-    walk::{self, Step, Walked},
+    walk::{self, Step, WalkStep},
 };
 use bailiwick_domain::{OrgId, OrgType, Ts, org::Details};
 use uuid::Uuid;
@@ -97,7 +97,7 @@ pub async fn export(
     order: Order,
     extra: Extra<'_>,
     step: &Step,
-) -> Result<Walked<Line>, StoreError> {
+) -> Result<WalkStep<Line>, StoreError> {
     let (ids, next) = walk_ids(db, selected, order, step).await?;
     let mut q = Q::new(concat!("SELECT o.id, ", details!(), ", o.vat, CAST("));
     q.push(if extra.custom_data { "o.custom_data" } else { "NULL" });
@@ -109,5 +109,5 @@ pub async fn export(
     .arg(extra.logto);
     q.one_of(db, "o.id", &ids);
     let rows = walk::rows(db, q, (&ids, step), |row: &Row| row.id, Row::weight).await?;
-    Ok(Walked { rows: rows.into_iter().map(Line::try_from).collect::<Result<_, _>>()?, next })
+    Ok(WalkStep { rows: rows.into_iter().map(Line::try_from).collect::<Result<_, _>>()?, next })
 }

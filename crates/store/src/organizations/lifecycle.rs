@@ -37,19 +37,19 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 
 /// Which of the two marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LifecycleMark {
     /// `suspended_at`.
     Suspended,
     /// `deleted_at`.
     Deleted,
 }
 
-impl Kind {
+impl LifecycleMark {
     /// The word in the names of the columns.
     const fn word(self) -> &'static str {
         match self {
-            Kind::Suspended => "suspended",
-            Kind::Deleted => "deleted",
+            LifecycleMark::Suspended => "suspended",
+            LifecycleMark::Deleted => "deleted",
         }
     }
 }
@@ -69,7 +69,7 @@ pub struct Affected {
 /// system locks the row it reads, which [`set`] writes. None when the organization no longer exists.
 pub async fn hold_marks(tx: &mut Tx, id: OrgId) -> Result<Option<Held>, StoreError> {
     for _ in 0..3 {
-        let Some(place) = super::place(&mut *tx, id).await? else { return Ok(None) };
+        let Some(place) = super::node(&mut *tx, id).await? else { return Ok(None) };
         let Path { p2, p3, .. } = place.path;
         let _: Vec<(uuid::Uuid,)> = Q::new(LOCK_ABOVE).bind(p2).bind(p3).bind(id).all(&mut *tx).await?;
         let _: Option<(uuid::Uuid,)> = Q::new(LOCK_OWN).bind(id).optional(&mut *tx).await?;
@@ -101,13 +101,13 @@ pub async fn set(
     tx: &mut Tx,
     target: &Granted<OrgId>,
     org_type: OrgType,
-    kind: Kind,
+    kind: LifecycleMark,
     at: Option<Ts>,
 ) -> Result<Affected, StoreError> {
     let (id, word, column) = (target.id(), kind.word(), subtree_column(org_type, "id"));
     let own = match kind {
-        Kind::Suspended => OWN_SUSPENDED,
-        Kind::Deleted => OWN_DELETED,
+        LifecycleMark::Suspended => OWN_SUSPENDED,
+        LifecycleMark::Deleted => OWN_DELETED,
     };
     tx.people_changed();
     tx.alert_config_changed();
@@ -134,7 +134,7 @@ async fn affected(
     tx: &mut Tx,
     id: OrgId,
     org_type: OrgType,
-    kind: Kind,
+    kind: LifecycleMark,
     is_set: bool,
 ) -> Result<Affected, StoreError> {
     let word = kind.word();
@@ -147,7 +147,7 @@ async fn affected(
         if is_set {
             q.arg(id);
         }
-        if kind == Kind::Suspended {
+        if kind == LifecycleMark::Suspended {
             q.push(" AND o.eff_deleted_at IS NULL");
         }
     };
@@ -173,7 +173,7 @@ async fn affected(
             OrgType::Owner | OrgType::Distributor => {}
         }
     }
-    if kind == Kind::Deleted {
+    if kind == LifecycleMark::Deleted {
         return Ok(found);
     }
     // The few that are individually suspended stay unchanged.

@@ -7,7 +7,7 @@ use crate::{
     filters::can_be_stored,
     scope::push_scope,
     sql::Q,
-    walk::{self, By, Kind, Position, Run, Step, Walked, in_order},
+    walk::{self, NullPart, Position, SortKey, SortType, Step, WalkStep, in_order},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Organization, Page, PageRequest, SortDirection, fold::contains_pattern,
@@ -79,11 +79,11 @@ pub enum Sort {
 
 impl Order {
     /// The runs of a walk in this order, of rows in these states.
-    fn runs(self, states: States) -> impl Iterator<Item = (Run, By)> {
+    fn runs(self, states: States) -> impl Iterator<Item = (NullPart, SortKey)> {
         let (column, is_nullable) = self.by.column();
         let runs = walk::runs(column, is_nullable, self.direction, "o.id");
         runs.into_iter()
-            .filter(move |(run, _)| self.by != Sort::SuspendedAt || states.show(*run == Run::With))
+            .filter(move |(run, _)| self.by != Sort::SuspendedAt || states.show(*run == NullPart::With))
     }
 
     /// Appends ` ORDER BY …`.
@@ -95,14 +95,14 @@ impl Order {
 
 impl Sort {
     /// The column, and whether rows may have no value there.
-    const fn column(self) -> ((&'static str, Kind), bool) {
+    const fn column(self) -> ((&'static str, SortType), bool) {
         match self {
-            Sort::Name => (("o.name_key", Kind::Text), false),
-            Sort::Description => (("o.description_order", Kind::Text), false),
-            Sort::CreatedAt => (("o.created_at", Kind::Time), false),
-            Sort::UpdatedAt => (("o.updated_at", Kind::Time), false),
-            Sort::SuspendedAt => (("o.eff_suspended_at", Kind::Time), true),
-            Sort::CreatorName => (("o.creator_key", Kind::Text), true),
+            Sort::Name => (("o.name_key", SortType::Text), false),
+            Sort::Description => (("o.description_order", SortType::Text), false),
+            Sort::CreatedAt => (("o.created_at", SortType::Time), false),
+            Sort::UpdatedAt => (("o.updated_at", SortType::Time), false),
+            Sort::SuspendedAt => (("o.eff_suspended_at", SortType::Time), true),
+            Sort::CreatorName => (("o.creator_key", SortType::Text), true),
         }
     }
 }
@@ -277,11 +277,11 @@ pub async fn walk(
     selected: Selected<'_>,
     order: Order,
     step: &Step,
-) -> Result<Walked<Organization>, StoreError> {
+) -> Result<WalkStep<Organization>, StoreError> {
     let (ids, next) = walk_ids(db, selected, order, step).await?;
     let rows: Vec<Row> = in_order(&ids, by_ids(db, &ids).all(db).await?, Row::id);
     let rows = rows.into_iter().map(Row::into_organization).collect::<Result<_, _>>()?;
-    Ok(Walked { rows, next })
+    Ok(WalkStep { rows, next })
 }
 
 /// The ids of a walk's next rows, and the end of the step if there are rows behind it.
@@ -292,8 +292,9 @@ pub(super) async fn walk_ids(
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
     let runs = order.runs(selected.filter.states).map(|(run, by)| ((run, by), by));
-    let ids =
-        |run: &(Run, By), after: Option<&Position>, limit| ids_query(selected, order, *run, after, limit);
+    let ids = |run: &(NullPart, SortKey), after: Option<&Position>, limit| {
+        ids_query(selected, order, *run, after, limit)
+    };
     walk::walk(db, runs, step, ids).await
 }
 
@@ -307,7 +308,7 @@ pub fn walk_query(selected: Selected<'_>, order: Order, step: &Step) -> Option<Q
 fn ids_query(
     selected: Selected<'_>,
     Order { by, direction }: Order,
-    (run, by_run): (Run, By),
+    (run, by_run): (NullPart, SortKey),
     after: Option<&Position>,
     limit: u64,
 ) -> Q {
@@ -318,15 +319,15 @@ fn ids_query(
     q.push(" FROM organizations o");
     push_where(&mut q, selected);
     match (run, by) {
-        (Run::All, _) => {}
-        (Run::With, Sort::SuspendedAt) => push_run(&mut q, states, true),
-        (Run::Without, Sort::SuspendedAt) => {
+        (NullPart::All, _) => {}
+        (NullPart::With, Sort::SuspendedAt) => push_run(&mut q, states, true),
+        (NullPart::Without, Sort::SuspendedAt) => {
             push_run(&mut q, states, false);
             sorted = "o.id";
         }
         // Ordered by the missing value too, which is the order of the index.
-        (Run::With | Run::Without, _) => {
-            let word = if run == Run::With { "IS NOT NULL" } else { "IS NULL" };
+        (NullPart::With | NullPart::Without, _) => {
+            let word = if run == NullPart::With { "IS NOT NULL" } else { "IS NULL" };
             q.push(&format!(" AND {sorted} {word}"));
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     filters::{VersionFilter, creators, parsed, push_contains, push_in, push_product_versions},
     organizations::suspended::SUSPENDED,
     sql::Q,
-    walk::Kind,
+    walk::SortType,
 };
 use bailiwick_domain::{Keywords, Liveness, OrgId, Parameter, SystemStatus, fold::fold};
 use bailiwick_policy::Scope;
@@ -152,17 +152,17 @@ impl SystemOrder {
     }
 
     /// Sort column before the id; none where the id alone orders a run.
-    pub(super) const fn column(self) -> Option<(&'static str, Kind)> {
+    pub(super) const fn column(self) -> Option<(&'static str, SortType)> {
         Some(match self {
-            SystemOrder::Name => ("s.name_key", Kind::Text),
-            SystemOrder::Type => ("s.type_key", Kind::Text),
-            SystemOrder::Fqdn => ("s.fqdn_key", Kind::Text),
-            SystemOrder::Version => ("s.version", Kind::Text),
-            SystemOrder::SystemKey => ("s.system_key", Kind::Text),
-            SystemOrder::CreatedAt => ("s.created_at", Kind::Time),
-            SystemOrder::UpdatedAt => ("s.updated_at", Kind::Time),
-            SystemOrder::CreatorName => ("s.creator_key", Kind::Text),
-            SystemOrder::OrganizationName => ("o.name_key", Kind::Text),
+            SystemOrder::Name => ("s.name_key", SortType::Text),
+            SystemOrder::Type => ("s.type_key", SortType::Text),
+            SystemOrder::Fqdn => ("s.fqdn_key", SortType::Text),
+            SystemOrder::Version => ("s.version", SortType::Text),
+            SystemOrder::SystemKey => ("s.system_key", SortType::Text),
+            SystemOrder::CreatedAt => ("s.created_at", SortType::Time),
+            SystemOrder::UpdatedAt => ("s.updated_at", SortType::Time),
+            SystemOrder::CreatorName => ("s.creator_key", SortType::Text),
+            SystemOrder::OrganizationName => ("o.name_key", SortType::Text),
             SystemOrder::Status => return None,
         })
     }

@@ -5,7 +5,7 @@ use super::status;
 use crate::{
     StoreError, Tx,
     applications::counts::{settle, tally},
-    history::{expiry::close_system, hold},
+    history::{expiry::close_system, lock_for_writing},
     sql::Q,
 };
 use bailiwick_domain::{System, SystemId, Ts};
@@ -66,7 +66,7 @@ pub async fn destroy(
     // A deleted system is counted no more, but trends still have it.
     tx.figures_changed();
     let home = system.organization.id;
-    hold(tx, [home]).await?;
+    lock_for_writing(tx, [home]).await?;
     close_system(tx, home, &system.system_key, now).await?;
     let (before, applications) = (status::tally(tx, target.id()).await?, tally(tx, target.id()).await?);
     for statement in [DESTROY_ALERTS, DESTROY_SILENCES] {

@@ -23,7 +23,7 @@ use crate::{
     organizations::{suspended::push_suspended, totals},
     scope::push_scope,
     sql::Q,
-    walk::{By, FEW, PAGE, in_order, push_found_order, push_page_end},
+    walk::{MAX_SORTED, PAGE, SortKey, in_order, push_found_order, push_page_end},
 };
 use bailiwick_domain::{
     OrgId, OrgType, Page, PageRequest, SortDirection, SystemStatus, fold::contains_pattern,
@@ -41,7 +41,7 @@ const JOINED: &str = " JOIN organizations o ON o.id = s.organization_id \
 
 /// A part of a list that is walked by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
+enum StatusPart {
     /// One status.
     Of(SystemStatus),
     /// Individually suspended: an index of its own.
@@ -55,7 +55,7 @@ enum Run {
 }
 
 /// Both parts of the suspended systems.
-const SUSPENDED: [Run; 2] = [Run::SuspendedSelf, Run::SuspendedAbove];
+const SUSPENDED: [StatusPart; 2] = [StatusPart::SuspendedSelf, StatusPart::SuspendedAbove];
 
 /// A requested list.
 #[derive(Clone, Copy, Debug)]
@@ -66,14 +66,14 @@ struct Spec<'a> {
     expanded: &'a [(OrgId, OrgType)],
     order: SystemOrder,
     direction: SortDirection,
-    known: Known,
+    known: KnownCounts,
     /// So few systems match that they are found and sorted.
     is_few: bool,
 }
 
 /// Facts the caller already knows about a scope's systems; the result is right without them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known {
+pub struct KnownCounts {
     /// How many systems the list has.
     pub listed: Option<u64>,
     /// How many have which status.
@@ -103,7 +103,7 @@ pub async fn list(
     scope: &Scope,
     filter: &SystemFilter,
     part: Part,
-    known: Known,
+    known: KnownCounts,
 ) -> Result<Page<SystemRecord>, StoreError> {
     let Part { order, page: request } = part;
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
@@ -131,7 +131,12 @@ pub fn depends_on_status(filter: &SystemFilter) -> bool {
 }
 
 /// How many systems in scope match.
-pub async fn total(db: &Db, scope: &Scope, filter: &SystemFilter, known: Known) -> Result<u64, StoreError> {
+pub async fn total(
+    db: &Db,
+    scope: &Scope,
+    filter: &SystemFilter,
+    known: KnownCounts,
+) -> Result<u64, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let order = (SystemOrder::CreatedAt, SortDirection::Asc);
     Spec::of(scope, filter, &expanded, order, known).total(db).await
@@ -143,7 +148,7 @@ impl<'a> Spec<'a> {
         filter: &'a SystemFilter,
         expanded: &'a [(OrgId, OrgType)],
         (order, direction): (SystemOrder, SortDirection),
-        known: Known,
+        known: KnownCounts,
     ) -> Spec<'a> {
         Spec { scope, filter, expanded, order, direction, known, is_few: false }
     }
@@ -151,7 +156,7 @@ impl<'a> Spec<'a> {
     /// The same list, with the way to a page that suits its length.
     fn with_total(self, total: Option<u64>) -> Spec<'a> {
         let has_filter = *self.filter != SystemFilter::default();
-        Spec { is_few: has_filter && total.is_some_and(|total| total <= FEW), ..self }
+        Spec { is_few: has_filter && total.is_some_and(|total| total <= MAX_SORTED), ..self }
     }
 
     async fn total(&self, db: &Db) -> Result<u64, StoreError> {
@@ -162,7 +167,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    async fn count(&self, db: &Db, run: Option<Run>) -> Result<u64, StoreError> {
+    async fn count(&self, db: &Db, run: Option<StatusPart>) -> Result<u64, StoreError> {
         if self.are_deleted(run) {
             return self.count_deleted().count(db).await;
         }
@@ -191,10 +196,10 @@ impl<'a> Spec<'a> {
     }
 
     /// The ids of rows, by an index alone where possible.
-    fn ids(&self, run: Option<Run>, window: Window, start: Option<&Start>) -> Q {
+    fn ids(&self, run: Option<StatusPart>, window: Window, start: Option<&Start>) -> Q {
         let mut q = Q::new("");
         let halves = match run {
-            Some(Run::Of(SystemStatus::Suspended)) => SUSPENDED,
+            Some(StatusPart::Of(SystemStatus::Suspended)) => SUSPENDED,
             // A single condition for both would read all systems.
             None if self.is_few && asks_only(self.filter, SystemStatus::Suspended) => SUSPENDED,
             _ if self.are_deleted(run) => DELETED,
@@ -217,7 +222,7 @@ impl<'a> Spec<'a> {
         q
     }
 
-    fn push_page(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>, window: Window) {
+    fn push_page(&self, q: &mut Q, run: Option<StatusPart>, start: Option<&Start>, window: Window) {
         let is_sorted = self.are_sorted(run);
         q.push(PAGE).push(if is_sorted { "SELECT * FROM (SELECT " } else { "SELECT " });
         self.by().push_columns(q);
@@ -231,15 +236,15 @@ impl<'a> Spec<'a> {
     }
 
     /// Whether the rows are found first, and then sorted.
-    fn are_sorted(&self, run: Option<Run>) -> bool {
+    fn are_sorted(&self, run: Option<StatusPart>) -> bool {
         self.is_few || run.is_some_and(|run| DELETED.contains(&run))
     }
 
     /// Appends the FROM clause. The first table is the one that SQLite reads first.
-    fn push_from(&self, q: &mut Q, run: Option<Run>) {
+    fn push_from(&self, q: &mut Q, run: Option<StatusPart>) {
         let asked = self.filter.statuses.as_deref().unwrap_or_default();
         let of_run = match run {
-            Some(Run::Of(status)) => Some(StatusFilter::Is(status)),
+            Some(StatusPart::Of(status)) => Some(StatusFilter::Is(status)),
             _ => None,
         };
         let reads = asked.iter().chain(&self.searched_statuses()).chain(&of_run).any(|s| reads_activity(*s));
@@ -269,10 +274,10 @@ impl<'a> Spec<'a> {
 
     /// How SQLite reads the systems. It would take any index that has all rows of an order without one, and look up each row;
     /// and it would not read the searched texts from the index that has only these. PostgreSQL has trigrams.
-    fn hint(&self, run: Option<Run>) -> &'static str {
+    fn hint(&self, run: Option<StatusPart>) -> &'static str {
         let search = self.filter.search.clone();
         // The systems of the few suspended organizations are found by these.
-        let is_search = search.is_some() && self.is_few && run != Some(Run::SuspendedAbove);
+        let is_search = search.is_some() && self.is_few && run != Some(StatusPart::SuspendedAbove);
         if is_search
             && self.is_large()
             && *self.filter == (SystemFilter { search, ..SystemFilter::default() })
@@ -294,12 +299,12 @@ impl<'a> Spec<'a> {
     }
 
     /// Whether organizations are joined, as `o`, before the systems.
-    fn is_by_organization(&self, run: Option<Run>) -> bool {
-        self.order == SystemOrder::OrganizationName || run == Some(Run::SuspendedAbove)
+    fn is_by_organization(&self, run: Option<StatusPart>) -> bool {
+        self.order == SystemOrder::OrganizationName || run == Some(StatusPart::SuspendedAbove)
     }
 
-    fn by(&self) -> By {
-        By { column: self.order.column(), id: "s.id" }
+    fn by(&self) -> SortKey {
+        SortKey { column: self.order.column(), id: "s.id" }
     }
 
     fn push_order(&self, q: &mut Q) {
@@ -315,11 +320,11 @@ impl<'a> Spec<'a> {
     }
 
     /// Appends ` WHERE …`.
-    fn push_where(&self, q: &mut Q, run: Option<Run>, start: Option<&Start>) {
+    fn push_where(&self, q: &mut Q, run: Option<StatusPart>, start: Option<&Start>) {
         let searched = self.searched_statuses();
         let statuses = self.filter.statuses.as_deref();
         let run_status = match run {
-            Some(Run::Of(status)) => Some(StatusFilter::Is(status)),
+            Some(StatusPart::Of(status)) => Some(StatusFilter::Is(status)),
             _ => None,
         };
         let asked = statuses.unwrap_or_default();
@@ -346,16 +351,16 @@ impl<'a> Spec<'a> {
             start.push(q);
         }
         match run {
-            Some(Run::SuspendedSelf) => q.push(" AND s.suspended_at IS NOT NULL"),
-            Some(Run::SuspendedAbove) => {
+            Some(StatusPart::SuspendedSelf) => q.push(" AND s.suspended_at IS NOT NULL"),
+            Some(StatusPart::SuspendedAbove) => {
                 push_suspended(q, "o.id", true);
                 q.push(" AND s.suspended_at IS NULL")
             }
-            Some(Run::DeletedSelf) => q.push(" AND s.deleted_at IS NOT NULL"),
-            Some(Run::DeletedAbove) => {
+            Some(StatusPart::DeletedSelf) => q.push(" AND s.deleted_at IS NOT NULL"),
+            Some(StatusPart::DeletedAbove) => {
                 q.push(" AND s.deleted_at IS NULL AND s.organization_id IN ").push(DELETED_ORGANIZATIONS)
             }
-            Some(Run::Of(_)) | None => q,
+            Some(StatusPart::Of(_)) | None => q,
         };
         if let Some(status) = run_status {
             q.push(" AND (").push(&condition(status, is_live)).push(")");
@@ -432,7 +437,7 @@ mod tests {
     fn sqlite_reads_a_status_first_only_where_nothing_else_is_asked() {
         let from = |filter: SystemFilter| {
             let order = (SystemOrder::CreatedAt, SortDirection::Asc);
-            let spec = Spec::of(&Scope::Everything, &filter, &[], order, Known::default());
+            let spec = Spec::of(&Scope::Everything, &filter, &[], order, KnownCounts::default());
             let mut q = Q::new("");
             spec.with_total(Some(1)).push_from(&mut q, None);
             q.text_for(false)

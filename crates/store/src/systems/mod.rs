@@ -1,4 +1,4 @@
-//! Systems: their rows with organization and activity, writes by id, the list (in [`list`]).
+//! Systems: their rows with organization and activity, writes by id, the list (in [`mod@list`]).
 //!
 //! `search_key` holds the folded texts that `search` compares; a statement that writes one of its parts writes it too
 //! ([`search_key`]). `organization_counts` counts the rows that are not individually deleted; [`insert`] keeps that
@@ -14,7 +14,7 @@ pub mod status;
 
 pub(crate) use filter::own_marked;
 pub use filter::{FILTERS, StatusFilter, SystemFilter, SystemOrder};
-pub use list::{Known, Part, depends_on_status, list, total, walk, walk_query};
+pub use list::{KnownCounts, Part, depends_on_status, list, total, walk, walk_query};
 pub use row::SystemRecord;
 
 use crate::{

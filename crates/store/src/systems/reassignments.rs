@@ -32,7 +32,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] =
 /// applications become unassigned; returns how many of them were assigned.
 ///
 /// The caller raises the auth epoch in the same transaction.
-pub async fn place(
+pub async fn move_to(
     tx: &mut Tx,
     target: &Granted<SystemId>,
     to: &Granted<OrgId>,

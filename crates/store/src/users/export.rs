@@ -5,7 +5,7 @@ use crate::{
     Db, StoreError,
     sql::Q,
     time::TsCodec,
-    walk::{self, Step, Walked},
+    walk::{self, Step, WalkStep},
 };
 use bailiwick_domain::Ts;
 use bailiwick_policy::Scope;
@@ -91,7 +91,7 @@ pub async fn export(
     filter: &Filter,
     order: Order,
     step: &Step,
-) -> Result<Walked<Line>, StoreError> {
+) -> Result<WalkStep<Line>, StoreError> {
     let (ids, next) = walk_ids(db, scope, filter, order, step).await?;
     let mut q = Q::new(
         "SELECT u.id, u.username, u.email, u.name, u.phone, u.role_ids, u.created_at, u.latest_login_at, \
@@ -100,5 +100,5 @@ pub async fn export(
     );
     q.one_of(db, "u.id", &ids);
     let rows = walk::rows(db, q, (&ids, step), |row: &Row| row.id, Row::weight).await?;
-    Ok(Walked { rows: rows.into_iter().map(Line::try_from).collect::<Result<_, _>>()?, next })
+    Ok(WalkStep { rows: rows.into_iter().map(Line::try_from).collect::<Result<_, _>>()?, next })
 }

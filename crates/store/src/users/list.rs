@@ -11,7 +11,7 @@ use crate::{
     },
     scope::push_scope,
     sql::Q,
-    walk::{self, By, FEW, Kind, Position, Run, Step, Walked, in_order},
+    walk::{self, MAX_SORTED, NullPart, Position, SortKey, SortType, Step, WalkStep, in_order},
 };
 use bailiwick_domain::{OrgId, Page, PageRequest, SortDirection};
 use bailiwick_policy::Scope;
@@ -59,7 +59,7 @@ const DELETED: &str = "COALESCE(u.deleted_at, o.eff_deleted_at)";
 
 impl Order {
     /// The runs of a walk in this order.
-    fn runs(self) -> Vec<(Run, By)> {
+    fn runs(self) -> Vec<(NullPart, SortKey)> {
         let (column, is_nullable) = self.by.column();
         walk::runs(column, is_nullable, self.direction, "u.id")
     }
@@ -90,17 +90,17 @@ impl Sort {
     }
 
     /// The column, and whether users may have no value there.
-    const fn column(self) -> ((&'static str, Kind), bool) {
+    const fn column(self) -> ((&'static str, SortType), bool) {
         match self {
-            Sort::Name => (("u.name_key", Kind::Text), false),
-            Sort::Email => (("u.email_key", Kind::Text), false),
-            Sort::Username => (("u.username_key", Kind::Text), false),
-            Sort::CreatedAt => (("u.created_at", Kind::Time), false),
-            Sort::UpdatedAt => (("u.updated_at", Kind::Time), false),
-            Sort::LatestLoginAt => (("u.latest_login_at", Kind::Time), true),
-            Sort::Organization => (("o.name_key", Kind::Text), false),
-            Sort::SuspendedAt => ((SUSPENDED, Kind::Time), true),
-            Sort::CreatorName => (("u.creator_key", Kind::Text), true),
+            Sort::Name => (("u.name_key", SortType::Text), false),
+            Sort::Email => (("u.email_key", SortType::Text), false),
+            Sort::Username => (("u.username_key", SortType::Text), false),
+            Sort::CreatedAt => (("u.created_at", SortType::Time), false),
+            Sort::UpdatedAt => (("u.updated_at", SortType::Time), false),
+            Sort::LatestLoginAt => (("u.latest_login_at", SortType::Time), true),
+            Sort::Organization => (("o.name_key", SortType::Text), false),
+            Sort::SuspendedAt => ((SUSPENDED, SortType::Time), true),
+            Sort::CreatorName => (("u.creator_key", SortType::Text), true),
         }
     }
 }
@@ -233,10 +233,10 @@ pub async fn page_of(
 fn page_ids(scope: &Scope, filter: &Filter, order: Order, page: PageRequest, total: u64) -> Q {
     let ((column, kind), is_nullable) = order.by.column();
     // A fence keeps PostgreSQL from looking for the few in the order of all.
-    let is_few = total <= FEW && *filter != Filter::default();
+    let is_few = total <= MAX_SORTED && *filter != Filter::default();
     let mut q = Q::new(walk::PAGE);
     q.push("SELECT page_id FROM (SELECT ");
-    By { column: Some((column, kind)), id: "u.id" }.push_columns(&mut q);
+    SortKey { column: Some((column, kind)), id: "u.id" }.push_columns(&mut q);
     q.push(" FROM users u ");
     order.push_rows(&mut q, scope, filter);
     q.push(if is_few { "[[ OFFSET 0||]]) found" } else { ") found" });
@@ -269,9 +269,9 @@ pub async fn walk(
     filter: &Filter,
     order: Order,
     step: &Step,
-) -> Result<Walked<Placed>, StoreError> {
+) -> Result<WalkStep<Placed>, StoreError> {
     let (ids, next) = walk_ids(db, scope, filter, order, step).await?;
-    Ok(Walked { rows: by_ids(db, &ids).await?, next })
+    Ok(WalkStep { rows: by_ids(db, &ids).await?, next })
 }
 
 /// The ids of a walk's next users, and the end of the step if there are users behind it.
@@ -283,7 +283,7 @@ pub(super) async fn walk_ids(
     step: &Step,
 ) -> Result<(Vec<Uuid>, Option<Position>), StoreError> {
     let runs = order.runs().into_iter().map(|(run, by)| ((run, by), by));
-    let ids = |run: &(Run, By), after: Option<&Position>, limit| {
+    let ids = |run: &(NullPart, SortKey), after: Option<&Position>, limit| {
         ids_query(scope, filter, order, *run, after, limit)
     };
     walk::walk(db, runs, step, ids).await
@@ -300,7 +300,7 @@ fn ids_query(
     scope: &Scope,
     filter: &Filter,
     order: Order,
-    (run, by): (Run, By),
+    (run, by): (NullPart, SortKey),
     after: Option<&Position>,
     limit: u64,
 ) -> Q {
@@ -311,16 +311,16 @@ fn ids_query(
     q.push(" FROM users u ");
     order.push_rows(&mut q, scope, filter);
     match (run, order.by) {
-        (Run::All, _) => {}
-        (Run::Without, Sort::SuspendedAt) => {
+        (NullPart::All, _) => {}
+        (NullPart::Without, Sort::SuspendedAt) => {
             q.push(" AND u.suspended_at IS NULL AND o.eff_suspended_at IS NULL");
             sorted = "u.id";
         }
         // Ordered by the missing value too, which is the order of the index.
-        (Run::Without, _) => {
+        (NullPart::Without, _) => {
             q.push(&format!(" AND {sorted} IS NULL"));
         }
-        (Run::With, by) => {
+        (NullPart::With, by) => {
             q.push(&format!(" AND {sorted} IS NOT NULL"));
             if by == Sort::SuspendedAt && !filter.states.deleted {
                 push_marked(&mut q, scope);

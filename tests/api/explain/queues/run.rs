@@ -203,8 +203,8 @@ async fn notifications(room: &mut Room<'_>) {
     .await;
     room.repeat("notifications: claim", Cost::Claim, async || {
         write(db, async |tx| {
-            delivery::take(tx, me, now, until, &tenants).await?;
-            delivery::hold(tx, me, until, &tenants).await
+            delivery::acquire(tx, me, now, until, &tenants).await?;
+            delivery::renew(tx, me, until, &tenants).await
         })
         .await;
         delivery::fresh(db, &tenants, LIMIT).await.unwrap();

@@ -111,7 +111,7 @@ fn the_largest_document_is_read_back_and_a_fault_of_one_tells_no_secret() {
 
 #[test]
 fn without_a_mail_server_mail_is_left_out() {
-    let publishing = Publishing { smtp: None, omitted: vec![Kind::Email], ..publishing() };
+    let publishing = Publishing { smtp: None, omitted: vec![RecipientKind::Email], ..publishing() };
     let upload = Upload::new(TENANT, &example(), &publishing).unwrap();
     let document = Document::from_yaml(&upload.alertmanager_config).unwrap();
     assert!(document.receivers.iter().all(|r| r.email_configs.is_empty()));
@@ -271,7 +271,7 @@ proptest! {
     #[test]
     fn documents_tell_who_is_to_be_told(layer in layers(), has_mail in any::<bool>()) {
         let mut publishing = publishing();
-        publishing.omitted = if has_mail { vec![Kind::Teams] } else { vec![Kind::Email] };
+        publishing.omitted = if has_mail { vec![RecipientKind::Teams] } else { vec![RecipientKind::Email] };
         let effective = merge([], Some(&layer));
         let upload = Upload::new(TENANT, &effective, &publishing).unwrap();
         let document = Document::from_yaml(&upload.alertmanager_config).unwrap();

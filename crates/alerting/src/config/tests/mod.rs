@@ -30,7 +30,7 @@ fn layer(body: &Value) -> Layer {
 /// A layer with all toggles and lists, where an expectation names only some of them.
 fn whole(mut layer: Value) -> Value {
     let fill = |channels: &mut Value| {
-        for kind in Kind::ALL {
+        for kind in RecipientKind::ALL {
             channels["enabled"].as_object_mut().unwrap().entry(kind.as_str()).or_insert(Value::Null);
             channels.as_object_mut().unwrap().entry(kind.list_key()).or_insert(json!([]));
         }

@@ -16,7 +16,7 @@ use crate::{
 use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::{Error, ImpersonationId};
-use bailiwick_identity::impersonation::{self, Entry, Side, over_at};
+use bailiwick_identity::impersonation::{self, ImpersonationEntry, Side, over_at};
 use bailiwick_web::{Params, PathId};
 use http::Uri;
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ pub(crate) async fn session(
     let layout = &session.layout;
     let (recorded, found) = impersonation::audit(&app, &session.caller, id, params.page(PAGE_SIZE)).await?;
     let here = Address::of(&format!("{HERE}/impersonation/{}", recorded.id), uri.query());
-    let entry = |entry: &Entry| {
+    let entry = |entry: &ImpersonationEntry| {
         json!({
             "at": When::of(layout.language, layout.now, entry.at),
             "kind": entry.action_type,

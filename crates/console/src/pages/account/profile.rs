@@ -27,12 +27,12 @@ use serde_json::{Value, json};
 /// `GET /console/account`.
 pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
     own(&session)?;
-    render(&app, &session, &Shown::default()).await
+    render(&app, &session, &ProfileView::default()).await
 }
 
 /// What a page shows besides what is stored.
 #[derive(Default)]
-struct Shown<'s> {
+struct ProfileView<'s> {
     /// The fields as sent.
     sent: Option<&'s Form>,
     wrong: Option<Value>,
@@ -40,7 +40,7 @@ struct Shown<'s> {
     refused: Option<&'static str>,
 }
 
-async fn render(app: &App, session: &Session, shown: &Shown<'_>) -> Outcome<Response> {
+async fn render(app: &App, session: &Session, shown: &ProfileView<'_>) -> Outcome<Response> {
     let me = auth::object_of(&session.caller)?;
     let text = |name: &str, stored: &str| match shown.sent {
         Some(form) => form.text(name),
@@ -68,7 +68,9 @@ async fn render(app: &App, session: &Session, shown: &Shown<'_>) -> Outcome<Resp
 /// The form again with what is wrong, or the error.
 async fn again(app: &App, session: &Session, sent: Option<&Form>, error: Error) -> Outcome {
     match problems(session.layout.language, &error) {
-        Some(wrong) => render(app, session, &Shown { sent, wrong: Some(wrong), ..Shown::default() }).await,
+        Some(wrong) => {
+            render(app, session, &ProfileView { sent, wrong: Some(wrong), ..ProfileView::default() }).await
+        }
         None => Err(error.into()),
     }
 }
@@ -106,7 +108,8 @@ pub(crate) async fn upload(State(app): State<App>, session: Session, sent: Uploa
         Ok(_) => Ok(done(HERE, "picture")),
         Err(error) => match reason(&error) {
             Some(refused) => {
-                render(&app, &session, &Shown { refused: Some(refused), ..Shown::default() }).await
+                render(&app, &session, &ProfileView { refused: Some(refused), ..ProfileView::default() })
+                    .await
             }
             None => Err(error.into()),
         },

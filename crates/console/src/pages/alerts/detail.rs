@@ -14,7 +14,7 @@ use axum::extract::{Path, State};
 use bailiwick_alerting::{Labels, listing::AlertState};
 use bailiwick_alerts::{
     config::{self, Explanation, Why},
-    manage::{self, ActiveAlert, Assign, By, Event, NewNote, Place, Record},
+    manage::{self, ActiveAlert, Assign, CallerContext, Event, NewNote, Record, SilenceScope},
 };
 use bailiwick_app::App;
 use bailiwick_directory::organizations::name_within;
@@ -107,7 +107,7 @@ async fn refused(
 }
 
 /// The alert as it is, or as it was when it fired last.
-struct Found {
+struct FoundAlert {
     organization: OrgId,
     active: Option<ActiveAlert>,
     labels: Labels,
@@ -115,7 +115,7 @@ struct Found {
     occurrences: Page<Record>,
 }
 
-async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome<Found> {
+async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome<FoundAlert> {
     session.needs(Permission::ReadSystems)?;
     let organizations = [named.0.clone()];
     let caller = &session.caller;
@@ -133,7 +133,7 @@ async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome
         (None, Some(last)) => (read(&last.labels), read(&last.annotations)),
         (None, None) => return Err(Failure::from(Error::NotFound(ObjectKind::Alert))),
     };
-    let mut found = Found { organization, active, labels, annotations, occurrences };
+    let mut found = FoundAlert { organization, active, labels, annotations, occurrences };
     if found.active.is_none() {
         name_places(app, session, &mut found).await?;
     }
@@ -142,7 +142,7 @@ async fn find(app: &App, session: &Session, named: &(String, String)) -> Outcome
 
 /// Adds the present names of the system and the organization of an alert that has ended, as lists of active alerts have
 /// them.
-async fn name_places(app: &App, session: &Session, found: &mut Found) -> Outcome<()> {
+async fn name_places(app: &App, session: &Session, found: &mut FoundAlert) -> Outcome<()> {
     let key = (found.organization, found.labels.value("system_key").to_owned());
     let system = manage::named_systems(app, std::slice::from_ref(&key)).await?.remove(&key);
     let organization = match &system {
@@ -165,7 +165,7 @@ async fn render(
     app: &App,
     session: &Session,
     named: &(String, String),
-    found: &Found,
+    found: &FoundAlert,
     unsent: &Unsent,
 ) -> Outcome {
     let (layout, language) = (&session.layout, session.layout.language);
@@ -187,8 +187,8 @@ async fn render(
     let label = |name: &str| found.labels.value(name).to_owned();
     let when = |at: Ts| When::of(language, layout.now, at);
     let pairs = |labels: &Labels| -> Vec<(String, String)> {
-        let told = labels.iter().filter(|(_, value)| !value.is_empty());
-        told.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let shown = labels.iter().filter(|(_, value)| !value.is_empty());
+        shown.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     };
     let system = label("system_id");
     let values = json!({
@@ -229,10 +229,15 @@ async fn render(
 }
 
 /// The silences that hide the alert now.
-async fn silences(app: &App, session: &Session, found: &Found, organization: &str) -> Outcome<Vec<Value>> {
+async fn silences(
+    app: &App,
+    session: &Session,
+    found: &FoundAlert,
+    organization: &str,
+) -> Outcome<Vec<Value>> {
     let Some(active) = &found.active else { return Ok(Vec::new()) };
-    let by = By { caller: &session.caller, ctx: &session.context };
-    let place = Place::Organization(vec![organization.to_owned()]);
+    let by = CallerContext { caller: &session.caller, ctx: &session.context };
+    let place = SilenceScope::Organization(vec![organization.to_owned()]);
     let mut silences = Vec::new();
     for id in active.alert.status.silenced_by.iter().take(SILENCES) {
         let silence = match manage::silence(app, by, &place, id).await {
@@ -262,8 +267,8 @@ pub(crate) fn recipients(session: &Session, found: Explanation) -> Vec<Value> {
             Why::On(by) => texts::with(language, "why_on", "names", &by.join(", ")),
             Why::Off => sentence("why_off"),
         };
-        let told: Vec<Value> = channel
-            .told
+        let recipients: Vec<Value> = channel
+            .recipients
             .into_iter()
             .map(|notified| {
                 let from = match notified.named_by {
@@ -273,7 +278,7 @@ pub(crate) fn recipients(session: &Session, found: Explanation) -> Vec<Value> {
                 json!({"recipient": notified.recipient, "from": from})
             })
             .collect();
-        json!({"text": format!("kind_{}", channel.name), "why": why, "told": told})
+        json!({"text": format!("kind_{}", channel.name), "why": why, "recipients": recipients})
     };
     found.channels.into_iter().map(shown).collect()
 }

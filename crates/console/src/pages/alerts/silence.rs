@@ -11,7 +11,7 @@ use crate::{
     texts,
 };
 use axum::extract::{Path, State};
-use bailiwick_alerts::manage::{self, By, NewSilence, Place};
+use bailiwick_alerts::manage::{self, CallerContext, NewSilence, SilenceScope};
 use bailiwick_app::App;
 use bailiwick_domain::Error;
 use bailiwick_policy::SILENCING;
@@ -77,8 +77,8 @@ pub(crate) async fn make(
 ) -> Outcome {
     session.needs_one_of(SILENCING)?;
     let fields = Fields::of(&sent);
-    let by = By { caller: &session.caller, ctx: &session.context };
-    let place = Place::Organization(vec![named.0.clone()]);
+    let by = CallerContext { caller: &session.caller, ctx: &session.context };
+    let place = SilenceScope::Organization(vec![named.0.clone()]);
     let new = || Ok(fields.silence(&named.1));
     let outcome = match sent.has("confirm") {
         true => manage::create_silence(&app, by, &place, new).await.map(|_| None),

@@ -17,7 +17,7 @@ use crate::{
 };
 use axum::extract::{Path, State};
 use bailiwick_alerting::{ListedSilence, SilenceState};
-use bailiwick_alerts::manage::{self, By, FoundSilence, Place, SilenceChange};
+use bailiwick_alerts::manage::{self, CallerContext, FoundSilence, SilenceChange, SilenceScope};
 use bailiwick_app::App;
 use bailiwick_domain::{Page, fold::fold};
 use bailiwick_policy::{Permission, SILENCING};
@@ -128,8 +128,8 @@ pub(crate) async fn change(
     form: Form,
 ) -> Outcome {
     session.needs_one_of(SILENCING)?;
-    let by = By { caller: &session.caller, ctx: &session.context };
-    let place = Place::Organization(vec![named.0.clone()]);
+    let by = CallerContext { caller: &session.caller, ctx: &session.context };
+    let place = SilenceScope::Organization(vec![named.0.clone()]);
     let change = || {
         Ok(SilenceChange { end_at: Some(moment(&form.text("end_at"))), comment: Some(form.text("comment")) })
     };
@@ -152,8 +152,8 @@ pub(crate) async fn end(
     Path(named): Path<(String, String)>,
 ) -> Outcome {
     session.needs_one_of(SILENCING)?;
-    let by = By { caller: &session.caller, ctx: &session.context };
-    let place = Place::Organization(vec![named.0.clone()]);
+    let by = CallerContext { caller: &session.caller, ctx: &session.context };
+    let place = SilenceScope::Organization(vec![named.0.clone()]);
     manage::end_silence(&app, by, &place, &named.1).await?;
     Ok(done(HERE, "unsilenced"))
 }
@@ -165,8 +165,8 @@ async fn render(
     sent: Option<(String, String, Value)>,
 ) -> Outcome {
     session.needs(Permission::ReadSystems)?;
-    let by = By { caller: &session.caller, ctx: &session.context };
-    let place = Place::Organization(vec![named.0.clone()]);
+    let by = CallerContext { caller: &session.caller, ctx: &session.context };
+    let place = SilenceScope::Organization(vec![named.0.clone()]);
     let silence = manage::silence(app, by, &place, &named.1).await?;
     let is_over = silence.status.state == SilenceState::Expired;
     let status = if sent.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };

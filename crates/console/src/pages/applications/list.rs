@@ -17,7 +17,7 @@ use axum::extract::State;
 use bailiwick_app::App;
 use bailiwick_domain::Page;
 use bailiwick_fleet::{
-    applications::{self, ApplicationRecord, Kind},
+    applications::{self, ApplicationRecord, ModuleCount},
     systems,
 };
 use bailiwick_web::{Language, Params, application_query};
@@ -78,7 +78,7 @@ fn rows(session: &Session, found: &Page<ApplicationRecord>) -> Vec<Value> {
     found.rows.iter().map(row).collect()
 }
 
-fn filters(language: Language, kinds: &[Kind], here: &Address) -> Vec<Filter> {
+fn filters(language: Language, kinds: &[ModuleCount], here: &Address) -> Vec<Filter> {
     let status = |word: &str| {
         let label = texts::find(language, &format!("application_{word}")).unwrap_or(word).to_owned();
         (word.to_owned(), label)
@@ -95,17 +95,17 @@ fn filters(language: Language, kinds: &[Kind], here: &Address) -> Vec<Filter> {
 }
 
 /// The versions of the types that are asked for, or of all: by type, the newest first.
-fn versions(kinds: &[Kind], here: &Address) -> Vec<(String, String)> {
-    let is_meant = |kind: &&Kind| !here.has("type") || here.holds("type", &kind.instance_of);
-    let of = |kind: &Kind| -> Vec<(String, String)> {
-        let mut told: Vec<&str> = kind.versions.iter().map(|version| &*version.version).collect();
-        told.retain(|version| !version.is_empty());
-        told.sort_by(|a, b| versions::compare(b, a));
+fn versions(kinds: &[ModuleCount], here: &Address) -> Vec<(String, String)> {
+    let is_meant = |kind: &&ModuleCount| !here.has("type") || here.holds("type", &kind.instance_of);
+    let of = |kind: &ModuleCount| -> Vec<(String, String)> {
+        let mut versions_shown: Vec<&str> = kind.versions.iter().map(|version| &*version.version).collect();
+        versions_shown.retain(|version| !version.is_empty());
+        versions_shown.sort_by(|a, b| versions::compare(b, a));
         let choice =
             |version: &str| (format!("{}:{version}", kind.instance_of), format!("{} {version}", kind.name));
-        told.into_iter().map(choice).collect()
+        versions_shown.into_iter().map(choice).collect()
     };
-    let mut meant: Vec<&Kind> = kinds.iter().filter(is_meant).collect();
+    let mut meant: Vec<&ModuleCount> = kinds.iter().filter(is_meant).collect();
     meant.sort_by_key(|kind| kind.name.to_lowercase());
     meant.into_iter().flat_map(of).collect()
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_fleet::applications::{self, Kind};
+use bailiwick_fleet::applications::{self, ModuleCount};
 use bailiwick_web::Language;
 use serde_json::json;
 
@@ -32,7 +32,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session) -> Outcome {
     Ok(page::show(&session.layout, "applications/summary.html", values))
 }
 
-fn row(language: Language, kind: &Kind) -> StackedBar {
+fn row(language: Language, kind: &ModuleCount) -> StackedBar {
     let address = |key: &str, value: &str| {
         let query = form_urlencoded::Serializer::new(String::new()).append_pair(key, value).finish();
         format!("/console/applications?{query}")

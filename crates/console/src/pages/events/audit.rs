@@ -14,7 +14,7 @@ use crate::{
 };
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::audit::{self, Entry};
+use bailiwick_directory::audit::{self, AuditChange};
 use bailiwick_domain::exact::Exact;
 use bailiwick_web::{Params, audit_query};
 use http::Uri;
@@ -79,7 +79,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, uri: Uri, par
     Ok(page::show(&session.layout, "events/audit.html", values))
 }
 
-fn row(session: &Session, entry: &Entry, here: &Address) -> Value {
+fn row(session: &Session, entry: &AuditChange, here: &Address) -> Value {
     let layout = &session.layout;
     let first = here.with("cursor", None);
     let person = |person: &audit::Named| {
@@ -117,7 +117,7 @@ fn kind(layout: &Layout, word: &str) -> String {
 }
 
 /// The object's name, as the row has kept it.
-fn name(entry: &Entry) -> Option<String> {
+fn name(entry: &AuditChange) -> Option<String> {
     const KEYS: [&str; 4] = ["name", "email", "module_id", "system_key"];
     let states = [&entry.after, &entry.before].into_iter().flatten();
     let named = states.flat_map(|state| KEYS.into_iter().filter_map(|key| state[key].as_str()));
@@ -125,7 +125,7 @@ fn name(entry: &Entry) -> Option<String> {
 }
 
 /// The fields that differ.
-fn changes(entry: &Entry) -> Vec<Change> {
+fn changes(entry: &AuditChange) -> Vec<Change> {
     let (before, after) = (fields(entry.before.as_ref()), fields(entry.after.as_ref()));
     let names: BTreeSet<&String> = before.iter().chain(&after).map(|(name, _)| name).collect();
     let of = |state: &[(String, Value)], name: &str| {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn only_fields_that_differ_are_shown() {
-        let entry = Entry {
+        let entry = AuditChange {
             id: Uuid::nil(),
             at: Ts(0),
             actor: None,

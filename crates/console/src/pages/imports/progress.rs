@@ -8,7 +8,7 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use bailiwick_app::App;
-use bailiwick_directory::imports::{Import, Kind};
+use bailiwick_directory::imports::{Import, ImportKind};
 use bailiwick_web::Uncompressed;
 use bytes::Bytes;
 use futures_util::stream;
@@ -32,13 +32,13 @@ const PARTS: &str = "<!-- parts -->";
 struct Running {
     app: App,
     session: Session,
-    kind: Kind,
+    kind: ImportKind,
     /// Its rows.
     total: usize,
 }
 
 /// The page. The import runs on its own, however slowly the person reads; if they leave, it ends after the present row.
-pub(super) async fn show(app: App, session: Session, kind: Kind, import: Import) -> Response {
+pub(super) async fn show(app: App, session: Session, kind: ImportKind, import: Import) -> Response {
     let page = page::text(&session.layout, "imports/result.html", frame(&session, kind, "result"));
     let Some((begin, end)) = page.as_deref().and_then(|page| page.split_once(PARTS)) else {
         return (StatusCode::INTERNAL_SERVER_ERROR, [(header::RETRY_AFTER, "5")]).into_response();

@@ -11,7 +11,7 @@ use crate::{
     texts,
 };
 use axum::{extract::State, response::Response};
-use bailiwick_alerting::receivers::Kind;
+use bailiwick_alerting::receivers::RecipientKind;
 use bailiwick_alerts::config::{self, Closed, Saved};
 use bailiwick_app::App;
 use bailiwick_directory::organizations::name_within;
@@ -75,7 +75,7 @@ async fn stored(app: &App, session: &Session, edited: &Edited) -> Outcome<(Value
     let shown = config::get(app, &session.caller, Some(&edited.id.to_string())).await?;
     let mut layer = serde_json::to_value(&shown.layer).map_err(Error::internal)?;
     // Below the owner "off" is stored as no opinion. A channel that is off although it has recipients stays off.
-    for kind in Kind::ALL.iter().filter(|_| !edited.is_owner) {
+    for kind in RecipientKind::ALL.iter().filter(|_| !edited.is_owner) {
         let channels = &shown.layer.channels;
         if channels.has(*kind) && channels.toggle(*kind).is_none() {
             layer["enabled"][kind.as_str()] = json!(false);
@@ -141,7 +141,7 @@ pub(crate) async fn switch_on(State(app): State<App>, session: Session, form: Fo
         None => Some(&mut layer),
     };
     let word = form.text("channel");
-    let kind = Kind::ALL.iter().find(|kind| kind.as_str() == word);
+    let kind = RecipientKind::ALL.iter().find(|kind| kind.as_str() == word);
     let (Some(channels), Some(kind)) = (channels, kind) else {
         return Err(Error::bad_request("there is no such channel").into());
     };

@@ -3,7 +3,7 @@
 use crate::form::Form;
 use bailiwick_alerting::{
     Severity,
-    receivers::{Field, Input, Kind},
+    receivers::{Field, Input, RecipientKind},
 };
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ const SPARE_ROWS: usize = 2;
 pub(super) fn of_form(form: &Form) -> Map<String, Value> {
     let mut channels = Map::new();
     let mut enabled = Map::new();
-    for kind in Kind::ALL.iter().copied() {
+    for kind in RecipientKind::ALL.iter().copied() {
         let toggle = match form.text(&format!("enabled.{}", kind.as_str())).as_str() {
             "true" => json!(true),
             "false" => json!(false),
@@ -30,7 +30,7 @@ pub(super) fn of_form(form: &Form) -> Map<String, Value> {
 }
 
 /// A row; none when nothing is written in it.
-fn recipient(form: &Form, kind: Kind, at: usize) -> Option<Value> {
+fn recipient(form: &Form, kind: RecipientKind, at: usize) -> Option<Value> {
     let mut row = Map::new();
     let mut is_written = false;
     for Field { key, input, .. } in kind.fields() {
@@ -51,7 +51,7 @@ fn recipient(form: &Form, kind: Kind, at: usize) -> Option<Value> {
 /// What the template shows of toggles and lists: for each kind its rows, with spare ones; `wanted` names a list that
 /// gets more of them.
 pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
-    let row = |kind: Kind, at: usize, recipient: &Value| {
+    let row = |kind: RecipientKind, at: usize, recipient: &Value| {
         let cell = |Field { key, input, .. }: &Field| {
             let value = &recipient[*key];
             let text = match value {
@@ -77,7 +77,7 @@ pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
         };
         kind.fields().iter().map(cell).collect::<Vec<_>>()
     };
-    let shown = |kind: Kind| {
+    let shown = |kind: RecipientKind| {
         let list = channels[kind.list_key()].as_array().cloned().unwrap_or_default();
         let spare = if wanted == kind.list_key() { SPARE_ROWS * 3 } else { SPARE_ROWS };
         let count = (list.len() + spare).min(kind.max());
@@ -93,7 +93,7 @@ pub(super) fn shown(channels: &Value, wanted: &str) -> Vec<Value> {
         json!({"word": kind.as_str(), "list": kind.list_key(), "rows": rows, "count": count, "focus": focus,
             "is_full": count == kind.max(), "most": kind.max(), "toggle": toggle, "toggles": ["", "true", "false"]})
     };
-    Kind::ALL.iter().copied().map(shown).collect()
+    RecipientKind::ALL.iter().copied().map(shown).collect()
 }
 
 #[cfg(test)]

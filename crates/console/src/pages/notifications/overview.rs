@@ -5,7 +5,7 @@ use crate::{components::time::When, failure::Outcome, form::Form, form::problems
 use axum::extract::State;
 use bailiwick_alerting::{
     config::Layer,
-    receivers::{AnyRecipient, Channels, Kind},
+    receivers::{AnyRecipient, Channels, RecipientKind},
 };
 use bailiwick_alerts::{
     config::{self, EffectiveView},
@@ -115,8 +115,8 @@ async fn offered(app: &App, session: &Session, find: &str) -> Outcome<Value> {
 
 /// Each kind with its toggle and recipients.
 fn channels(channels: &Channels) -> Vec<Value> {
-    let kind = |kind: &Kind| json!({"word": kind.as_str(), "toggle": channels.toggle(*kind), "recipients": rows(channels, *kind)});
-    Kind::ALL.iter().map(kind).collect()
+    let kind = |kind: &RecipientKind| json!({"word": kind.as_str(), "toggle": channels.toggle(*kind), "recipients": rows(channels, *kind)});
+    RecipientKind::ALL.iter().map(kind).collect()
 }
 
 /// Whether a recipient is one of an organization above the reader's.
@@ -124,7 +124,7 @@ fn is_hidden(recipient: &AnyRecipient) -> bool {
     matches!(recipient.name().as_str(), "[REDACTED]" | "0")
 }
 
-fn rows(channels: &Channels, kind: Kind) -> Vec<Value> {
+fn rows(channels: &Channels, kind: RecipientKind) -> Vec<Value> {
     let list = serde_json::to_value(channels).unwrap_or_default()[kind.list_key()].take();
     let facts = list.as_array().cloned().unwrap_or_default();
     let row = |(recipient, facts): (AnyRecipient, Value)| {
@@ -166,7 +166,7 @@ fn chain(session: &Session, view: &EffectiveView) -> Vec<Value> {
 
 /// Whether no channel has a recipient.
 fn is_nobody(view: &EffectiveView) -> bool {
-    Kind::ALL.iter().all(|kind| view.effective.channels.recipients(*kind).is_empty())
+    RecipientKind::ALL.iter().all(|kind| view.effective.channels.recipients(*kind).is_empty())
 }
 
 /// What is in force, each recipient with the organizations that name it.
@@ -176,7 +176,7 @@ fn effective(view: &EffectiveView) -> Vec<Value> {
         .iter()
         .filter_map(|link| Some((link.organization_name.as_str(), link.layer.as_ref()?)))
         .collect();
-    let of = |kind: &Kind| {
+    let of = |kind: &RecipientKind| {
         let on: Vec<&str> = layers
             .iter()
             .filter(|(_, layer)| layer.channels.toggle(*kind) == Some(true))
@@ -194,5 +194,5 @@ fn effective(view: &EffectiveView) -> Vec<Value> {
         json!({"word": kind.as_str(), "is_on": view.effective.channels.toggle(*kind) == Some(true),
             "on": on.join(", "), "recipients": recipients})
     };
-    Kind::ALL.iter().map(of).collect()
+    RecipientKind::ALL.iter().map(of).collect()
 }

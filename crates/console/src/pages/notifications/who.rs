@@ -52,7 +52,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, params: Param
         "labels": more,
         "counts_as": counts_as,
         "wait": found.waits.map(|wait| span(&session, wait)),
-        "is_nobody": found.channels.iter().all(|channel| channel.told.is_empty()),
+        "is_nobody": found.channels.iter().all(|channel| channel.recipients.is_empty()),
         "recipients": recipients(&session, found),
     });
     Ok(page::show(&session.layout, "notifications/who.html", values))

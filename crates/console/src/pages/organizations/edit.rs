@@ -18,7 +18,7 @@ use crate::{
 };
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
-use bailiwick_directory::organizations::{self, Found, OrganizationBody};
+use bailiwick_directory::organizations::{self, LocatedOrganization, OrganizationBody};
 use bailiwick_domain::{Error, ObjectKind, OrgId, OrgType, Organization};
 use bailiwick_policy::{Action, NewOrganization, Parent, attributing, decide};
 use bailiwick_web::{Params, PathId};
@@ -36,7 +36,7 @@ enum About<'f> {
     /// A new organization of a family.
     New(OrgType),
     /// One that exists.
-    Present(&'f Found),
+    Present(&'f LocatedOrganization),
 }
 
 /// The family that an address or a form names.

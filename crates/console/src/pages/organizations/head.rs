@@ -8,19 +8,24 @@ use crate::{
     texts,
 };
 use bailiwick_app::App;
-use bailiwick_directory::organizations::{self, Found, name_within};
+use bailiwick_directory::organizations::{self, LocatedOrganization, name_within};
 use bailiwick_domain::{OrgId, OrgType};
 use bailiwick_policy::{Action, Caller, Permission, decide};
 use bailiwick_web::alerts::DESCENDANTS;
 use serde_json::{Value, json};
 
 /// The organization, if the person may read it.
-pub(crate) async fn load(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<Found> {
+pub(crate) async fn load(app: &App, session: &Session, id: Option<OrgId>) -> Outcome<LocatedOrganization> {
     Ok(organizations::find_for(app, &session.caller, Action::Read, id).await?)
 }
 
 /// The head of a tab; `tab`: its word.
-pub(crate) async fn head(app: &App, session: &Session, found: &Found, tab: &str) -> Outcome<Value> {
+pub(crate) async fn head(
+    app: &App,
+    session: &Session,
+    found: &LocatedOrganization,
+    tab: &str,
+) -> Outcome<Value> {
     let (layout, organization, caller) = (&session.layout, &found.organization, &session.caller);
     let mark = organization.suspended;
     let from = match mark.by {
@@ -47,7 +52,7 @@ pub(crate) async fn head(app: &App, session: &Session, found: &Found, tab: &str)
 }
 
 /// The way to the organization through the tree.
-pub(super) async fn crumbs(app: &App, session: &Session, found: &Found) -> Outcome<Vec<Crumb>> {
+pub(super) async fn crumbs(app: &App, session: &Session, found: &LocatedOrganization) -> Outcome<Vec<Crumb>> {
     let title = texts::find(session.layout.language, "nav_organizations").unwrap_or_default();
     let above = organizations::above(app, &session.caller, &found.place).await?;
     let above = above
@@ -85,7 +90,7 @@ fn links(session: &Session, id: OrgId) -> Vec<Value> {
 }
 
 /// The actions that the state of the organization and the rights of the person allow.
-fn steps(caller: &Caller, found: &Found) -> Vec<&'static str> {
+fn steps(caller: &Caller, found: &LocatedOrganization) -> Vec<&'static str> {
     let standing = found.place.standing;
     let is_reseller = found.organization.org_type == OrgType::Reseller;
     let rows = [

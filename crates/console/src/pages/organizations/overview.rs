@@ -4,7 +4,7 @@ use super::{address, below_address, head, kind, readable_address, second_factor,
 use crate::{components::time::When, failure::Outcome, page, session::Session};
 use axum::extract::State;
 use bailiwick_app::App;
-use bailiwick_directory::organizations::{self, Found, Stats, name_within, readable};
+use bailiwick_directory::organizations::{self, LocatedOrganization, Stats, name_within, readable};
 use bailiwick_domain::{OrgId, OrgType, Organization, exact};
 use bailiwick_policy::{Caller, Permission};
 use bailiwick_web::PathId;
@@ -48,7 +48,7 @@ pub(crate) async fn show(State(app): State<App>, session: Session, PathId(id): P
 }
 
 /// The organization directly above, if the person may see it, with its address if the person may read it.
-async fn parent(app: &App, session: &Session, found: &Found) -> Outcome<Option<Value>> {
+async fn parent(app: &App, session: &Session, found: &LocatedOrganization) -> Outcome<Option<Value>> {
     let Some(id) = found.organization.parent_id else { return Ok(None) };
     let above = organizations::above(app, &session.caller, &found.place).await?;
     if let Some(above) = above.iter().find(|above| above.id == id) {
@@ -71,8 +71,8 @@ pub(super) fn text_of(organization: &Organization, key: &str) -> String {
 
 /// The keys with texts of their own, without the notes, and their values.
 fn known(organization: &Organization) -> Vec<(&'static str, String)> {
-    let told = KNOWN.into_iter().filter(|key| *key != "notes").map(|key| (key, text_of(organization, key)));
-    told.filter(|(_, value)| !value.is_empty()).collect()
+    let shown = KNOWN.into_iter().filter(|key| *key != "notes").map(|key| (key, text_of(organization, key)));
+    shown.filter(|(_, value)| !value.is_empty()).collect()
 }
 
 /// All other keys with something in them.
@@ -84,7 +84,7 @@ pub(super) fn further(organization: &Organization) -> Vec<(String, String)> {
 }
 
 /// Numbers, each with the page of the counted objects.
-fn counters(caller: &Caller, found: &Found, stats: &Stats) -> Vec<Value> {
+fn counters(caller: &Caller, found: &LocatedOrganization, stats: &Stats) -> Vec<Value> {
     let (id, family) = (found.organization.id, found.organization.org_type);
     let has_below = family != OrgType::Customer;
     let mut all: Vec<Value> = Vec::new();

@@ -11,7 +11,7 @@ use crate::{
 };
 use axum::extract::{Path, State};
 use bailiwick_app::App;
-use bailiwick_directory::organizations::{self, Found, Move};
+use bailiwick_directory::organizations::{self, LocatedOrganization, Move};
 use bailiwick_domain::{Error, ObjectKind, OrgId};
 use bailiwick_policy::{Action, decide};
 
@@ -30,7 +30,13 @@ pub(crate) async fn ask(
     question(&app, &session, &found, &word, false).await
 }
 
-async fn question(app: &App, session: &Session, found: &Found, word: &str, is_wrong: bool) -> Outcome {
+async fn question(
+    app: &App,
+    session: &Session,
+    found: &LocatedOrganization,
+    word: &str,
+    is_wrong: bool,
+) -> Outcome {
     let organization = &found.organization;
     let is_deleted = organization.deleted.is_set();
     let may_destroy = decide(&session.caller, Action::Destroy, &found.target()).is_allowed();
@@ -62,7 +68,12 @@ async fn question(app: &App, session: &Session, found: &Found, word: &str, is_wr
 }
 
 /// How many objects a step concerns.
-async fn details(app: &App, session: &Session, found: &Found, word: &str) -> Outcome<Vec<String>> {
+async fn details(
+    app: &App,
+    session: &Session,
+    found: &LocatedOrganization,
+    word: &str,
+) -> Outcome<Vec<String>> {
     let (id, family) = (found.organization.id, found.organization.org_type);
     let numbers = match word {
         "destroy" => {
@@ -81,10 +92,10 @@ async fn details(app: &App, session: &Session, found: &Found, word: &str) -> Out
     };
     let language = session.layout.language;
     let keys = ["goes_organizations", "goes_users", "goes_systems", "goes_applications"];
-    let told = keys.into_iter().zip(numbers).filter(|(_, number)| *number > 0);
-    let told: Vec<String> = told.map(|(key, number)| texts::count(language, key, number)).collect();
+    let shown = keys.into_iter().zip(numbers).filter(|(_, number)| *number > 0);
+    let shown: Vec<String> = shown.map(|(key, number)| texts::count(language, key, number)).collect();
     let nothing = || vec![texts::find(language, "goes_nothing").unwrap_or_default().to_owned()];
-    Ok(if told.is_empty() { nothing() } else { told })
+    Ok(if shown.is_empty() { nothing() } else { shown })
 }
 
 /// `POST /console/organizations/{id}/{step}`.
@@ -111,7 +122,13 @@ pub(crate) async fn take(
     Ok(done(&to, &format!("organization_{word}")))
 }
 
-async fn take_step(app: &App, session: &Session, wanted: Action, found: &Found, id: OrgId) -> Outcome<()> {
+async fn take_step(
+    app: &App,
+    session: &Session,
+    wanted: Action,
+    found: &LocatedOrganization,
+    id: OrgId,
+) -> Outcome<()> {
     let (caller, context, family) = (&session.caller, &session.context, found.organization.org_type);
     let to = match wanted {
         Action::Promote => {

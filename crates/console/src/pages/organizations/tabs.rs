@@ -15,7 +15,7 @@ use crate::{
 use axum::{extract::State, response::Response};
 use bailiwick_app::App;
 use bailiwick_directory::{
-    organizations::Found,
+    organizations::LocatedOrganization,
     users::{self, FilterValues, UserView},
 };
 use bailiwick_domain::{OrgId, Page, SortDirection, System};
@@ -180,7 +180,7 @@ impl Tab {
         self,
         app: &App,
         session: &Session,
-        found: &Found,
+        found: &LocatedOrganization,
         listed: &Page<T>,
         rows: Vec<Value>,
         uri: &Uri,

@@ -15,7 +15,7 @@ use crate::{
 use axum::extract::{FromRequestParts, RawPathParams, State};
 use bailiwick_app::App;
 use bailiwick_domain::SystemId;
-use bailiwick_fleet::inventory::{self, Category, DiffRow, Kind, Severity};
+use bailiwick_fleet::inventory::{self, Category, ChangeKind, DiffRow, Severity};
 use bailiwick_web::{Language, Params, diff_filter};
 use http::{Uri, request::Parts};
 use serde::Serialize;
@@ -114,7 +114,7 @@ fn difference(language: Language, row: DiffRow) -> Difference {
     let place = |number: i64| usize::try_from(number).unwrap_or(usize::MAX);
     let category = texts::find(language, &format!("category_{}", row.category));
     Difference {
-        kind: Kind::ALL.get(place(row.kind)).map_or("update", |kind| kind.word()),
+        kind: ChangeKind::ALL.get(place(row.kind)).map_or("update", |kind| kind.word()),
         severity: Severity::ALL.get(place(row.severity)).map_or("low", |severity| severity.word()),
         category: category.map_or(row.category, str::to_owned),
         path: row.field_path,

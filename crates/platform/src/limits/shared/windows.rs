@@ -29,9 +29,9 @@ pub struct Counter {
 #[derive(Clone, Debug)]
 pub struct Guess {
     /// Counters whose fullness the caller may learn: a full one refuses the try, and nothing is counted.
-    pub told: Vec<Counter>,
+    pub reported: Vec<Counter>,
     /// Counters whose fullness nobody learns: with a full one the try is hopeless, and counts only in those above.
-    pub silent: Vec<Counter>,
+    pub hidden: Vec<Counter>,
     /// When.
     pub at: Ts,
 }
@@ -42,8 +42,8 @@ pub struct Guess {
 pub struct Counted {
     keys: Vec<Uuid>,
     at: Ts,
-    /// Whether a silent counter is full.
-    pub is_hopeless: bool,
+    /// Whether a hidden counter is full.
+    pub is_rejected: bool,
 }
 
 impl Guess {
@@ -53,8 +53,8 @@ impl Guess {
     /// The time until a counter that the caller may learn of has room again.
     pub async fn count(self, platform: &Platform) -> Result<Counted, Duration> {
         // Also where it is unknown whether it was counted: taking back what was not is harmless.
-        let keys = self.told.iter().chain(&self.silent).map(|counter| counter.key).collect();
-        let unknown = Counted { keys, at: self.at, is_hopeless: false };
+        let keys = self.reported.iter().chain(&self.hidden).map(|counter| counter.key).collect();
+        let unknown = Counted { keys, at: self.at, is_rejected: false };
         match platform.shared_limits().windows.submit_within(WAIT, Turn::Count(self)).await {
             Ok(Outcome::Refused(wait)) => Err(wait),
             Ok(Outcome::Counted(counted)) => Ok(counted),
@@ -119,7 +119,7 @@ impl Window {
         let own = &platform.shared_limits().own;
         own.take(key, &[(self.allowed as usize, self.length)], at).map_err(refused)?;
         let counter = Counter { key, allowed: self.allowed, window: self.length };
-        let counted = Guess { told: vec![counter], silent: Vec::new(), at }.count(platform).await;
+        let counted = Guess { reported: vec![counter], hidden: Vec::new(), at }.count(platform).await;
         counted.map(Taken).map_err(|wait| {
             own.lock().forget(&key, at);
             refused(wait)
@@ -185,7 +185,7 @@ async fn count_once(db: &Db, turns: &[Turn]) -> Result<Vec<Outcome>, StoreError>
     let changed: Vec<Events> =
         held.into_values().filter(|state| state.is_changed).map(|state| state.events).collect();
     if !changed.is_empty() {
-        shared_limits::keep(&mut tx, &changed).await?;
+        shared_limits::save(&mut tx, &changed).await?;
         tx.commit().await?;
     }
     Ok(outcomes)
@@ -193,7 +193,7 @@ async fn count_once(db: &Db, turns: &[Turn]) -> Result<Vec<Outcome>, StoreError>
 
 fn keys_of(turn: &Turn) -> Vec<Uuid> {
     match turn {
-        Turn::Count(guess) => guess.told.iter().chain(&guess.silent).map(|counter| counter.key).collect(),
+        Turn::Count(guess) => guess.reported.iter().chain(&guess.hidden).map(|counter| counter.key).collect(),
         Turn::TakeBack(counted) => counted.keys.clone(),
     }
 }
@@ -207,15 +207,15 @@ const fn time_of(turn: &Turn) -> Ts {
 
 fn step(held: &mut Held, turn: &Turn) -> Outcome {
     match turn {
-        Turn::Count(Guess { told, silent, at }) => {
-            if let Some(wait) = longest_wait(held, told, *at) {
+        Turn::Count(Guess { reported, hidden, at }) => {
+            if let Some(wait) = longest_wait(held, reported, *at) {
                 return Outcome::Refused(wait);
             }
-            let is_hopeless = longest_wait(held, silent, *at).is_some();
-            let counting = told.iter().chain(silent.iter().filter(|_| !is_hopeless));
+            let is_rejected = longest_wait(held, hidden, *at).is_some();
+            let counting = reported.iter().chain(hidden.iter().filter(|_| !is_rejected));
             let keys = counting.clone().map(|counter| counter.key).collect();
             counting.for_each(|counter| add(held, counter, *at));
-            Outcome::Counted(Counted { keys, at: *at, is_hopeless })
+            Outcome::Counted(Counted { keys, at: *at, is_rejected })
         }
         Turn::TakeBack(Counted { keys, at, .. }) => {
             keys.iter().for_each(|key| remove(held, *key, *at));
@@ -276,8 +276,8 @@ mod tests {
         counters.iter().map(state).collect()
     }
 
-    fn count(held: &mut Held, told: &[Counter], silent: &[Counter], at: Ts) -> Outcome {
-        step(held, &Turn::Count(Guess { told: told.to_vec(), silent: silent.to_vec(), at }))
+    fn count(held: &mut Held, reported: &[Counter], hidden: &[Counter], at: Ts) -> Outcome {
+        step(held, &Turn::Count(Guess { reported: reported.to_vec(), hidden: hidden.to_vec(), at }))
     }
 
     fn secs(n: u64) -> Duration {
@@ -290,7 +290,7 @@ mod tests {
         let mut held = held(&[pair, address]);
         for second in 0..3 {
             let counted = count(&mut held, &[pair, address], &[], NOW.plus(secs(second)));
-            assert!(matches!(counted, Outcome::Counted(Counted { is_hopeless: false, .. })));
+            assert!(matches!(counted, Outcome::Counted(Counted { is_rejected: false, .. })));
         }
         for _ in 0..9 {
             let refused = count(&mut held, &[pair, address], &[], NOW.plus(secs(10)));
@@ -307,7 +307,7 @@ mod tests {
         let (name, account) = (counter(1, 3), counter(2, 1));
         let mut held = held(&[name, account]);
         let mut tried = || match count(&mut held, &[name], &[account], NOW) {
-            Outcome::Counted(counted) => (counted.is_hopeless, counted.keys.len()),
+            Outcome::Counted(counted) => (counted.is_rejected, counted.keys.len()),
             other => panic!("{other:?}"),
         };
         assert_eq!([tried(), tried(), tried()], [(false, 2), (true, 1), (true, 1)]);

@@ -21,7 +21,7 @@ pub(super) fn take_out(rows: &mut BTreeMap<String, Row>, most: usize) -> Vec<Str
     }
     let (mut plain, mut noted, mut told) = (Vec::new(), Vec::new(), 0);
     for (id, row) in rows.iter().filter(|(_, row)| row.deleted_at.is_some()) {
-        if row.is_stored && row.told.is_some() {
+        if row.is_stored && row.event.is_some() {
             told += 1;
         } else if row.organization.is_some() || row.has_notes {
             noted.push((row.deleted_at, id.clone()));

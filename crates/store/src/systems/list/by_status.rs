@@ -1,7 +1,7 @@
 //! Lists in the order of status: a run for each status, in the order of their words, by id.
 
 use super::{
-    BY_WORD, Row, Run, Spec, Start, StatusFilter, SystemFilter, Window, distinct, liveness, push_scope,
+    BY_WORD, Row, Spec, Start, StatusFilter, StatusPart, SystemFilter, Window, distinct, liveness, push_scope,
 };
 use crate::{
     Db, StoreError,
@@ -30,7 +30,7 @@ impl Spec<'_> {
             let found = self.read(db, ids).await?;
             if found.is_empty() {
                 if offset > 0 && size.is_none() {
-                    offset = offset.saturating_sub(self.count(db, Some(Run::Of(status))).await?);
+                    offset = offset.saturating_sub(self.count(db, Some(StatusPart::Of(status))).await?);
                 }
                 continue;
             }
@@ -63,7 +63,7 @@ impl Spec<'_> {
     /// The ids of systems of a status, behind a start if there is one.
     pub(super) fn ids_of_status(&self, status: SystemStatus, window: Window, start: Option<&Start>) -> Q {
         let liveness = liveness(StatusFilter::Is(status)).filter(|_| self.has_statuses_only());
-        let Some(liveness) = liveness else { return self.ids(Some(Run::Of(status)), window, start) };
+        let Some(liveness) = liveness else { return self.ids(Some(StatusPart::Of(status)), window, start) };
         let mut q = Q::new(PAGE);
         q.push("SELECT a.system_id AS page_id FROM system_activity a WHERE a.status = ?");
         q.arg(status::stored(liveness));

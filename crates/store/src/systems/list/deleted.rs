@@ -1,11 +1,11 @@
 //! Deleted systems: few among all, so they are found by two indexes, and sorted.
 
-use super::{Run, Spec, StatusFilter, SystemFilter};
+use super::{Spec, StatusFilter, StatusPart, SystemFilter};
 use crate::sql::Q;
 use bailiwick_domain::SystemStatus;
 
 /// Both parts of the deleted systems. A single condition for them would read all systems.
-pub(super) const DELETED: [Run; 2] = [Run::DeletedSelf, Run::DeletedAbove];
+pub(super) const DELETED: [StatusPart; 2] = [StatusPart::DeletedSelf, StatusPart::DeletedAbove];
 
 /// Whether a filter asks for the systems of this status alone.
 pub(super) fn asks_only(filter: &SystemFilter, status: SystemStatus) -> bool {
@@ -15,10 +15,10 @@ pub(super) fn asks_only(filter: &SystemFilter, status: SystemStatus) -> bool {
 
 impl Spec<'_> {
     /// Whether a part of the list, or all of it, has only deleted systems, which are found in [`DELETED`] parts.
-    pub(super) fn are_deleted(&self, run: Option<Run>) -> bool {
+    pub(super) fn are_deleted(&self, run: Option<StatusPart>) -> bool {
         match run {
             None => asks_only(self.filter, SystemStatus::Deleted),
-            Some(run) => run == Run::Of(SystemStatus::Deleted),
+            Some(run) => run == StatusPart::Of(SystemStatus::Deleted),
         }
     }
 

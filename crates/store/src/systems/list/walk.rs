@@ -1,12 +1,12 @@
 //! Walks through a list of systems: pages by cursors and exports (spec: conventions#cursors).
 
-use super::{JOINED, Known, Row, Spec, SystemFilter, SystemOrder, SystemRecord, Window};
+use super::{JOINED, KnownCounts, Row, Spec, SystemFilter, SystemOrder, SystemRecord, Window};
 use crate::{
     Db, StoreError,
     filters::expand,
     sql::Q,
     systems::row::row_columns,
-    walk::{self, By, Position, Step, Walked},
+    walk::{self, Position, SortKey, Step, WalkStep},
 };
 use bailiwick_domain::SortDirection;
 use bailiwick_policy::Scope;
@@ -21,9 +21,9 @@ pub async fn walk(
     scope: &Scope,
     filter: &SystemFilter,
     (order, direction): (SystemOrder, SortDirection),
-    known: Known,
+    known: KnownCounts,
     step: &Step,
-) -> Result<Walked<SystemRecord>, StoreError> {
+) -> Result<WalkStep<SystemRecord>, StoreError> {
     let expanded = expand(db, filter.organizations.as_deref(), filter.include_hierarchy).await?;
     let spec = Spec::of(scope, filter, &expanded, (order, direction), known);
     let spec = spec.with_total(known.listed.or_else(|| spec.size_of_statuses()));
@@ -38,13 +38,13 @@ pub async fn walk(
         }
     };
     let (ids, next) = walk::walk(db, runs.into_iter().map(|run| (run, by)), step, ids).await?;
-    Ok(Walked { rows: rows(db, &ids, step).await?, next })
+    Ok(WalkStep { rows: rows(db, &ids, step).await?, next })
 }
 
 /// The statement that finds the ids of a step in an order by a column; for EXPLAIN.
 pub fn walk_query(scope: &Scope, (order, direction): (SystemOrder, SortDirection), step: &Step) -> Q {
     let filter = SystemFilter::default();
-    let spec = Spec::of(scope, &filter, &[], (order, direction), Known::default());
+    let spec = Spec::of(scope, &filter, &[], (order, direction), KnownCounts::default());
     let (window, start) = spec.ids_query(step.after.as_ref(), step.rows);
     spec.ids(None, window, start.as_ref())
 }
@@ -63,7 +63,7 @@ async fn rows(db: &Db, ids: &[Uuid], step: &Step) -> Result<Vec<SystemRecord>, S
 /// The start of a walk: the rows behind one.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
-    by: By,
+    by: SortKey,
     position: Position,
     direction: SortDirection,
 }
@@ -78,7 +78,7 @@ impl Start {
 
     /// The same in an order by id alone, where the id has this name.
     pub(super) fn push_by_id(&self, q: &mut Q, id: &'static str) {
-        By { column: None, id }.push_behind(q, &self.position, self.direction);
+        SortKey { column: None, id }.push_behind(q, &self.position, self.direction);
     }
 }
 
