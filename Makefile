@@ -7,7 +7,7 @@ SHELL := bash
 # The steps of a target follow each other; cargo uses the cores by itself.
 .NOTPARALLEL:
 .PHONY: help run test check compile test-browser pictures test-clients test-long test-schema test-chaos test-upgrade test-issuers test-packages \
-	test-reproducible test-charts fuzz bench bench-fleet dist fmt lint generate examples need-build need-test format-check deny \
+	test-reproducible test-charts fuzz bench bench-fleet dist fmt lint doc generate examples need-build need-test format-check deny \
 	direction ceilings need-all
 
 CARGO ?= cargo
@@ -48,7 +48,7 @@ test: need-test ## all tests, both databases, a real Alertmanager, Prometheus, v
 	failed=; $(CARGO) test $(LOCKED) --workspace --test api --no-fail-fast || failed=1; \
 	wait $$! || failed=1; cat "$$others"; [ -z "$$failed" ]
 
-check: need-build format-check lint deny direction ## format, lints, licences, direction and features of dependencies
+check: need-build format-check lint doc deny direction ## format, lints, links in comments, licences, direction and features of dependencies
 
 # What the parts of `.ci/run` share.
 compile:
@@ -151,6 +151,9 @@ fmt: ## format the code
 lint: ## what the compiler and clippy have to say, as errors
 	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(LOCKED) --workspace --test browser -- -D warnings
+
+doc: ## the documentation of the code, whose links must lead somewhere
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' $(CARGO) doc $(LOCKED) --workspace --no-deps --document-private-items
 
 generate: ## renew openapi.json and docs/configuration.md
 	scripts/generated.sh
